@@ -16,7 +16,7 @@ from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale, alternate
 from dunwell.events.body import EventActionStep
 from dunwell.events.deliver import WebhookDispatcher
-from dunwell.events.floor import Limits
+from dunwell.events.delivery_pool import Limits
 from dunwell.events.payloads import Event, EventHead, escalated
 from dunwell.events.record import save_events
 from dunwell.events.sender import open_webhook_sender

@@ -274,7 +274,7 @@ def _list_sweeping_loops(resources: Resources, storage: SealedFiles) -> Sequence
 
 
 def _webhook_loop(resources: Resources, sender: WebhookSender, stop: asyncio.Event) -> Loop:
-    """Deliveries keep lanes of their own going: one round lasts until the end, or a failure."""
+    """Deliveries keep queues of their own going: one round lasts until the end, or a failure."""
 
     async def deliver() -> int:
         # A new dispatcher each time: what a failed one had under way is found again by its lease.

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from dunwell.events.deliver import WebhookDispatcher
-from dunwell.events.floor import Limits
+from dunwell.events.delivery_pool import Limits
 from dunwell.events.sender import WebhookSender, open_webhook_sender
 from dunwell.kit.clock import MovableClock, SystemClock
 from dunwell.kit.resources import Resources
@@ -104,7 +104,7 @@ async def test_what_was_leased_and_not_begun_is_given_back_when_stopped(
         running = asyncio.create_task(dispatcher.run(stop))
         await wait_until(lambda: len(receiver.received) == 2)
         stop.set()
-        await wait_until(lambda: all(lane._is_stopped for lane in dispatcher._lanes.values()))
+        await wait_until(lambda: all(queue._is_stopped for queue in dispatcher._queues.values()))
         gate.set()
         await running
     states = Counter(state for _, state, _ in await outbox.deliveries())

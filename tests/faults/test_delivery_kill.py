@@ -13,7 +13,7 @@ from aiohttp import web
 
 from dunwell.config import Settings
 from dunwell.events.deliver import WebhookDispatcher
-from dunwell.events.floor import Limits
+from dunwell.events.delivery_pool import Limits
 from dunwell.events.sender import open_webhook_sender
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources

@@ -48,7 +48,9 @@ async def lift_hold(
 ) -> None:
     """`hold_id`: that one alone. Raises NotFound. Lifting what does not stand changes nothing."""
     await access_claim(work, claim_id)
-    await lift_standing_holds(work.tx, work.merchant_id, claim_id, kind, work.now, hold_id=hold_id)
+    await lift_standing_holds(
+        work.tx, work.merchant_id, claim_id=claim_id, kind=kind, now=work.now, hold_id=hold_id
+    )
     await save_audit(work, "hold.lift", f"claim:{claim_id}", before={"kind": kind}, kind=kind)
 
 
@@ -57,7 +59,7 @@ async def let_stand(
 ) -> UUID | None:
     """By which hold it stands: this one, unless it has fallen, else a new one for this reason.
     None: the claim has ended. Raises NotFound."""
-    if await end_hold_at(work.tx, work.merchant_id, claim_id, hold_id, None):
+    if await end_hold_at(work.tx, work.merchant_id, claim_id=claim_id, hold_id=hold_id, until=None):
         return hold_id
     claim = await access_claim(work, claim_id)
     if claim.status not in ACTIVE:

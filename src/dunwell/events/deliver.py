@@ -1,4 +1,4 @@
-"""The webhook dispatcher: finds endpoints with something due and gives each a lane.
+"""The webhook dispatcher: finds endpoints with something due and gives each a queue.
 
 Any number of dispatchers may run against one database. Endpoints are looked for in the order of
 merchants, each look going on where the last one ended, so that none waits for another's million.
@@ -14,9 +14,9 @@ from uuid import UUID
 
 import structlog
 
+from dunwell.events.delivery_pool import DeliveryPool, Limits
 from dunwell.events.endpoint import Endpoint
-from dunwell.events.floor import Floor, Limits
-from dunwell.events.lane import Lane
+from dunwell.events.endpoint_queue import EndpointQueue
 from dunwell.events.sender import WebhookSender
 from dunwell.events.store_deliveries import find_due_endpoints
 from dunwell.kit.crypto import SealBroken
@@ -42,16 +42,16 @@ class WebhookDispatcher:
         fraction: Callable[[], float] = random.random,
     ) -> None:
         self._resources = resources
-        self._floor = Floor(resources, sender, limits or Limits(), fraction)
-        self._lanes: dict[_Key, Lane] = {}
+        self._pool = DeliveryPool(resources, sender, limits or Limits(), fraction)
+        self._queues: dict[_Key, EndpointQueue] = {}
         self._resting: dict[_Key, datetime] = {}
         self._behind = _BEGINNING
 
     async def run_once(self) -> int:
         """Deliver all that is due now; the number of tries made, 0 when idle."""
         async with self._recording(), asyncio.TaskGroup() as group:
-            lanes = await self._start_lanes(group)
-        return sum(lane.tries for lane in lanes)
+            queues = await self._start_queues(group)
+        return sum(queue.tries for queue in queues)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Deliver until told to stop; then finish and record what is in flight."""
@@ -59,37 +59,37 @@ class WebhookDispatcher:
             while not stop.is_set():
                 pause = _POLL_SECONDS
                 try:
-                    await self._start_lanes(group)
+                    await self._start_queues(group)
                 except Exception as error:  # noqa: BLE001 - the database is away: look again later
                     _LOG.warning("endpoints.not_found", error=type(error).__name__)
                     pause = _PAUSE_SECONDS
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), pause)
-            for lane in self._lanes.values():
-                lane.stop()
+            for queue in self._queues.values():
+                queue.stop()
 
     @asynccontextmanager
     async def _recording(self) -> AsyncIterator[None]:
         """Record outcomes meanwhile; end when all are recorded."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._floor.recorder.run())
+            group.create_task(self._pool.recorder.run())
             yield
-            self._floor.recorder.close()
+            self._pool.recorder.close()
 
-    async def _start_lanes(self, group: asyncio.TaskGroup) -> list[Lane]:
-        """A lane for each endpoint found that has none."""
-        lanes = []
+    async def _start_queues(self, group: asyncio.TaskGroup) -> list[EndpointQueue]:
+        """A queue for each endpoint found that has none."""
+        queues = []
         for endpoint in await self._find():
             key = (endpoint.merchant_id, endpoint.endpoint_id)
-            lane = None if key in self._lanes else self._build_lane(key, endpoint)
-            if lane is not None:
-                lanes.append(lane)
-                self._lanes[key] = lane
-                group.create_task(self._run_lane(key, lane))
-        return lanes
+            queue = None if key in self._queues else self._build_queue(key, endpoint)
+            if queue is not None:
+                queues.append(queue)
+                self._queues[key] = queue
+                group.create_task(self._run_queue(key, queue))
+        return queues
 
     async def _find(self) -> list[Endpoint]:
-        limit = self._floor.limits.endpoints
+        limit = self._pool.limits.endpoints
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
             found = await find_due_endpoints(connection, now, self._behind, limit)
@@ -98,22 +98,22 @@ class WebhookDispatcher:
         self._behind = last
         return found
 
-    def _build_lane(self, key: _Key, endpoint: Endpoint) -> Lane | None:
+    def _build_queue(self, key: _Key, endpoint: Endpoint) -> EndpointQueue | None:
         """None for an endpoint whose secrets cannot be opened: its deliveries wait, tried by
         nobody, until the installation has its key again."""
         if self._resting.get(key, self._resources.clock.now()) > self._resources.clock.now():
             return None
         try:
-            return Lane(self._floor, endpoint)
+            return EndpointQueue(self._pool, endpoint)
         except SealBroken:
             _LOG.exception("endpoint.secret_not_opened", endpoint_id=str(endpoint.endpoint_id))
             self._resting[key] = self._resources.clock.now() + _REST
             return None
 
-    async def _run_lane(self, key: _Key, lane: Lane) -> None:
+    async def _run_queue(self, key: _Key, queue: EndpointQueue) -> None:
         try:
-            await lane.run()
-        except Exception as error:  # noqa: BLE001 - one lane's fault is not the others'
-            _LOG.warning("deliveries.lane_failed", error=type(error).__name__)
+            await queue.run()
+        except Exception as error:  # noqa: BLE001 - one queue's fault is not the others'
+            _LOG.warning("deliveries.queue_failed", error=type(error).__name__)
         finally:
-            del self._lanes[key]
+            del self._queues[key]

@@ -191,7 +191,7 @@ async def lease_deliveries(
         _LEASE,
         endpoint.merchant_id, endpoint.endpoint_id, now, size, lease.until, lease.lease_id,
     )  # fmt: skip
-    # Live ones first: the lane sends a set in this order.
+    # Live ones first: the queue sends a set in this order.
     return [
         Delivery(
             event_id=row["event_id"],

@@ -1,6 +1,6 @@
 """One endpoint's deliveries: leased in sets, sent from slots of the endpoint's own.
 
-A lane lives while its endpoint has something due. Its slots are tasks that each take the next
+A queue lives while its endpoint has something due. Its slots are tasks that each take the next
 delivery, send it and go on; the next set is leased while the last is still being sent. How many
 slots, and how large a set, follows from how the endpoint answers (pacing).
 """
@@ -14,8 +14,8 @@ from datetime import datetime
 import structlog
 
 from dunwell.events import pacing
+from dunwell.events.delivery_pool import DeliveryPool
 from dunwell.events.endpoint import Endpoint
-from dunwell.events.floor import Floor
 from dunwell.events.lease_set import lease_set
 from dunwell.events.retry import decide_next_try, is_success, judge_endpoint
 from dunwell.events.sender import Seals
@@ -24,18 +24,18 @@ from dunwell.events.store_deliveries import Delivery, Outcome, Reply, release_de
 _LOG = structlog.get_logger(__name__)
 
 
-class Lane:
+class EndpointQueue:
     """Delivers to one endpoint until nothing is due, or until told to stop."""
 
-    def __init__(self, floor: Floor, endpoint: Endpoint) -> None:
+    def __init__(self, pool: DeliveryPool, endpoint: Endpoint) -> None:
         """Raises SealBroken when the endpoint's secrets were sealed under another key."""
-        self._floor = floor
-        self._clock = floor.resources.clock
+        self._pool = pool
+        self._clock = pool.resources.clock
         self._endpoint = endpoint
-        self._seals = Seals(floor.resources.keys, endpoint)
-        most_slots = floor.limits.in_flight_per_endpoint
+        self._seals = Seals(pool.resources.keys, endpoint)
+        most_slots = pool.limits.in_flight_per_endpoint
         self._pace = pacing.start_pace(
-            most_slots, floor.limits.largest_set, is_failing=not endpoint.health.is_well
+            most_slots, pool.limits.largest_set, is_failing=not endpoint.health.is_well
         )
         self._ready: deque[Delivery] = deque()
         self._unstarted: list[Delivery] = []
@@ -62,7 +62,7 @@ class Lane:
         self._unstarted.extend(self._ready)
         if self._unstarted:
             now = self._clock.now()
-            async with self._floor.resources.database.connection() as connection:
+            async with self._pool.resources.database.connection() as connection:
                 await release_deliveries(connection, self._endpoint, self._unstarted, now)
 
     def _fill_slots(self, at_least: int = 0) -> None:
@@ -74,7 +74,7 @@ class Lane:
     async def _deliver(self) -> None:
         """One slot. It is given up when nothing is left, or when the pace has slowed."""
         while self._slots <= self._pace.slots and (delivery := await self._next()):
-            async with self._floor.places_for(self._endpoint):
+            async with self._pool.places_for(self._endpoint):
                 await self._try(delivery)
             # What a crash could make arrive twice is kept small: see Recorder.
             while self._unrecorded >= 2 * self._pace.most_slots and not self._is_stopped:
@@ -85,7 +85,7 @@ class Lane:
     async def _try(self, delivery: Delivery) -> None:
         now = self._clock.now()
         if now < delivery.lease.begin_before:
-            reply = await self._floor.sender.send(self._seals, delivery, now)
+            reply = await self._pool.sender.send(self._seals, delivery, now)
             self._finish(delivery, now, reply)
         else:
             self._unstarted.append(delivery)
@@ -113,7 +113,7 @@ class Lane:
         self._resize_set()
         try:
             leased = await lease_set(
-                self._floor.resources, self._floor.leasing, self._endpoint, self._pace.set_size
+                self._pool.resources, self._pool.leasing, self._endpoint, self._pace.set_size
             )
         except Exception as error:  # noqa: BLE001 - what is in flight is still finished
             _LOG.warning("deliveries.not_leased", error=type(error).__name__)
@@ -123,7 +123,7 @@ class Lane:
             self.stop()
             return
         if leased.endpoint.has_other_secrets(self._endpoint):
-            self._seals = Seals(self._floor.resources.keys, leased.endpoint)
+            self._seals = Seals(self._pool.resources.keys, leased.endpoint)
         self._endpoint = leased.endpoint
         self._ready.extend(leased.deliveries)
         self._is_dry = leased.was_last
@@ -142,7 +142,7 @@ class Lane:
             tries=delivery.tries + 1 - delivery.tries_before,
             now=now,
             wish=reply.wish,
-            fraction=self._floor.fraction(),
+            fraction=self._pool.fraction(),
         )
         outcome = Outcome(
             endpoint=self._endpoint, delivery=delivery, decision=decision, at=begun_at, reply=reply
@@ -151,7 +151,7 @@ class Lane:
         self.tries += 1
         self._finished_since += 1
         self._unrecorded += 1
-        self._floor.recorder.add(outcome, self._note_recorded)
+        self._pool.recorder.add(outcome, self._note_recorded)
         self._fill_slots()
 
     def _adapt(self, status: int | None, now: datetime) -> None:

@@ -1,4 +1,4 @@
-"""What the lanes of one process share: means, limits, and places to be taken in turn."""
+"""What the queues of one process share: means, limits, and places to be taken in turn."""
 
 import asyncio
 from collections.abc import Callable
@@ -22,8 +22,8 @@ class Limits:
     leases_at_once: int = 4
 
 
-class Floor:
-    """What every lane needs and none owns. `fraction` draws from [0, 1) for the schedule."""
+class DeliveryPool:
+    """What every queue needs and none owns. `fraction` draws from [0, 1) for the schedule."""
 
     def __init__(
         self,
