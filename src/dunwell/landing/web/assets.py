@@ -40,7 +40,7 @@ def name_stylesheet() -> str:
     return build_address("style", name=f"{sha256(load_stylesheet()).hex()[:12]}.css")
 
 
-async def send_stylesheet(_desk: Site, visit: Visit) -> Response:
+async def send_stylesheet(_site: Site, visit: Visit) -> Response:
     """An older page may ask by an older name."""
     is_current = name_stylesheet().endswith(f"/{visit.path_params['name']}")
     return _answer_text(visit, load_stylesheet(), _CSS, is_current=is_current)
@@ -56,7 +56,7 @@ def name_icon() -> str:
     return build_address("icon", name=f"{sha256(load_icon()).hex()[:12]}.svg")
 
 
-async def send_icon(_desk: Site, visit: Visit) -> Response:
+async def send_icon(_site: Site, visit: Visit) -> Response:
     """What a browser shows beside the page's title."""
     is_current = name_icon().endswith(f"/{visit.path_params['name']}")
     return answer_asset(load_icon(), "image/svg+xml", is_named_by_content=is_current)
@@ -76,7 +76,7 @@ def name_scripts() -> Mapping[str, str]:
     }
 
 
-async def send_script(_desk: Site, visit: Visit) -> Response:
+async def send_script(_site: Site, visit: Visit) -> Response:
     """An older page may ask by an older name. Raises NotFound."""
     given = visit.path_params["name"]
     name = given.partition("-")[0]

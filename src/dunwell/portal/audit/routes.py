@@ -19,7 +19,7 @@ from dunwell.merchants.audit_fields import list_fields, redact
 from dunwell.merchants.find_audit import find_audit
 from dunwell.portal.audit.asked import read_audit_filters, understand
 from dunwell.portal.audit.views import AuditPage, AuditRow
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
@@ -29,16 +29,16 @@ _CLAIM = "claim:"
 
 
 @at_merchant
-async def show_audit(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_audit(site: Site, visit: Visit, access: Access) -> Response:
     """check: the seals of what is shown are verified, which changes nothing."""
-    frame, after = site.frame(visit, desk), visit.ask("after")
+    frame, after = site.frame(visit, access), visit.ask("after")
     filters = read_audit_filters(visit)
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         wanted, faults = await understand(work, filters, frame.timezone)
         try:
             found = await find_audit(work, limit=_PAGE, cursor=after or None, wanted=wanted)
         except ValidationError:
-            return site.redirect(visit, desk, "audit", **filters.query)
+            return site.redirect(visit, access, "audit", **filters.query)
         names = await load_user_names(work.tx, _list_people(found.entries))
         seals = [each.seal for each in found.entries if each.seal is not None]
         span = (min(seals), max(seals)) if seals else None
@@ -59,19 +59,19 @@ async def show_audit(site: Site, visit: Visit, desk: Desk) -> Response:
 
 
 @takes_form_at_merchant
-async def take_export(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def take_export(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """The rows that the filters leave, as CSV."""
-    frame = site.frame(visit, desk)
-    async with site.work(desk) as work:
+    frame = site.frame(visit, access)
+    async with site.work(access) as work:
         wanted, _ = await understand(work, read_audit_filters(fields), frame.timezone)
         job = await start_export(work, Export(ExportedList.AUDIT, _as_json(wanted)))
-    return site.redirect(visit, desk, "job", job_id=job.job_id)
+    return site.redirect(visit, access, "job", job_id=job.job_id)
 
 
 @at_merchant
-async def go_to_audit(site: Site, visit: Visit, desk: Desk) -> Response:
+async def go_to_audit(site: Site, visit: Visit, access: Access) -> Response:
     """The address that only takes forms, opened by hand."""
-    return site.redirect(visit, desk, "audit")
+    return site.redirect(visit, access, "audit")
 
 
 def _list_people(entries: Sequence[AuditEntry]) -> set[str]:

@@ -15,7 +15,7 @@ from dunwell.errors import Fault, InvalidState, NotFound, Said, ValidationError
 from dunwell.explanation.claim_life import Happening, read_claim_life
 from dunwell.portal.claims.acts import ACTS, Act, Typed, fill_contact
 from dunwell.portal.claims.views import ActPage, describe_head
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import look_at_claim, read_claim_id
 from dunwell.portal.web.site import Site
@@ -23,29 +23,29 @@ from dunwell.portal.web.visit import Fields, Visit
 
 
 @at_merchant
-async def show_act(site: Site, visit: Visit, desk: Desk) -> Response:
-    act, claim_id = _find_act(visit, desk), read_claim_id(visit)
-    async with site.work(desk) as work:
+async def show_act(site: Site, visit: Visit, access: Access) -> Response:
+    act, claim_id = _find_act(visit, access), read_claim_id(visit)
+    async with site.work(access) as work:
         seen = await load_seen(work, claim_id)
-        view = await look_at_claim(work, desk, claim_id)
+        view = await look_at_claim(work, access, claim_id)
     if act.is_for_active and not describe_head(view).is_active:
-        return site.redirect(visit, desk, "claim", claim_id=claim_id)
-    language = site.frame(visit, desk).language
+        return site.redirect(visit, access, "claim", claim_id=claim_id)
+    language = site.frame(visit, access).language
     values = {**dict.fromkeys(act.names, ""), **act.fill(view, language)}
     if "form_id" in values:
         values["form_id"] = str(site.resources.ids.new(site.now()))
-    return _answer(site, visit, desk, (view, seen), values=values)
+    return _answer(site, visit, access, (view, seen), values=values)
 
 
 @takes_form_at_merchant
-async def take_act(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def take_act(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """1. look whether the claim is as it was seen, and lock it
     2. read the form and do it, in the same transaction
     3. what does not go is told with all that was typed, in a new look at the claim"""
-    act, claim_id = _find_act(visit, desk), read_claim_id(visit)
-    language, faults, refused = site.frame(visit, desk).language, list[tuple[str, str]](), 0
+    act, claim_id = _find_act(visit, access), read_claim_id(visit)
+    language, faults, refused = site.frame(visit, access).language, list[tuple[str, str]](), 0
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             await check_unchanged(work, claim_id, fields["known_seen"])
             typed = Typed(fields, await read_claim(work, claim_id), language)
             run = await act.prepare(work, typed)
@@ -53,37 +53,39 @@ async def take_act(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Resp
             if not faults:
                 await run()
                 name = visit.path_params["act"]
-                return site.redirect(visit, desk, "claim", claim_id=claim_id, done=name)
+                return site.redirect(visit, access, "claim", claim_id=claim_id, done=name)
     except ChangedMeanwhile as overtaken:
-        return await _answer_overtaken(site, visit, desk=desk, fields=fields, overtaken=overtaken)
+        return await _answer_overtaken(
+            site, visit, access=access, fields=fields, overtaken=overtaken
+        )
     except ValidationError as refusal:
         faults, refused = [_place(each) for each in refusal.faults], 422
     except InvalidState as refusal:
         faults, refused = [("", refusal.said)], 409
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         seen = await load_seen(work, claim_id)
-        view = await look_at_claim(work, desk, claim_id)
+        view = await look_at_claim(work, access, claim_id)
     values = {name: fields.text(name) for name in act.names}
     return _answer(
-        site, visit, desk, (view, seen), values=values, faults=faults, status=refused or 422
+        site, visit, access, (view, seen), values=values, faults=faults, status=refused or 422
     )
 
 
 async def _answer_overtaken(
-    site: Site, visit: Visit, desk: Desk, fields: Fields, overtaken: ChangedMeanwhile
+    site: Site, visit: Visit, access: Access, fields: Fields, overtaken: ChangedMeanwhile
 ) -> Response:
     """Both texts: what was typed, and what is there now."""
-    act, claim_id = _find_act(visit, desk), read_claim_id(visit)
-    async with site.work(desk) as work:
+    act, claim_id = _find_act(visit, access), read_claim_id(visit)
+    async with site.work(access) as work:
         seen = await load_seen(work, claim_id)
-        view = await look_at_claim(work, desk, claim_id)
+        view = await look_at_claim(work, access, claim_id)
         life = await read_claim_life(work, claim_id)
     changed = [each for each in life if each.at >= overtaken.since]
     values = {name: fields.text(name) for name in act.names}
     return _answer(
         site,
         visit,
-        desk,
+        access,
         (view, seen),
         values=values,
         changed=changed[:10],
@@ -93,9 +95,9 @@ async def _answer_overtaken(
 
 
 def _answer(  # noqa: PLR0913 - what a form shows, by name
-    site: Site, visit: Visit, desk: Desk, shown: tuple[ClaimView, str], *, values: dict[str, str],
-    faults: Sequence[tuple[str, str]] = (), changed: Sequence[Happening] = (),
-    is_overtaken: bool = False, status: int = 200,
+    site: Site, visit: Visit, access: Access, shown: tuple[ClaimView, str], *,
+    values: dict[str, str], faults: Sequence[tuple[str, str]] = (),
+    changed: Sequence[Happening] = (), is_overtaken: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
     name, (view, seen) = visit.path_params["act"], shown
     stored = fill_contact(view) if name == "contact" and is_overtaken else {}
@@ -108,16 +110,16 @@ def _answer(  # noqa: PLR0913 - what a form shows, by name
         changed=changed,
         is_overtaken=is_overtaken,
         stored={field: text for field, text in stored.items() if text != values.get(field)},
-        reasons=[each.name for each in list_reasons(desk.merchant.configuration.disputes)],
+        reasons=[each.name for each in list_reasons(access.merchant.configuration.disputes)],
         workflows=(),
     )
-    return site.answer_at(visit, desk, page, status)
+    return site.answer_at(visit, access, page, status)
 
 
-def _find_act(visit: Visit, desk: Desk) -> Act:
+def _find_act(visit: Visit, access: Access) -> Act:
     """Raises NotFound, also for what the person may not do."""
     act = ACTS.get(visit.path_params["act"])
-    if act is None or not desk.may(act.right):
+    if act is None or not access.may(act.right):
         raise NotFound("There is no such form.")
     return act
 

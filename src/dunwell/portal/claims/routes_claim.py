@@ -24,8 +24,8 @@ from dunwell.portal.claims.views import (
     list_chips,
 )
 from dunwell.portal.render.formats import read_instant
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_file
-from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant
 from dunwell.portal.web.looking import look_at_claim, read_claim_id, read_id
 from dunwell.portal.web.paging import read_day
@@ -34,10 +34,10 @@ from dunwell.portal.web.visit import Visit
 
 
 @at_merchant
-async def show_claim(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_claim(site: Site, visit: Visit, access: Access) -> Response:
     claim_id, chip = read_claim_id(visit), visit.ask("show")
-    async with site.work(desk) as work:
-        view = await look_at_claim(work, desk, claim_id)
+    async with site.work(access) as work:
+        view = await look_at_claim(work, access, claim_id)
         explanation = await explain_claim(work, site.resources.keys, claim_id)
         life = await read_claim_life(work, claim_id)
         documents = await list_all_attachments(work, claim_id)
@@ -61,23 +61,23 @@ async def show_claim(site: Site, visit: Visit, desk: Desk) -> Response:
         open_dispute_id=find_open_dispute(life),
         has_unseen=any((each.kind, each.word) == ("REPLY", "UNSEEN") for each in life),
     )
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
 @at_merchant
-async def show_explanation(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_explanation(site: Site, visit: Visit, access: Access) -> Response:
     claim_id = read_claim_id(visit)
-    async with site.work(desk) as work:
-        view = await look_at_claim(work, desk, claim_id)
+    async with site.work(access) as work:
+        view = await look_at_claim(work, access, claim_id)
         explanation = await explain_claim(work, site.resources.keys, claim_id)
-    return site.answer_at(visit, desk, ExplanationPage(describe_head(view), explanation))
+    return site.answer_at(visit, access, ExplanationPage(describe_head(view), explanation))
 
 
 @at_merchant
-async def show_message(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_message(site: Site, visit: Visit, access: Access) -> Response:
     claim_id, message_id = read_claim_id(visit), read_id(visit, "message_id")
-    async with site.work(desk) as work:
-        view = await look_at_claim(work, desk, claim_id)
+    async with site.work(access) as work:
+        view = await look_at_claim(work, access, claim_id)
         message = await read_communication(work, message_id)
         seal = await read_seal(work, message_id)
     if message.claim_id != claim_id:
@@ -93,27 +93,27 @@ async def show_message(site: Site, visit: Visit, desk: Desk) -> Response:
         seal=seal.seal if seal else None,
         sealed_at=seal.sealed_at if seal else None,
     )
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
 @at_merchant
-async def show_account(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_account(site: Site, visit: Visit, access: Access) -> Response:
     """As of the day in the address, else today."""
-    claim_id, frame = read_claim_id(visit), site.frame(visit, desk)
+    claim_id, frame = read_claim_id(visit), site.frame(visit, access)
     assert frame.today is not None
     on = read_day(visit.ask("on")) or frame.today
-    async with site.work(desk) as work:
-        view = await look_at_claim(work, desk, claim_id)
+    async with site.work(access) as work:
+        view = await look_at_claim(work, access, claim_id)
         account = await read_account(work, claim_id, on)
     return site.answer(frame, AccountPage(describe_head(view), on, account))
 
 
 @at_merchant
-async def send_document(site: Site, visit: Visit, desk: Desk) -> Response:
+async def send_document(site: Site, visit: Visit, access: Access) -> Response:
     """As a download: what others have written opens nowhere beside us."""
     claim_id, attachment_id = read_claim_id(visit), read_id(visit, "attachment_id")
-    async with site.work(desk) as work:
-        await look_at_claim(work, desk, claim_id)
+    async with site.work(access) as work:
+        await look_at_claim(work, access, claim_id)
         attached = await read_attachment(work, claim_id, attachment_id)
     content = await site.storage.load(attached.storage_key)
     name = name_for_reader(attached.friendly_name, attached.content_type)
@@ -121,12 +121,12 @@ async def send_document(site: Site, visit: Visit, desk: Desk) -> Response:
 
 
 @at_merchant
-async def show_debtors_page(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_debtors_page(site: Site, visit: Visit, access: Access) -> Response:
     """Nobody is told of it, and nothing on it can be sent."""
     claim_id = read_claim_id(visit)
     level = Level.LINK if visit.ask("level") == "link" else Level.FACT
-    async with site.work(desk) as work:
-        await look_at_claim(work, desk, claim_id)
+    async with site.work(access) as work:
+        await look_at_claim(work, access, claim_id)
         return await preview_claim(site.debtors, visit, work=work, claim_id=claim_id, level=level)
 
 

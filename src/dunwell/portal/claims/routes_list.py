@@ -18,9 +18,9 @@ from dunwell.portal.claims.list_views import ClaimsPage, Row, describe_row
 from dunwell.portal.claims.saved_views import end_view, list_views, save_view
 from dunwell.portal.claims.search import search_rows
 from dunwell.portal.render.addresses import build_address
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_redirect
 from dunwell.portal.web.claim_filters import Filters, read_filters, read_filters_from
-from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import note_list, read_id
 from dunwell.portal.web.paging import PAGE, find_page
@@ -30,20 +30,20 @@ from dunwell.rollout.read_workflows import name_workflows
 
 
 @at_merchant
-async def show_claims(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_claims(site: Site, visit: Visit, access: Access) -> Response:
     """1. read the filters; what means nothing is told, and left out
     2. a search finds claims by what people call them, the list all that the filters leave
     3. count as far as it is cheap"""
-    frame = site.frame(visit, desk)
+    frame = site.frame(visit, access)
     filters = _read_address(visit)
     if visit.ask_all("column"):
         # To an address that is short enough to be shared.
-        return site.redirect(visit, desk, "claims", **filters.query)
+        return site.redirect(visit, access, "claims", **filters.query)
     sorting, order = read_claim_order(filters.sort)
-    wanted, faults = read_filters(filters, desk.merchant, frame.language)
+    wanted, faults = read_filters(filters, access.merchant, frame.language)
     after, asked = visit.ask("after"), read_columns(filters.columns)
-    async with site.work(desk) as work:
-        views = await list_views(work, desk.person.user_id)
+    async with site.work(access) as work:
+        views = await list_views(work, access.person.user_id)
         workflows = [(str(each), name) for each, name in await name_workflows(work)]
         rows, cursor, count, is_more = list[Row](), None, None, False
         if filters.q:
@@ -57,7 +57,7 @@ async def show_claims(site: Site, visit: Visit, desk: Desk) -> Response:
             )
             rows, cursor = [describe_row(each) for each in found.claims], found.next_cursor
             count, is_more = await _count(work, order, wanted)
-        await note_list(work, desk, filters.query, len(rows))
+        await note_list(work, access, filters.query, len(rows))
     page = ClaimsPage(
         filters=filters,
         sorting=sorting,
@@ -69,7 +69,7 @@ async def show_claims(site: Site, visit: Visit, desk: Desk) -> Response:
         is_more=is_more,
         after=after,
         next_cursor=cursor,
-        currency=desk.merchant.configuration.currency,
+        currency=access.merchant.configuration.currency,
         workflows=workflows,
         views=views,
         view_id=next((each.view_id for each in views if _is_same(each.query, filters)), None),
@@ -86,33 +86,33 @@ async def _count(work: Work, order: ClaimOrder, wanted: ClaimFilter) -> tuple[in
 
 
 @takes_form_at_merchant
-async def take_view(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def take_view(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """Keeps the filters of the list under a name."""
     filters = read_filters_from(fields.text)
-    address = build_address("claims", merchant_id=desk.merchant_id, **filters.query)
+    address = build_address("claims", merchant_id=access.merchant_id, **filters.query)
     query = address.partition("?")[2]
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             await save_view(
-                work, desk.person.user_id, fields.text("name"), query,
+                work, access.person.user_id, fields.text("name"), query,
                 is_shared=fields["shared"] == "yes",
             )  # fmt: skip
     except ValidationError:
-        return site.redirect(visit, desk, "claims", **filters.query, done="view_name")
-    return site.redirect(visit, desk, "claims", **filters.query, done="view")
+        return site.redirect(visit, access, "claims", **filters.query, done="view_name")
+    return site.redirect(visit, access, "claims", **filters.query, done="view")
 
 
 @takes_form_at_merchant
-async def drop_view(site: Site, visit: Visit, desk: Desk, _fields: Fields) -> Response:
-    async with site.work(desk) as work:
-        await end_view(work, desk.person.user_id, read_id(visit, "view_id"))
-    return site.redirect(visit, desk, "claims", done="view_end")
+async def drop_view(site: Site, visit: Visit, access: Access, _fields: Fields) -> Response:
+    async with site.work(access) as work:
+        await end_view(work, access.person.user_id, read_id(visit, "view_id"))
+    return site.redirect(visit, access, "claims", done="view_end")
 
 
 @at_merchant
-async def go_to_list(_site: Site, _visit: Visit, desk: Desk) -> Response:
+async def go_to_list(_site: Site, _visit: Visit, access: Access) -> Response:
     """An address that only takes forms, opened by hand."""
-    return answer_redirect(build_address("claims", merchant_id=desk.merchant_id))
+    return answer_redirect(build_address("claims", merchant_id=access.merchant_id))
 
 
 def _read_address(visit: Visit) -> Filters:

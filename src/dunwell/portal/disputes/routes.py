@@ -36,9 +36,9 @@ from dunwell.portal.disputes.drafts import (
 )
 from dunwell.portal.disputes.preview import preview_answer
 from dunwell.portal.disputes.views import DisputePage, DisputesPage, PreviewPage
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_file
 from dunwell.portal.web.assigning import list_choices, read_whose
-from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import look_at_claim, read_claim_id, read_id
 from dunwell.portal.web.site import Site
@@ -59,11 +59,11 @@ class _Case:
 
 
 @at_merchant
-async def show_inbox(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_inbox(site: Site, visit: Visit, access: Access) -> Response:
     after, given = visit.ask("after"), visit.ask("state")
     state = DisputeState(given) if given in list(DisputeState) else DisputeState.OPEN
-    asked, whose = read_whose(visit, desk)
-    async with site.work(desk) as work:
+    asked, whose = read_whose(visit, access)
+    async with site.work(access) as work:
         count = await count_waiting_disputes(work, _MOST_COUNTED + 1)
         try:
             page = await _list(work, state, after, whose)
@@ -73,7 +73,7 @@ async def show_inbox(site: Site, visit: Visit, desk: Desk) -> Response:
     shown = DisputesPage(
         state=str(state),
         whose=asked,
-        me=desk.person.user_id,
+        me=access.person.user_id,
         waiting=waiting,
         ended=ended,
         count=count,
@@ -81,7 +81,7 @@ async def show_inbox(site: Site, visit: Visit, desk: Desk) -> Response:
         after=after,
         next_cursor=cursor,
     )
-    return site.answer_at(visit, desk, shown)
+    return site.answer_at(visit, access, shown)
 
 
 async def _list(
@@ -95,40 +95,40 @@ async def _list(
 
 
 @at_merchant
-async def show_dispute(site: Site, visit: Visit, desk: Desk) -> Response:
-    return await _answer(site, visit, desk)
+async def show_dispute(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer(site, visit, access)
 
 
 @takes_form_at_merchant
-async def take_answer(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def take_answer(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """Keeps what was written, whichever button it was; then on to the preview, or back."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     typed, wish = _read(fields), fields["do"]
     if wish == "insert":
-        typed = await _insert(site, desk, typed, fields["text"])
+        typed = await _insert(site, access, typed, fields["text"])
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             await save_draft(work, claim_id, dispute_id, typed, known=_read_revision(fields))
         if wish == "preview":
             decide_resolution(typed)
     except (DraftOvertaken, AnsweredAlready) as overtaken:
-        return await _answer(site, visit, desk, typed, overtaken=overtaken, status=409)
+        return await _answer(site, visit, access, typed, overtaken=overtaken, status=409)
     except ValidationError as refusal:
         faults = [(each.path.rpartition("/")[2], each.code) for each in refusal.faults]
-        return await _answer(site, visit, desk, typed, faults=faults, status=422)
+        return await _answer(site, visit, access, typed, faults=faults, status=422)
     to = {"claim_id": claim_id, "dispute_id": dispute_id}
     if wish == "preview":
-        return site.redirect(visit, desk, "dispute_preview", **to)
-    return site.redirect(visit, desk, "dispute", **to, done="" if wish == "insert" else "draft")
+        return site.redirect(visit, access, "dispute_preview", **to)
+    return site.redirect(visit, access, "dispute", **to, done="" if wish == "insert" else "draft")
 
 
 @at_merchant
-async def show_preview(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_preview(site: Site, visit: Visit, access: Access) -> Response:
     """Of the draft as it is stored, which is what is sent."""
-    async with site.work(desk) as work:
-        case = await _load(work, desk, visit)
+    async with site.work(access) as work:
+        case = await _load(work, access, visit)
         if case.dispute.state is not DisputeState.OPEN or not case.draft.answer.outcome:
-            return _back(site, visit, desk)
+            return _back(site, visit, access)
         preview = preview_answer(
             work,
             site.debtors.notices,
@@ -138,40 +138,40 @@ async def show_preview(site: Site, visit: Visit, desk: Desk) -> Response:
         )
     name = render_name(case.claim.debtor)
     page = PreviewPage(case.claim, name, dispute=case.dispute, draft=case.draft, preview=preview)
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
 @takes_form_at_merchant
-async def take_sending(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def take_sending(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             await send_answer(work, claim_id, dispute_id, known=_read_revision(fields))
     except (DraftOvertaken, AnsweredAlready) as overtaken:
-        return await _answer(site, visit, desk, overtaken=overtaken, status=409)
+        return await _answer(site, visit, access, overtaken=overtaken, status=409)
     except ValidationError:
-        return _back(site, visit, desk)
+        return _back(site, visit, access)
     return site.redirect(
-        visit, desk, "dispute", claim_id=claim_id, dispute_id=dispute_id, done="answer"
+        visit, access, "dispute", claim_id=claim_id, dispute_id=dispute_id, done="answer"
     )
 
 
 @at_merchant
-async def send_file(site: Site, visit: Visit, desk: Desk) -> Response:
+async def send_file(site: Site, visit: Visit, access: Access) -> Response:
     """The original, as a download: a debtor's file never opens beside the portal's own pages."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     file_id = read_id(visit, "file_id")
-    async with site.work(desk) as work:
-        await look_at_claim(work, desk, claim_id)
+    async with site.work(access) as work:
+        await look_at_claim(work, access, claim_id)
         file = await read_evidence(work, claim_id, dispute_id, file_id)
     content = await site.storage.load(file.storage_key)
     return answer_file(content, file.content_type, file.name)
 
 
-async def _load(work: Work, desk: Desk, visit: Visit) -> _Case:
+async def _load(work: Work, access: Access, visit: Visit) -> _Case:
     """Raises NotFound, also for a dispute of another claim."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
-    claim = await look_at_claim(work, desk, claim_id)
+    claim = await look_at_claim(work, access, claim_id)
     listed = await list_disputes(work, claim_id, limit=100)
     dispute = next((each for each in listed.disputes if each.dispute_id == dispute_id), None)
     if dispute is None:
@@ -183,15 +183,15 @@ async def _load(work: Work, desk: Desk, visit: Visit) -> _Case:
 
 
 async def _answer(  # noqa: PLR0913 - what the page shows, by name
-    site: Site, visit: Visit, desk: Desk, typed: Answer | None = None, *,
+    site: Site, visit: Visit, access: Access, typed: Answer | None = None, *,
     faults: list[tuple[str, str]] | None = None,
     overtaken: DraftOvertaken | AnsweredAlready | None = None, status: int = 200,
 ) -> Response:  # fmt: skip
-    async with site.work(desk) as work:
-        case = await _load(work, desk, visit)
+    async with site.work(access) as work:
+        case = await _load(work, access, visit)
         texts = await list_answer_texts(work)
-        colleagues = await list_choices(work, desk)
-    configuration, dispute = desk.merchant.configuration, case.dispute
+        colleagues = await list_choices(work, access)
+    configuration, dispute = access.merchant.configuration, case.dispute
     within = configuration.disputes.answer_within_days
     page = DisputePage(
         claim=case.claim,
@@ -203,27 +203,27 @@ async def _answer(  # noqa: PLR0913 - what the page shows, by name
         others=case.others,
         draft=case.draft,
         typed=typed or case.draft.answer,
-        texts=texts if desk.may(Right.ANSWER) else (),
+        texts=texts if access.may(Right.ANSWER) else (),
         faults=faults or (),
         assignee=case.assignee,
         colleagues=colleagues,
-        me=desk.person.user_id,
+        me=access.person.user_id,
         is_overtaken=isinstance(overtaken, DraftOvertaken),
         is_answered=isinstance(overtaken, AnsweredAlready),
     )
-    return site.answer_at(visit, desk, page, status)
+    return site.answer_at(visit, access, page, status)
 
 
-def _back(site: Site, visit: Visit, desk: Desk) -> Response:
+def _back(site: Site, visit: Visit, access: Access) -> Response:
     return site.redirect(
-        visit, desk, "dispute",
+        visit, access, "dispute",
         claim_id=read_claim_id(visit), dispute_id=read_id(visit, "dispute_id"),
     )  # fmt: skip
 
 
-async def _insert(site: Site, desk: Desk, typed: Answer, wanted: str) -> Answer:
+async def _insert(site: Site, access: Access, typed: Answer, wanted: str) -> Answer:
     """With one of the merchant's texts behind what is there."""
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         texts = await list_answer_texts(work)
     text = next((each.text for each in texts if str(each.template_id) == wanted), "")
     message = "\n\n".join(part for part in (typed.message, text) if part)

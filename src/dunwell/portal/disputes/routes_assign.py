@@ -6,8 +6,8 @@ from dunwell.claims.access import check_claim
 from dunwell.disputes.assign_dispute import assign_dispute
 from dunwell.errors import InvalidState, ValidationError
 from dunwell.people.assignee import AssignedMeanwhile
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.assigning import read_assignee
-from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_claim_id, read_id
 from dunwell.portal.web.site import Site
@@ -15,30 +15,30 @@ from dunwell.portal.web.visit import Fields, Visit
 
 
 @takes_form_at_merchant
-async def take_assignee(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def take_assignee(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """Of two who give it away at once the second is told, and the page shows whose it is."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     wanted, known = read_assignee(fields, "assignee"), read_assignee(fields, "known_assignee")
     done = "assigned"
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             await assign_dispute(work, claim_id, dispute_id, wanted, known=known)
     except AssignedMeanwhile:
         done = "assigned_before"
     except (InvalidState, ValidationError):
         done = "not_assigned"
     return site.redirect(
-        visit, desk, "dispute", claim_id=claim_id, dispute_id=dispute_id, done=done
+        visit, access, "dispute", claim_id=claim_id, dispute_id=dispute_id, done=done
     )
 
 
 @at_merchant
-async def go_to_dispute(site: Site, visit: Visit, desk: Desk) -> Response:
+async def go_to_dispute(site: Site, visit: Visit, access: Access) -> Response:
     """The address that only takes forms, opened by hand. Raises NotFound."""
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         await check_claim(work, read_claim_id(visit))
     ids = {"claim_id": read_claim_id(visit), "dispute_id": read_id(visit, "dispute_id")}
-    return site.redirect(visit, desk, "dispute", **ids)
+    return site.redirect(visit, access, "dispute", **ids)
 
 
 PAGES: RoutedPages = {"dispute_assign": {"GET": go_to_dispute, "POST": take_assignee}}

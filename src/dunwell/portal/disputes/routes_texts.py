@@ -10,7 +10,7 @@ from dunwell.portal.disputes.answer_texts import (
     list_answer_texts,
 )
 from dunwell.portal.disputes.views import TextsPage
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.site import Site
@@ -18,44 +18,44 @@ from dunwell.portal.web.visit import Fields, Visit
 
 
 @at_merchant
-async def show_texts(site: Site, visit: Visit, desk: Desk) -> Response:
-    return await _answer(site, visit, desk)
+async def show_texts(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer(site, visit, access)
 
 
 @takes_form_at_merchant
-async def take_text(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def take_text(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     name, text = fields.text("name"), fields.text("text")
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             await add_answer_text(work, name, text)
     except ValidationError as refusal:
         faults = [(each.path.rpartition("/")[2], each.code) for each in refusal.faults]
-        return await _answer(site, visit, desk=desk, name=name, text=text, faults=faults)
-    return site.redirect(visit, desk, "answer_texts", done="saved")
+        return await _answer(site, visit, access=access, name=name, text=text, faults=faults)
+    return site.redirect(visit, access, "answer_texts", done="saved")
 
 
 @takes_form_at_merchant
-async def drop_text(site: Site, visit: Visit, desk: Desk, _fields: Fields) -> Response:
-    async with site.work(desk) as work:
+async def drop_text(site: Site, visit: Visit, access: Access, _fields: Fields) -> Response:
+    async with site.work(access) as work:
         await end_answer_text(work, read_id(visit, "template_id"))
-    return site.redirect(visit, desk, "answer_texts", done="removed")
+    return site.redirect(visit, access, "answer_texts", done="removed")
 
 
 @at_merchant
-async def go_to_texts(site: Site, visit: Visit, desk: Desk) -> Response:
-    return site.redirect(visit, desk, "answer_texts")
+async def go_to_texts(site: Site, visit: Visit, access: Access) -> Response:
+    return site.redirect(visit, access, "answer_texts")
 
 
 async def _answer(
-    site: Site, visit: Visit, desk: Desk, name: str = "", text: str = "", *,
+    site: Site, visit: Visit, access: Access, name: str = "", text: str = "", *,
     faults: list[tuple[str, str]] | None = None,
 ) -> Response:  # fmt: skip
-    if not desk.may(Right.ANSWER):
+    if not access.may(Right.ANSWER):
         raise NotFound("There is no such page.")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         texts = await list_answer_texts(work)
     page = TextsPage(texts, name, text, faults or ())
-    return site.answer_at(visit, desk, page, 422 if faults else 200)
+    return site.answer_at(visit, access, page, 422 if faults else 200)
 
 
 PAGES: RoutedPages = {

@@ -18,8 +18,8 @@ from dunwell.files.storage import ContentMissing
 from dunwell.kit.crypto import SealBroken
 from dunwell.merchants.account import Work
 from dunwell.portal.evidence.views import FileShown, PicturesPage, Why
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_file
-from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, Run, at_merchant
 from dunwell.portal.web.looking import look_at_claim, read_claim_id, read_id
 from dunwell.portal.web.site import Site
@@ -77,13 +77,13 @@ async def _find_document(work: Work, visit: Visit) -> _Found:
 
 def _show_pages(find: _Find) -> Run:
     @at_merchant
-    async def show(site: Site, visit: Visit, desk: Desk) -> Response:
+    async def show(site: Site, visit: Visit, access: Access) -> Response:
         """Its small picture is drawn at once: so the page can say when there is nothing to show."""
         page = _read_number(visit.ask("page") or "1")
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             found = await find(work, visit)
             claim_id = read_claim_id(visit)
-            claim = await look_at_claim(work, desk, claim_id, file=found.file_id)
+            claim = await look_at_claim(work, access, claim_id, file=found.file_id)
         why, pages = await _try(site, found, page)
         shown = PicturesPage(
             file=found.file,
@@ -95,18 +95,18 @@ def _show_pages(find: _Find) -> Run:
             near=[] if why else _list_near(page, pages),
             is_large=visit.ask("size") == "large",
         )
-        return site.answer_at(visit, desk, shown, 404 if why == "NO_PAGE" else 200)
+        return site.answer_at(visit, access, shown, 404 if why == "NO_PAGE" else 200)
 
     return show
 
 
 def _send_picture(find: _Find) -> Run:
     @at_merchant
-    async def send(site: Site, visit: Visit, desk: Desk) -> Response:
+    async def send(site: Site, visit: Visit, access: Access) -> Response:
         """Raises NotFound, also for what cannot be drawn. That somebody looks was kept when the
         page with the picture was opened."""
         page, size = _read_number(visit.path_params["page"]), _read_size(visit.path_params["size"])
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             found = await find(work, visit)
         try:
             picture = await site.painter.paint(_describe(site, found), page, size)

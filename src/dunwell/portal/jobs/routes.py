@@ -15,8 +15,8 @@ from dunwell.jobs.read_jobs import find_jobs, list_job_rows, read_job
 from dunwell.jobs.start_job import TooManyJobs, retry_failed
 from dunwell.merchants.account import Work
 from dunwell.portal.jobs.views import JobPage, JobsPage
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_live
-from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.site import Site
@@ -31,23 +31,23 @@ _CSV = {
 
 
 @at_merchant
-async def show_jobs(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_jobs(site: Site, visit: Visit, access: Access) -> Response:
     after = visit.ask("after")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         try:
             found = await find_jobs(work, limit=_PAGE, cursor=after or None)
         except ValidationError:
             found = await find_jobs(work, limit=_PAGE)
         ids = {each.starter.actor_id for each in found.jobs if each.starter.actor_id}
         names = await load_user_names(work.tx, ids)
-    return site.answer_at(visit, desk, JobsPage(found.jobs, names, after, found.next_cursor))
+    return site.answer_at(visit, access, JobsPage(found.jobs, names, after, found.next_cursor))
 
 
 @at_merchant
-async def show_job(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_job(site: Site, visit: Visit, access: Access) -> Response:
     """With an ETag, so that whoever waits for it asks for little."""
     job_id = read_id(visit, "job_id")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         view = await read_job(work, job_id)
         rows = await _list_not_done(work, visit)
         names = await load_user_names(work.tx, {view.job.starter.actor_id or ""})
@@ -55,20 +55,20 @@ async def show_job(site: Site, visit: Visit, desk: Desk) -> Response:
     starter = names.get(view.job.starter.actor_id or "", view.job.starter.actor_id or "")
     answer = site.answer_at(
         visit,
-        desk,
+        access,
         JobPage(
-            view, starter, rows=rows, reasons=reasons, may_cancel=may_cancel(desk.actor, view.job)
+            view, starter, rows=rows, reasons=reasons, may_cancel=may_cancel(access.actor, view.job)
         ),
     )
     return answer_live(answer, visit.headers)
 
 
 @takes_form_at_merchant
-async def change_job(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def change_job(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """Cancels it, or begins another of the rows that failed."""
     job_id = read_id(visit, "job_id")
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             if fields["do"] == "retry":
                 job_id = (await retry_failed(work, job_id)).job_id
             elif fields["do"] == "cancel":
@@ -76,21 +76,21 @@ async def change_job(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Re
     except TooManyJobs:
         raise
     except InvalidState:
-        return site.redirect(visit, desk, "job", job_id=job_id, done="job_over")
-    return site.redirect(visit, desk, "job", job_id=job_id)
+        return site.redirect(visit, access, "job", job_id=job_id, done="job_over")
+    return site.redirect(visit, access, "job", job_id=job_id)
 
 
 @at_merchant
-async def send_rows(site: Site, visit: Visit, desk: Desk) -> Response:
+async def send_rows(site: Site, visit: Visit, access: Access) -> Response:
     """What became of each row, as CSV, in the reader's language."""
     job_id = read_id(visit, "job_id")
-    language = site.frame(visit, desk).language
+    language = site.frame(visit, access).language
     heads, outcomes, why = (
         site.pages.read_words(language, "_job_words.html", name)
         for name in ("HEADS", "OUTCOMES", "WHY")
     )
     body, after = [MARK, render_rows([heads])], 0
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         while rows := await list_job_rows(work, job_id, after=after, limit=_BATCH):
             body.append(
                 render_rows(
@@ -110,10 +110,10 @@ async def send_rows(site: Site, visit: Visit, desk: Desk) -> Response:
 
 
 @at_merchant
-async def send_file(site: Site, visit: Visit, desk: Desk) -> Response:
+async def send_file(site: Site, visit: Visit, access: Access) -> Response:
     """Part by part: nobody waits for the whole of it."""
     job_id = read_id(visit, "job_id")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         parts = await open_export(work, site.storage, job_id)
     name = {"Content-Disposition": render_disposition(f"export-{job_id}.csv")}
     return StreamingResponse(parts, 200, {**_CSV, **name})

@@ -10,8 +10,8 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.portal.jobs.bulk import Asked, read_action, read_ticked, select_all
 from dunwell.portal.jobs.views import BulkPage
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.claim_filters import read_filters, read_filters_from
-from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
@@ -19,16 +19,16 @@ from dunwell.rollout.read_workflows import name_workflows
 
 
 @takes_form_at_merchant
-async def take_bulk(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def take_bulk(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """1. read what is asked, and select
     2. without the right number typed: only try it, and show what would become of it
     3. else freeze the selection in a job; a selection that is another one by now is shown anew"""
-    if not desk.may(Right.CHANGE_CLAIMS):
+    if not access.may(Right.CHANGE_CLAIMS):
         raise NotFound("There is no such form.")
-    frame, filters = site.frame(visit, desk), read_filters_from(fields.text)
-    wanted, _ = read_filters(filters, desk.merchant, frame.language)
+    frame, filters = site.frame(visit, access), read_filters_from(fields.text)
+    wanted, _ = read_filters(filters, access.merchant, frame.language)
     ticked = [] if fields["which"] == "all" else read_ticked(fields)
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         asked = read_action(fields, work.now, frame.timezone)
         found = ticked if fields["which"] != "all" else await select_all(work, wanted)
         selected = found or []
@@ -36,7 +36,7 @@ async def take_bulk(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Res
         faults = [*asked.faults, *count_faults]
         if fields["do"] == "start" and not faults and asked.action is not None:
             job = await start_job(work, asked.action, selected)
-            return site.redirect(visit, desk, "job", job_id=job.job_id, done="job")
+            return site.redirect(visit, access, "job", job_id=job.job_id, done="job")
         dry_run = await _try(work, asked, selected)
         workflows = [(str(each), name) for each, name in await name_workflows(work)]
     is_shown = fields["do"] in ("start", "try")
@@ -55,18 +55,18 @@ async def take_bulk(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Res
 
 
 @takes_form_at_merchant
-async def take_export(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def take_export(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """The list as CSV, by the worker."""
-    frame, filters = site.frame(visit, desk), read_filters_from(fields.text)
-    wanted, _ = read_filters(filters, desk.merchant, frame.language)
-    async with site.work(desk) as work:
+    frame, filters = site.frame(visit, access), read_filters_from(fields.text)
+    wanted, _ = read_filters(filters, access.merchant, frame.language)
+    async with site.work(access) as work:
         job = await start_export(work, Export(ExportedList.CLAIMS, _describe(wanted)))
-    return site.redirect(visit, desk, "job", job_id=job.job_id)
+    return site.redirect(visit, access, "job", job_id=job.job_id)
 
 
 @at_merchant
-async def go_to_claims(site: Site, visit: Visit, desk: Desk) -> Response:
-    return site.redirect(visit, desk, "claims")
+async def go_to_claims(site: Site, visit: Visit, access: Access) -> Response:
+    return site.redirect(visit, access, "claims")
 
 
 def _find_faults(fields: Fields, count: int) -> list[str]:

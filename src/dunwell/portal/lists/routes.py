@@ -13,7 +13,7 @@ from dunwell.messages.communication_views import CommunicationState
 from dunwell.messages.lists.find_communications import CommunicationFilter, find_communications
 from dunwell.portal.lists.views import MessagesPage, RepliesPage, SettlePage
 from dunwell.portal.render.sorting import read_sorting
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.paging import PAGE, find_page
@@ -23,14 +23,14 @@ from dunwell.replies.take_reply import MOST_LISTED, list_unseen
 
 
 @at_merchant
-async def show_messages(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_messages(site: Site, visit: Visit, access: Access) -> Response:
     state, channel, after = visit.ask("state"), visit.ask("channel"), visit.ask("after")
     wanted = CommunicationFilter(
         state=next((each for each in get_args(CommunicationState) if each == state), None),
         channel=next((each for each in get_args(Channel) if each == channel), None),
     )
     sorting = read_sorting(visit.ask("sort"), {"time"}, "-time")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         found = await find_page(
             lambda cursor: find_communications(
                 work,
@@ -46,43 +46,43 @@ async def show_messages(site: Site, visit: Visit, desk: Desk) -> Response:
     page = MessagesPage(
         filters, found.communications, sorting=sorting, after=after, next_cursor=found.next_cursor
     )
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
 @at_merchant
-async def show_replies(site: Site, visit: Visit, desk: Desk) -> Response:
-    async with site.work(desk) as work:
+async def show_replies(site: Site, visit: Visit, access: Access) -> Response:
+    async with site.work(access) as work:
         replies = await list_unseen(work)
-    return site.answer_at(visit, desk, RepliesPage(replies, MOST_LISTED))
+    return site.answer_at(visit, access, RepliesPage(replies, MOST_LISTED))
 
 
 @at_merchant
-async def show_settling(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_settling(site: Site, visit: Visit, access: Access) -> Response:
     message_id = read_id(visit, "message_id")
-    if not desk.may(Right.CONTACT_SETTINGS):
+    if not access.may(Right.CONTACT_SETTINGS):
         raise NotFound("There is no such page.")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         work.need(Right.READ_CLAIMS)
         found = await load_found_communications(work.tx, work.merchant_id, [message_id])
     message = found.get(message_id)
     if message is None or message.state != "UNKNOWN":
-        return site.redirect(visit, desk, "messages", state="UNKNOWN")
-    return site.answer_at(visit, desk, SettlePage(message))
+        return site.redirect(visit, access, "messages", state="UNKNOWN")
+    return site.answer_at(visit, access, SettlePage(message))
 
 
 @takes_form_at_merchant
-async def settle(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def settle(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """Of two who settle at once the second is told what the first said."""
     outcome = fields["outcome"]
     if outcome not in ("sent", "not_sent"):
         return await show_settling(site, visit)
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             message_id = read_id(visit, "message_id")
             await settle_unknown(work, message_id, was_sent=outcome == "sent")
     except InvalidState:
-        return site.redirect(visit, desk, "messages", state="UNKNOWN", done="settled_before")
-    return site.redirect(visit, desk, "messages", state="UNKNOWN", done="settled")
+        return site.redirect(visit, access, "messages", state="UNKNOWN", done="settled_before")
+    return site.redirect(visit, access, "messages", state="UNKNOWN", done="settled")
 
 
 PAGES: RoutedPages = {

@@ -15,8 +15,8 @@ from dunwell.modalities.modality import ModalityState
 from dunwell.people.assignee import EVERYBODYS, AssignedMeanwhile
 from dunwell.portal.modalities.views import PlanPage, PlansPage
 from dunwell.portal.render.sorting import read_sorting
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.assigning import list_choices, read_assignee, read_whose
-from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import look_at_claim, read_claim_id, read_id
 from dunwell.portal.web.site import Site
@@ -32,18 +32,18 @@ _LONGEST_REASON = 2_000
 
 
 @at_merchant
-async def show_plans(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_plans(site: Site, visit: Visit, access: Access) -> Response:
     show, after = visit.ask("show"), visit.ask("after")
     show = show if show in _SHOWN else "waiting"
     # Whoever waits longest comes first.
     usual = "time" if show == "waiting" else "-time"
     sorting = read_sorting(visit.ask("sort"), {"time"}, usual)
     oldest = not sorting.is_descending
-    asked, whose = read_whose(visit, desk)
+    asked, whose = read_whose(visit, access)
     if show != "waiting":
         asked, whose = "", EVERYBODYS
     wanted = replace(_SHOWN[show], whose=whose)
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         try:
             found = await find_modalities(
                 work, limit=_PAGE, cursor=after or None, wanted=wanted, oldest_first=oldest
@@ -55,74 +55,80 @@ async def show_plans(site: Site, visit: Visit, desk: Desk) -> Response:
     page = PlansPage(
         show=show,
         whose=asked,
-        me=desk.person.user_id,
+        me=access.person.user_id,
         plans=found.modalities,
         assignees=assignees,
         sorting=sorting,
         after=after,
         next_cursor=found.next_cursor,
     )
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
 @at_merchant
-async def show_plan(site: Site, visit: Visit, desk: Desk) -> Response:
-    return await _answer(site, visit, desk)
+async def show_plan(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer(site, visit, access)
 
 
 @takes_form_at_merchant
-async def take_answer(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def take_answer(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """The same answer again changes nothing; the other one is told to the second of two."""
     claim_id, plan_id = read_claim_id(visit), read_id(visit, "plan_id")
     outcome, reason = fields["outcome"], fields.text("reason")[:_LONGEST_REASON]
     if outcome not in ("approve", "reject"):
-        return await _answer(site, visit, desk, reason=reason, fault="REQUIRED")
+        return await _answer(site, visit, access, reason=reason, fault="REQUIRED")
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             if outcome == "approve":
                 await approve_modality(work, claim_id, plan_id)
             else:
                 await reject_modality(work, claim_id, plan_id, reason=reason or None)
     except InvalidState as refusal:
         message = refusal.said
-        return await _answer(site, visit, desk, reason=reason, fault="OVERTAKEN", message=message)
-    return site.redirect(visit, desk, "plan", claim_id=claim_id, plan_id=plan_id, done="answer")
+        return await _answer(site, visit, access, reason=reason, fault="OVERTAKEN", message=message)
+    return site.redirect(visit, access, "plan", claim_id=claim_id, plan_id=plan_id, done="answer")
 
 
 @takes_form_at_merchant
-async def take_assignee(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def take_assignee(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """Of two who give it away at once the second is told, and the page shows whose it is."""
     claim_id, plan_id = read_claim_id(visit), read_id(visit, "plan_id")
     wanted, known = read_assignee(fields, "assignee"), read_assignee(fields, "known_assignee")
     done = "assigned"
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             await assign_modality(work, claim_id, plan_id, wanted, known=known)
     except AssignedMeanwhile:
         done = "assigned_before"
     except (InvalidState, ValidationError):
         done = "not_assigned"
-    return site.redirect(visit, desk, "plan", claim_id=claim_id, plan_id=plan_id, done=done)
+    return site.redirect(visit, access, "plan", claim_id=claim_id, plan_id=plan_id, done=done)
 
 
 @at_merchant
-async def go_to_plan(site: Site, visit: Visit, desk: Desk) -> Response:
+async def go_to_plan(site: Site, visit: Visit, access: Access) -> Response:
     """The address that only takes forms, opened by hand. Raises NotFound."""
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         await check_claim(work, read_claim_id(visit))
     ids = {"claim_id": read_claim_id(visit), "plan_id": read_id(visit, "plan_id")}
-    return site.redirect(visit, desk, "plan", **ids)
+    return site.redirect(visit, access, "plan", **ids)
 
 
 async def _answer(
-    site: Site, visit: Visit, desk: Desk, *, reason: str = "", fault: str = "", message: str = ""
+    site: Site,
+    visit: Visit,
+    access: Access,
+    *,
+    reason: str = "",
+    fault: str = "",
+    message: str = "",
 ) -> Response:
     claim_id, plan_id = read_claim_id(visit), read_id(visit, "plan_id")
-    async with site.work(desk) as work:
-        claim = await look_at_claim(work, desk, claim_id)
+    async with site.work(access) as work:
+        claim = await look_at_claim(work, access, claim_id)
         listed = await list_modalities(work, claim_id, limit=100)
         assignees = await read_assignees(work, [plan_id])
-        colleagues = await list_choices(work, desk)
+        colleagues = await list_choices(work, access)
     plan = next((each for each in listed.modalities if each.modality_id == plan_id), None)
     if plan is None:
         raise NotFound("There is no such plan.")
@@ -132,13 +138,13 @@ async def _answer(
         plan=plan,
         assignee=assignees.get(plan_id),
         colleagues=colleagues,
-        me=desk.person.user_id,
+        me=access.person.user_id,
         reason=reason,
         fault=fault,
         message=message,
     )
     status = {"REQUIRED": 422, "OVERTAKEN": 409}.get(fault, 200)
-    return site.answer_at(visit, desk, page, status)
+    return site.answer_at(visit, access, page, status)
 
 
 PAGES: RoutedPages = {

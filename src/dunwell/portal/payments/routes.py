@@ -24,7 +24,7 @@ from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.payments.settle_payment import settle_payment
 from dunwell.portal.payments.views import PaymentPage, PaymentRequestPage, PaymentsPage
 from dunwell.portal.render.sorting import read_sorting
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import find_typed_claims, read_id
 from dunwell.portal.web.paging import PAGE, find_page, read_day, span_of_day
@@ -35,18 +35,18 @@ _MOST_TYPED = 200
 
 
 @at_merchant
-async def show_payments(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_payments(site: Site, visit: Visit, access: Access) -> Response:
     """Of the day in the address, if one is named."""
     show = visit.ask("show")
     if show == "requests":
-        return await _show_requests(site, visit, desk)
+        return await _show_requests(site, visit, access)
     kind = show if show == "unmatched" else "payments"
     on, after = read_day(visit.ask("on")), visit.ask("after")
-    since, until = span_of_day(desk.merchant, on)
+    since, until = span_of_day(access.merchant, on)
     wanted = PaymentFilter(since=since, until=until, is_unmatched=kind == "unmatched")
     sorting = read_sorting(visit.ask("sort"), {"time"}, "-time")
     oldest = not sorting.is_descending
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         found = await find_page(
             lambda cursor: find_payments(
                 work, limit=PAGE, cursor=cursor, wanted=wanted, oldest_first=oldest
@@ -64,16 +64,16 @@ async def show_payments(site: Site, visit: Visit, desk: Desk) -> Response:
         next_cursor=found.next_cursor,
         typed=typed,
     )
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
-async def _show_requests(site: Site, visit: Visit, desk: Desk) -> Response:
+async def _show_requests(site: Site, visit: Visit, access: Access) -> Response:
     after, asked = visit.ask("after"), visit.ask("state")
     state = next((each for each in RequestState if each == asked), None)
     wanted = RequestFilter(state=state)
     sorting = read_sorting(visit.ask("sort"), {"time"}, "-time")
     oldest = not sorting.is_descending
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         found = await find_page(
             lambda cursor: find_payment_requests(
                 work, limit=PAGE, cursor=cursor, wanted=wanted, oldest_first=oldest
@@ -90,56 +90,56 @@ async def _show_requests(site: Site, visit: Visit, desk: Desk) -> Response:
         next_cursor=found.next_cursor,
         state=state or "",
     )
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
 @at_merchant
-async def find_claim_to_pay(site: Site, visit: Visit, desk: Desk) -> Response:
+async def find_claim_to_pay(site: Site, visit: Visit, access: Access) -> Response:
     """One claim fits: its form. Several: the list of claims. None: told where it was typed."""
-    if not desk.may(Right.RECORD_MONEY):
+    if not access.may(Right.RECORD_MONEY):
         raise NotFound("There is no such page.")
     typed = visit.ask("q")[:_MOST_TYPED]
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         found = await find_typed_claims(work, typed)
     if len(found) == 1:
-        return site.redirect(visit, desk, "claim_act", claim_id=found[0], act="payment")
+        return site.redirect(visit, access, "claim_act", claim_id=found[0], act="payment")
     if not found:
-        return site.redirect(visit, desk, "payments", typed=typed)
-    return site.redirect(visit, desk, "claims", q=typed)
+        return site.redirect(visit, access, "payments", typed=typed)
+    return site.redirect(visit, access, "claims", q=typed)
 
 
 @at_merchant
-async def show_payment(site: Site, visit: Visit, desk: Desk) -> Response:
-    return await _answer_payment(site, visit, desk)
+async def show_payment(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer_payment(site, visit, access)
 
 
 @takes_form_at_merchant
-async def take_back(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def take_back(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """Of two people the second finds the claim changed, and nothing is done twice."""
     payment_id, reason = read_id(visit, "payment_id"), fields.text("reason")
     error = "" if reason else "REQUIRED"
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             work.need(Right.RECORD_MONEY)
             claim_id = (await read_payment(work, payment_id)).payment.claim_id
             await check_unchanged(work, claim_id, fields["known_seen"])
             if not error:
                 await reverse_payment(work, claim_id, payment_id, reason)
     except ChangedMeanwhile:
-        return await _answer_payment(site, visit, desk, reason=reason, is_overtaken=True)
+        return await _answer_payment(site, visit, access, reason=reason, is_overtaken=True)
     except ValidationError:
         error = "LINE"
     if error:
-        return await _answer_payment(site, visit, desk, reason=reason, error=error)
-    return site.redirect(visit, desk, "payment", payment_id=payment_id, done="reversed")
+        return await _answer_payment(site, visit, access, reason=reason, error=error)
+    return site.redirect(visit, access, "payment", payment_id=payment_id, done="reversed")
 
 
 async def _answer_payment(
-    site: Site, visit: Visit, desk: Desk, *, reason: str = "", error: str = "",
+    site: Site, visit: Visit, access: Access, *, reason: str = "", error: str = "",
     is_overtaken: bool = False,
 ) -> Response:  # fmt: skip
     payment_id = read_id(visit, "payment_id")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         claim_id = (await read_payment(work, payment_id)).payment.claim_id
         seen = await load_seen(work, claim_id)
         listed = await read_payment(work, payment_id)
@@ -154,12 +154,12 @@ async def _answer_payment(
         done_here=visit.ask("done"),
     )
     status = 409 if is_overtaken else 422 if error else 200
-    return site.answer_at(visit, desk, page, status)
+    return site.answer_at(visit, access, page, status)
 
 
 @at_merchant
-async def show_request(site: Site, visit: Visit, desk: Desk) -> Response:
-    async with site.work(desk) as work:
+async def show_request(site: Site, visit: Visit, access: Access) -> Response:
+    async with site.work(access) as work:
         listed = await read_payment_request(work, read_id(visit, "request_id"))
     request = listed.request
     page = PaymentRequestPage(
@@ -168,36 +168,36 @@ async def show_request(site: Site, visit: Visit, desk: Desk) -> Response:
         is_askable=request.provider != BANK_TRANSFER and request.state in LIVE,
         done_here=visit.ask("done"),
     )
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
 @takes_form_at_merchant
-async def change_request(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def change_request(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """do: end, or ask the provider."""
     request_id = read_id(visit, "request_id")
     run = _end_request if fields["do"] == "end" else _ask_provider
-    done = await run(site, visit, desk)
-    return site.redirect(visit, desk, "payment_request", request_id=request_id, done=done)
+    done = await run(site, visit, access)
+    return site.redirect(visit, access, "payment_request", request_id=request_id, done=done)
 
 
-async def _end_request(site: Site, visit: Visit, desk: Desk) -> str:
+async def _end_request(site: Site, visit: Visit, access: Access) -> str:
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             await cancel_request(work, read_id(visit, "request_id"))
     except InvalidState:
         return "not_ended"
     return "ended"
 
 
-async def _ask_provider(site: Site, visit: Visit, desk: Desk) -> str:
+async def _ask_provider(site: Site, visit: Visit, access: Access) -> str:
     """It is booked as what the provider says, in nobody's name but the system's."""
     request_id = read_id(visit, "request_id")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         work.need(Right.RECORD_MONEY)
         await read_payment_request(work, request_id)
     try:
         providers = site.debtors.providers
-        await settle_payment(site.resources, providers, desk.merchant_id, request_id)
+        await settle_payment(site.resources, providers, access.merchant_id, request_id)
     except ProviderAway:
         return "away"
     return "asked"

@@ -11,7 +11,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.portal.processes.fields import Manner, place_faults
 from dunwell.portal.processes.views_editor import Overtaken
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.rollout.look_at_draft import LookedAtDraft, look_at_draft
 from dunwell.workflows.edit_draft import Edit, PartOvertaken, edit_draft
 from dunwell.workflows.part_differences import compare_part
@@ -31,8 +31,8 @@ class Outcome:
     seen: str = ""
 
 
-def find_manner(desk: Desk, look: LookedAtDraft, language: str) -> Manner:
-    currency = look.definition.settings.currency or desk.merchant.configuration.currency
+def find_manner(access: Access, look: LookedAtDraft, language: str) -> Manner:
+    currency = look.definition.settings.currency or access.merchant.configuration.currency
     return Manner(currency, language)
 
 

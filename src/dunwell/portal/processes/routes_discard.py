@@ -6,7 +6,7 @@ from dunwell.errors import InvalidState
 from dunwell.portal.processes.authors import group_changes
 from dunwell.portal.processes.parts_shown import find_manner
 from dunwell.portal.processes.views_publish import DiscardPage
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id, read_known_id
 from dunwell.portal.web.site import Site
@@ -16,37 +16,37 @@ from dunwell.rollout.look_at_draft import look_at_draft
 
 
 @at_merchant
-async def show_discard(site: Site, visit: Visit, desk: Desk) -> Response:
-    return await _answer(site, visit, desk)
+async def show_discard(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer(site, visit, access)
 
 
 @takes_form_at_merchant
-async def discard(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def discard(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     workflow_id, known_id = read_id(visit, "workflow_id"), read_known_id(fields, "known_draft")
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             is_gone = await drop_draft(work, workflow_id, expected_id=known_id)
     except InvalidState as refusal:
-        return await _answer(site, visit, desk, refusal=refusal)
+        return await _answer(site, visit, access, refusal=refusal)
     if is_gone:
-        return site.redirect(visit, desk, "workflows", done="gone")
-    return site.redirect(visit, desk, "workflow", workflow_id=workflow_id, done="discarded")
+        return site.redirect(visit, access, "workflows", done="gone")
+    return site.redirect(visit, access, "workflow", workflow_id=workflow_id, done="discarded")
 
 
 async def _answer(
-    site: Site, visit: Visit, desk: Desk, *, refusal: InvalidState | None = None
+    site: Site, visit: Visit, access: Access, *, refusal: InvalidState | None = None
 ) -> Response:
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         look = await look_at_draft(work, read_id(visit, "workflow_id"))
     is_in_use = refusal is not None and refusal.details.get("state") == "IN_USE"
     page = DiscardPage(
         look=look,
-        authors=group_changes(look.changes, desk.actor),
-        currency=find_manner(desk, look, "").currency,
+        authors=group_changes(look.changes, access.actor),
+        currency=find_manner(access, look, "").currency,
         is_overtaken=refusal is not None and not is_in_use,
         refusal=refusal.message if refusal is not None and is_in_use else "",
     )
-    return site.answer_at(visit, desk, page, 409 if refusal else 200)
+    return site.answer_at(visit, access, page, 409 if refusal else 200)
 
 
 PAGES: RoutedPages = {"workflow_discard": {"GET": show_discard, "POST": discard}}

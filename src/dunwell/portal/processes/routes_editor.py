@@ -11,8 +11,8 @@ from dunwell.portal.processes.cards import find_other_faults, list_cards
 from dunwell.portal.processes.parts_shown import find_manner
 from dunwell.portal.processes.told_faults import tell_faults
 from dunwell.portal.processes.views_editor import EditorPage
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_live
-from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.site import Site
@@ -33,29 +33,29 @@ class _Told:
 
 
 @at_merchant
-async def show_editor(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_editor(site: Site, visit: Visit, access: Access) -> Response:
     """With an ETag, so that whoever waits for a colleague's changes asks for little. Who may only
     read sees the published versions."""
-    if not desk.may(Right.CONFIGURE):
+    if not access.may(Right.CONFIGURE):
         workflow_id = read_id(visit, "workflow_id")
-        return site.redirect(visit, desk, "workflow_history", workflow_id=workflow_id)
-    return answer_live(await _answer(site, visit, desk, _Told(visit.ask("done"))), visit.headers)
+        return site.redirect(visit, access, "workflow_history", workflow_id=workflow_id)
+    return answer_live(await _answer(site, visit, access, _Told(visit.ask("done"))), visit.headers)
 
 
 @takes_form_at_merchant
-async def arrange(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def arrange(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """Moves, doubles or takes out one step."""
     workflow_id, step_id = read_id(visit, "workflow_id"), read_number(fields["step"])
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             await _arrange(work, visit, fields, step_id)
     except PartOvertaken as overtaken:
         is_order = overtaken.part == STEP_ORDER
         told = _Told("", is_order, "" if is_order else fields["name"])
-        return await _answer(site, visit, desk=desk, told=told, status=409)
+        return await _answer(site, visit, access=access, told=told, status=409)
     except ValidationError:
-        return await _answer(site, visit, desk=desk, told=_Told("last"), status=422)
-    return site.redirect(visit, desk, "workflow", workflow_id=workflow_id, done=fields["do"])
+        return await _answer(site, visit, access=access, told=_Told("last"), status=422)
+    return site.redirect(visit, access, "workflow", workflow_id=workflow_id, done=fields["do"])
 
 
 async def _arrange(work: Work, visit: Visit, fields: Fields, step_id: int) -> None:
@@ -71,20 +71,22 @@ async def _arrange(work: Work, visit: Visit, fields: Fields, step_id: int) -> No
         await move_step(work, workflow_id, step_id, after=after, seen=fields["seen_order"])
 
 
-async def _answer(site: Site, visit: Visit, desk: Desk, told: _Told, status: int = 200) -> Response:
-    async with site.work(desk) as work:
+async def _answer(
+    site: Site, visit: Visit, access: Access, told: _Told, status: int = 200
+) -> Response:
+    async with site.work(access) as work:
         look = await look_at_draft(work, read_id(visit, "workflow_id"))
     page = EditorPage(
         look=look,
         cards=list_cards(look),
         faults=tell_faults(look.definition, find_other_faults(look)),
         seen_order=fingerprint(look.parts.get(STEP_ORDER)),
-        currency=find_manner(desk, look, "").currency,
+        currency=find_manner(access, look, "").currency,
         done_here=told.done,
         is_order_overtaken=told.is_order_overtaken,
         overtaken_step=told.overtaken_step,
     )
-    return site.answer_at(visit, desk, page, status)
+    return site.answer_at(visit, access, page, status)
 
 
 def read_number(text: str) -> int:

@@ -9,7 +9,7 @@ from dunwell.kit.requests import read_apart
 from dunwell.portal.processes.files import render_text
 from dunwell.portal.processes.routes_history import find_newest
 from dunwell.portal.processes.views_history import FilePage
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id, read_known_id
 from dunwell.portal.web.site import Site
@@ -35,32 +35,32 @@ class _Read:
 
 
 @at_merchant
-async def show_file(site: Site, visit: Visit, desk: Desk) -> Response:
-    return await _answer(site, visit, desk, None)
+async def show_file(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer(site, visit, access, None)
 
 
 @takes_form_at_merchant
-async def take_file(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def take_file(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """Looked at, or made the draft; another draft by now is not overwritten."""
     workflow_id = read_id(visit, "workflow_id")
     read = await read_apart(_read, fields.text("text"))
     if read.definition is None or fields["do"] != "import":
-        return await _answer(site, visit, desk, read, status=200 if read.definition else 422)
+        return await _answer(site, visit, access, read, status=200 if read.definition else 422)
     known_id = read_known_id(fields, "known_newest")
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             await replace_draft(work, workflow_id, read.definition, expected_id=known_id)
     except InvalidState:
-        return await _answer(site, visit, desk, read, is_overtaken=True, status=409)
-    return site.redirect(visit, desk, "workflow", workflow_id=workflow_id, done="imported")
+        return await _answer(site, visit, access, read, is_overtaken=True, status=409)
+    return site.redirect(visit, access, "workflow", workflow_id=workflow_id, done="imported")
 
 
 async def _answer(
-    site: Site, visit: Visit, desk: Desk, read: _Read | None, *, is_overtaken: bool = False,
+    site: Site, visit: Visit, access: Access, read: _Read | None, *, is_overtaken: bool = False,
     status: int = 200,
 ) -> Response:  # fmt: skip
     workflow_id = read_id(visit, "workflow_id")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         look = await look_at_draft(work, workflow_id)
         workflow = await look_at_workflow(work, workflow_id)
     given = read.definition if read else None
@@ -73,9 +73,9 @@ async def _answer(
         unreadable=read.unreadable if read else "",
         faults=read.faults if read else (),
         differences=compare_parts(look.parts, list_parts(given)) if given else (),
-        currency=look.definition.settings.currency or desk.merchant.configuration.currency,
+        currency=look.definition.settings.currency or access.merchant.configuration.currency,
     )
-    return site.answer_at(visit, desk, page, status)
+    return site.answer_at(visit, access, page, status)
 
 
 def _read(text: str) -> _Read:

@@ -10,7 +10,7 @@ from dunwell.merchants.rights import Right
 from dunwell.portal.processes.authors import group_changes
 from dunwell.portal.processes.files import render_file
 from dunwell.portal.processes.views_history import ComparePage, HistoryPage, VersionPage
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id, read_known_id
 from dunwell.portal.web.site import Site
@@ -28,59 +28,59 @@ _TYPES: Mapping[str, str] = {"yaml": "application/yaml", "json": "application/js
 
 
 @at_merchant
-async def show_history(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_history(site: Site, visit: Visit, access: Access) -> Response:
     workflow_id = read_id(visit, "workflow_id")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         workflow = await look_at_workflow(work, workflow_id)
         versions = await list_versions(work, workflow_id)
     page = HistoryPage(workflow, versions[::-1], MOST_COUNTED, visit.ask("done"))
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
 @at_merchant
-async def show_version(site: Site, visit: Visit, desk: Desk) -> Response:
-    return await _answer_version(site, visit, desk)
+async def show_version(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer_version(site, visit, access)
 
 
 @takes_form_at_merchant
-async def restore(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def restore(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """What the version says becomes the draft; of a draft that was changed meanwhile nothing is
     lost."""
     workflow_id = read_id(visit, "workflow_id")
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             work.need(Right.CONFIGURE)
             version = await look_at_version(work, workflow_id, visit.path_params["version"])
             known_id = read_known_id(fields, "known_newest")
             await replace_draft(work, workflow_id, version.definition, expected_id=known_id)
     except InvalidState:
-        return await _answer_version(site, visit, desk, is_overtaken=True)
-    return site.redirect(visit, desk, "workflow", workflow_id=workflow_id, done="restored")
+        return await _answer_version(site, visit, access, is_overtaken=True)
+    return site.redirect(visit, access, "workflow", workflow_id=workflow_id, done="restored")
 
 
 async def _answer_version(
-    site: Site, visit: Visit, desk: Desk, *, is_overtaken: bool = False
+    site: Site, visit: Visit, access: Access, *, is_overtaken: bool = False
 ) -> Response:
     workflow_id = read_id(visit, "workflow_id")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         workflow = await look_at_workflow(work, workflow_id)
         version = await look_at_version(work, workflow_id, visit.path_params["version"])
     page = VersionPage(
         workflow=workflow,
         version=version,
-        authors=group_changes(version.changes, desk.actor),
-        currency=find_currency(desk, version),
+        authors=group_changes(version.changes, access.actor),
+        currency=find_currency(access, version),
         newest=find_newest(workflow),
         is_overtaken=is_overtaken,
     )
-    return site.answer_at(visit, desk, page, 409 if is_overtaken else 200)
+    return site.answer_at(visit, access, page, 409 if is_overtaken else 200)
 
 
 @at_merchant
-async def show_comparison(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_comparison(site: Site, visit: Visit, access: Access) -> Response:
     """Of the two that the address names; the latest and the draft, or the two latest."""
     workflow_id = read_id(visit, "workflow_id")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         workflow = await look_at_workflow(work, workflow_id)
         names = [each.name for each in await list_versions(work, workflow_id)]
         asked = [each if each in names else "" for each in map(visit.ask, ("before", "after"))]
@@ -91,18 +91,18 @@ async def show_comparison(site: Site, visit: Visit, desk: Desk) -> Response:
     found = compare_two(one, other)
     page = ComparePage(
         workflow=workflow, names=names, before=before, after=after, verdict=found.verdict,
-        differences=found.differences, currency=find_currency(desk, other),
+        differences=found.differences, currency=find_currency(access, other),
     )  # fmt: skip
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
 @at_merchant
-async def download(site: Site, visit: Visit, desk: Desk) -> Response:
+async def download(site: Site, visit: Visit, access: Access) -> Response:
     """As `dunwell workflow show` prints it, and as it is taken back."""
     workflow_id, form = read_id(visit, "workflow_id"), visit.path_params["form"]
     if form not in _TYPES:
         raise NotFound("There is no such form of a file.")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         workflow = await look_at_workflow(work, workflow_id)
         version = await look_at_version(work, workflow_id, visit.path_params["version"])
     return render_file(workflow, version, form, _TYPES[form])
@@ -113,8 +113,8 @@ def find_newest(workflow: LookedAtWorkflow) -> UUID | None:
     return workflow.draft_id or workflow.version_id
 
 
-def find_currency(desk: Desk, version: LookedAtVersion) -> str:
-    return version.definition.settings.currency or desk.merchant.configuration.currency
+def find_currency(access: Access, version: LookedAtVersion) -> str:
+    return version.definition.settings.currency or access.merchant.configuration.currency
 
 
 PAGES: RoutedPages = {

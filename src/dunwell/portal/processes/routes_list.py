@@ -10,7 +10,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.portal.processes.beginning import begin_definition
 from dunwell.portal.processes.views_list import ManagePage, SwitchPage, WorkflowsPage
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.site import Site
@@ -29,60 +29,60 @@ from dunwell.workflows.save_draft import begin_workflow
 
 
 @at_merchant
-async def show_workflows(site: Site, visit: Visit, desk: Desk) -> Response:
-    return await _answer_list(site, visit, desk)
+async def show_workflows(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer_list(site, visit, access)
 
 
 @takes_form_at_merchant
-async def begin(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def begin(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """A new workflow: with one step, or like another."""
     name, like, first = fields.text("name"), fields["like"], fields.text("first")
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             definition = await begin_definition(work, like, first or name)
             workflow_id = await begin_workflow(work, name, definition)
     except ValidationError as refusal:
         faults = [each.code for each in refusal.faults]
-        return await _answer_list(site, visit, desk, name=name, like=like, faults=faults)
-    return site.redirect(visit, desk, "workflow", workflow_id=workflow_id)
+        return await _answer_list(site, visit, access, name=name, like=like, faults=faults)
+    return site.redirect(visit, access, "workflow", workflow_id=workflow_id)
 
 
 async def _answer_list(
-    site: Site, visit: Visit, desk: Desk, *, name: str = "", like: str = "",
+    site: Site, visit: Visit, access: Access, *, name: str = "", like: str = "",
     faults: list[str] | None = None,
 ) -> Response:  # fmt: skip
-    is_switched = desk.merchant.switched_to_workflows
-    async with site.work(desk) as work:
+    is_switched = access.merchant.switched_to_workflows
+    async with site.work(access) as work:
         workflows = await look_at_workflows(work) if is_switched else []
         scenarios = [] if is_switched else await list_scenarios(work)
     page = WorkflowsPage(
         workflows=workflows, scenarios=scenarios, is_switched=is_switched, most=MOST_COUNTED,
         done_here=visit.ask("done"), name=name, like=like, faults=faults or (),
     )  # fmt: skip
-    return site.answer_at(visit, desk, page, 422 if faults else 200)
+    return site.answer_at(visit, access, page, 422 if faults else 200)
 
 
 @at_merchant
-async def show_manage(site: Site, visit: Visit, desk: Desk) -> Response:
-    if not desk.may(Right.CONFIGURE):
+async def show_manage(site: Site, visit: Visit, access: Access) -> Response:
+    if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
-    return await _answer_manage(site, visit, desk)
+    return await _answer_manage(site, visit, access)
 
 
 @takes_form_at_merchant
-async def manage(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def manage(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     workflow_id, wish = read_id(visit, "workflow_id"), fields["do"]
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             await _do(work, workflow_id, wish, fields)
     except ValidationError as refusal:
         faults = [each.code for each in refusal.faults]
-        return await _answer_manage(site, visit, desk, name=fields.text("name"), faults=faults)
+        return await _answer_manage(site, visit, access, name=fields.text("name"), faults=faults)
     except InvalidState as refusal:
-        return await _answer_manage(site, visit, desk, refusal=refusal.message)
+        return await _answer_manage(site, visit, access, refusal=refusal.message)
     if wish == "delete":
-        return site.redirect(visit, desk, "workflows", done="deleted")
-    return site.redirect(visit, desk, "workflow_manage", workflow_id=workflow_id, done=wish)
+        return site.redirect(visit, access, "workflows", done="deleted")
+    return site.redirect(visit, access, "workflow_manage", workflow_id=workflow_id, done=wish)
 
 
 async def _do(work: Work, workflow_id: UUID, wish: str, fields: Fields) -> None:
@@ -101,37 +101,37 @@ async def _do(work: Work, workflow_id: UUID, wish: str, fields: Fields) -> None:
 
 
 async def _answer_manage(
-    site: Site, visit: Visit, desk: Desk, *, name: str = "", faults: list[str] | None = None,
+    site: Site, visit: Visit, access: Access, *, name: str = "", faults: list[str] | None = None,
     refusal: str = "",
 ) -> Response:  # fmt: skip
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         workflow = await look_at_workflow(work, read_id(visit, "workflow_id"))
     page = ManagePage(
         workflow=workflow, most=MOST_COUNTED, name=name or workflow.name, faults=faults or (),
         refusal=refusal, done_here=visit.ask("done"),
     )  # fmt: skip
-    return site.answer_at(visit, desk, page, 422 if faults else 409 if refusal else 200)
+    return site.answer_at(visit, access, page, 422 if faults else 409 if refusal else 200)
 
 
 @at_merchant
-async def show_switch(site: Site, visit: Visit, desk: Desk) -> Response:
-    async with site.work(desk) as work:
+async def show_switch(site: Site, visit: Visit, access: Access) -> Response:
+    async with site.work(access) as work:
         report = await preview_switch(work)
-    return site.answer_at(visit, desk, SwitchPage(report, _mark(report)))
+    return site.answer_at(visit, access, SwitchPage(report, _mark(report)))
 
 
 @takes_form_at_merchant
-async def switch(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def switch(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """There is no way back: what was shown is what is done, and it is ticked first."""
     is_ticked = "sure" in fields
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         report = await preview_switch(work)
         is_overtaken = _mark(report) != fields["known_seen"]
         if is_ticked and not is_overtaken:
             await switch_to_workflows(work)
-            return site.redirect(visit, desk, "workflows", done="switched")
+            return site.redirect(visit, access, "workflows", done="switched")
     page = SwitchPage(report, _mark(report), is_overtaken, not is_ticked)
-    return site.answer_at(visit, desk, page, 409 if is_overtaken else 422)
+    return site.answer_at(visit, access, page, 409 if is_overtaken else 422)
 
 
 def _mark(report: SwitchReport) -> str:

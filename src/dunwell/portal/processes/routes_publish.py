@@ -13,8 +13,8 @@ from dunwell.portal.processes.authors import group_changes, name_author
 from dunwell.portal.processes.parts_shown import find_manner
 from dunwell.portal.processes.told_faults import tell_faults
 from dunwell.portal.processes.views_publish import PublishPage
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_live
-from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id, read_known_id
 from dunwell.portal.web.site import Site
@@ -35,16 +35,16 @@ _LISTED = 20
 
 
 @at_merchant
-async def show_publication(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_publication(site: Site, visit: Visit, access: Access) -> Response:
     """With an ETag, while the worker counts."""
-    return answer_live(await _answer(site, visit, desk), visit.headers)
+    return answer_live(await _answer(site, visit, access), visit.headers)
 
 
 @takes_form_at_merchant
-async def publish(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def publish(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     workflow_id, comment = read_id(visit, "workflow_id"), fields.text("comment")[:2_000]
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             work.need(Right.PUBLISH)
             look = await look_at_draft(work, workflow_id)
             ticks = _read_ticks(fields, look.changes)
@@ -53,42 +53,44 @@ async def publish(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Respo
                 expected_id=read_known_id(fields, "known_draft"), ticks=ticks,
             )  # fmt: skip
     except ChangesUnseen as unseen:
-        return await _answer(site, visit, desk, comment=comment, unseen=unseen, status=409)
+        return await _answer(site, visit, access, comment=comment, unseen=unseen, status=409)
     except ValidationError:
-        return await _answer(site, visit, desk, comment=comment, status=422)
+        return await _answer(site, visit, access, comment=comment, status=422)
     except InvalidState:
-        return await _answer(site, visit, desk, comment=comment, is_overtaken=True, status=409)
-    return site.redirect(visit, desk, "workflow_history", workflow_id=workflow_id, done="published")
+        return await _answer(site, visit, access, comment=comment, is_overtaken=True, status=409)
+    return site.redirect(
+        visit, access, "workflow_history", workflow_id=workflow_id, done="published"
+    )
 
 
 @takes_form_at_merchant
-async def count_claims(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def count_claims(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """By the worker; the page shows how far it is."""
     workflow_id = read_id(visit, "workflow_id")
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             await start_preview(work, workflow_id, read_known_id(fields, "known_draft"))
     except TooManyJobs:
         raise
     except InvalidState:
-        return await _answer(site, visit, desk, is_overtaken=True, status=409)
-    return site.redirect(visit, desk, "workflow_publish", workflow_id=workflow_id)
+        return await _answer(site, visit, access, is_overtaken=True, status=409)
+    return site.redirect(visit, access, "workflow_publish", workflow_id=workflow_id)
 
 
 @at_merchant
-async def go_back(site: Site, visit: Visit, desk: Desk) -> Response:
+async def go_back(site: Site, visit: Visit, access: Access) -> Response:
     workflow_id = read_id(visit, "workflow_id")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         await look_at_draft(work, workflow_id)
-    return site.redirect(visit, desk, "workflow_publish", workflow_id=workflow_id)
+    return site.redirect(visit, access, "workflow_publish", workflow_id=workflow_id)
 
 
 async def _answer(  # noqa: PLR0913 - what became of the form, by name
-    site: Site, visit: Visit, desk: Desk, *, comment: str = "",
+    site: Site, visit: Visit, access: Access, *, comment: str = "",
     unseen: ChangesUnseen | None = None, is_overtaken: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
     workflow_id = read_id(visit, "workflow_id")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         look = await look_at_draft(work, workflow_id)
         workflow = await look_at_workflow(work, workflow_id)
         reached = workflow.on_current if look.verdict is Verdict.MINOR else 0
@@ -101,18 +103,18 @@ async def _answer(  # noqa: PLR0913 - what became of the form, by name
     page = PublishPage(
         look=look,
         faults=tell_faults(look.definition, look.faults),
-        authors=group_changes(look.changes, desk.actor, new=came, unticked=unticked),
+        authors=group_changes(look.changes, access.actor, new=came, unticked=unticked),
         reached=reached,
         staying=_count_all(workflow) - reached,
         most=MOST_COUNTED,
         moves=moves,
         preview=preview,
-        currency=find_manner(desk, look, "").currency,
+        currency=find_manner(access, look, "").currency,
         comment=comment,
         is_overtaken=is_overtaken or bool(came),
         is_unticked=bool(unticked) and not came,
     )
-    return site.answer_at(visit, desk, page, status)
+    return site.answer_at(visit, access, page, status)
 
 
 async def _find_moves(

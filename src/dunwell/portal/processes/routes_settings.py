@@ -5,8 +5,8 @@ from starlette.responses import Response
 from dunwell.portal.processes.parts_shown import Outcome, find_manner, find_problems, save_part
 from dunwell.portal.processes.settings_form import FIELDS, read_settings, show_settings
 from dunwell.portal.processes.views_editor import SettingsPage
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_live
-from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.site import Site
@@ -17,22 +17,22 @@ from dunwell.workflows.parts import SETTINGS, fingerprint
 
 
 @at_merchant
-async def show_settings_form(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_settings_form(site: Site, visit: Visit, access: Access) -> Response:
     """With an ETag, as the editor."""
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         look = await look_at_draft(work, read_id(visit, "workflow_id"))
     outcome = Outcome(is_saved=True, problems=find_problems(look, SETTINGS, FIELDS))
-    page = _compose(visit, desk, look=look, settings=look.parts[SETTINGS], outcome=outcome)
-    return answer_live(site.answer_at(visit, desk, page), visit.headers)
+    page = _compose(visit, access, look=look, settings=look.parts[SETTINGS], outcome=outcome)
+    return answer_live(site.answer_at(visit, access, page), visit.headers)
 
 
 @takes_form_at_merchant
-async def take_settings(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def take_settings(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """Saves what is typed, or only checks it."""
     workflow_id = read_id(visit, "workflow_id")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         before = await look_at_draft(work, workflow_id)
-        manner = find_manner(desk, before, site.frame(visit, desk).language)
+        manner = find_manner(access, before, site.frame(visit, access).language)
         typed = read_settings(fields, manner, before.parts[SETTINGS])
         if fields["do"] == "check":
             look = await look_at_draft(work, workflow_id, {SETTINGS: typed})
@@ -40,20 +40,20 @@ async def take_settings(site: Site, visit: Visit, desk: Desk, fields: Fields) ->
                 is_saved=False, problems=find_problems(look, SETTINGS, FIELDS), seen=fields["seen"]
             )
             return site.answer_at(
-                visit, desk, _compose(visit, desk, look=look, settings=typed, outcome=outcome)
+                visit, access, _compose(visit, access, look=look, settings=typed, outcome=outcome)
             )
         outcome = await save_part(work, workflow_id, Edit(SETTINGS, fields["seen"], typed), FIELDS)
         look = await look_at_draft(work, workflow_id)
     if outcome.is_saved:
         return site.redirect(
-            visit, desk, "workflow_settings", workflow_id=workflow_id, done="saved"
+            visit, access, "workflow_settings", workflow_id=workflow_id, done="saved"
         )
-    page = _compose(visit, desk, look=look, settings=typed, outcome=outcome)
-    return site.answer_at(visit, desk, page, 409 if outcome.overtaken else 422)
+    page = _compose(visit, access, look=look, settings=typed, outcome=outcome)
+    return site.answer_at(visit, access, page, 409 if outcome.overtaken else 422)
 
 
 def _compose(
-    visit: Visit, desk: Desk, look: LookedAtDraft, settings: dict[str, object], outcome: Outcome
+    visit: Visit, access: Access, look: LookedAtDraft, settings: dict[str, object], outcome: Outcome
 ) -> SettingsPage:
     return SettingsPage(
         look=look,
@@ -62,7 +62,7 @@ def _compose(
         seen=outcome.seen or fingerprint(look.parts[SETTINGS]),
         is_saved=outcome.is_saved,
         overtaken=outcome.overtaken,
-        currency=find_manner(desk, look, "").currency,
+        currency=find_manner(access, look, "").currency,
         done_here=visit.ask("done"),
     )
 

@@ -13,8 +13,8 @@ from dunwell.portal.processes.parts_shown import Outcome, find_manner, find_prob
 from dunwell.portal.processes.routes_editor import read_number
 from dunwell.portal.processes.step_form import FIELDS, KINDS, begin_step, read_step, show_step
 from dunwell.portal.processes.views_editor import StepPage
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_live
-from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.site import Site
@@ -40,72 +40,74 @@ class _Form:
 
 
 @at_merchant
-async def show_step_form(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_step_form(site: Site, visit: Visit, access: Access) -> Response:
     """With an ETag, as the editor."""
     step_id = read_number(visit.path_params["step_id"])
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         look = await look_at_draft(work, read_id(visit, "workflow_id"))
     step = look.parts.get(name_step(step_id))
     if step is None:
         raise NotFound("There is no such step.")
     problems = find_problems(look, name_step(step_id), FIELDS)
     form = _Form(look, step, step_id, Outcome(is_saved=True, problems=problems))
-    return answer_live(_show(site, visit, desk, form), visit.headers)
+    return answer_live(_show(site, visit, access, form), visit.headers)
 
 
 @takes_form_at_merchant
-async def take_step(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def take_step(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """Saves what is typed, or only checks it. What somebody else has changed since is shown beside
     it; a step that was taken out meanwhile comes back when it is saved once more."""
     step_id, kind = read_number(visit.path_params["step_id"]), _read_kind(fields)
     workflow_id, part = read_id(visit, "workflow_id"), name_step(step_id)
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         before = await look_at_draft(work, workflow_id)
-        manner = find_manner(desk, before, site.frame(visit, desk).language)
+        manner = find_manner(access, before, site.frame(visit, access).language)
         step = {**read_step(kind, fields, manner, before.parts.get(part)), "id": step_id}
         if fields["do"] == "check":
             look = await look_at_draft(work, workflow_id, {part: step})
             outcome = Outcome(
                 is_saved=False, problems=find_problems(look, part, FIELDS), seen=fields["seen"]
             )
-            return _show(site, visit, desk, _Form(look, step, step_id, outcome))
+            return _show(site, visit, access, _Form(look, step, step_id, outcome))
         outcome = await save_part(work, workflow_id, Edit(part, fields["seen"], step), FIELDS)
         look = await look_at_draft(work, workflow_id)
     if outcome.is_saved:
         to = {"workflow_id": workflow_id, "step_id": step_id}
-        return site.redirect(visit, desk, "workflow_step", **to, done="saved")
+        return site.redirect(visit, access, "workflow_step", **to, done="saved")
     status = 409 if outcome.overtaken else 422
     return _show(
-        site, visit, desk, _Form(look, step, step_id=step_id, outcome=outcome, status=status)
+        site, visit, access, _Form(look, step, step_id=step_id, outcome=outcome, status=status)
     )
 
 
 @at_merchant
-async def show_new(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_new(site: Site, visit: Visit, access: Access) -> Response:
     kind = visit.ask("kind") if visit.ask("kind") in KINDS else KINDS[0]
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         look = await look_at_draft(work, read_id(visit, "workflow_id"))
     form = _Form(look, begin_step(kind), None, Outcome(is_saved=False))
-    return _show(site, visit, desk, form)
+    return _show(site, visit, access, form)
 
 
 @takes_form_at_merchant
-async def take_new(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def take_new(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     workflow_id, after = read_id(visit, "workflow_id"), visit.ask("after")
     kind, is_check = _read_kind(fields), fields["do"] == "check"
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         before = await look_at_draft(work, workflow_id)
-        step = read_step(kind, fields, find_manner(desk, before, site.frame(visit, desk).language))
+        step = read_step(
+            kind, fields, find_manner(access, before, site.frame(visit, access).language)
+        )
         if not is_check:
             added = await _add(work, workflow_id, step, read_number(after) if after else None)
             if added is not None:
                 to = {"workflow_id": workflow_id, "step_id": added}
-                return site.redirect(visit, desk, "workflow_step", **to, done="added")
+                return site.redirect(visit, access, "workflow_step", **to, done="added")
         part = name_step(_NEW_ID)
         look = await look_at_draft(work, workflow_id, {part: {**step, "id": _NEW_ID}})
     outcome = Outcome(is_saved=False, problems=find_problems(look, part, FIELDS))
     form = _Form(look, step, step_id=None, outcome=outcome, status=200 if is_check else 422)
-    return _show(site, visit, desk, form)
+    return _show(site, visit, access, form)
 
 
 async def _add(
@@ -124,9 +126,9 @@ def _read_kind(fields: Fields) -> str:
     return fields["kind"]
 
 
-def _show(site: Site, visit: Visit, desk: Desk, form: _Form) -> Response:
-    look, frame = form.look, site.frame(visit, desk)
-    manner = find_manner(desk, look, frame.language)
+def _show(site: Site, visit: Visit, access: Access, form: _Form) -> Response:
+    look, frame = form.look, site.frame(visit, access)
+    manner = find_manner(access, look, frame.language)
     standing = look.parts.get(name_step(form.step_id)) if form.step_id else None
     page = StepPage(
         look=look,

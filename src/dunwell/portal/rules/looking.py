@@ -17,7 +17,7 @@ from dunwell.explanation.life_store import load_user_names
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.portal.rules.views import WorkflowChoice
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class Looked:
     writers: Mapping[str, str]
 
 
-def check_may(desk: Desk, right: Right = Right.CONFIGURE) -> None:
+def check_may(access: Access, right: Right = Right.CONFIGURE) -> None:
     """Raises NotFound: for whoever may not there is no such page."""
-    if not desk.may(right):
+    if not access.may(right):
         raise NotFound("There is no such page.")
 
 

@@ -14,7 +14,7 @@ from dunwell.errors import ValidationError
 from dunwell.portal.rules.looking import Looked, check_may, look
 from dunwell.portal.rules.marks import list_shown
 from dunwell.portal.rules.views import RulesPage
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
@@ -23,14 +23,14 @@ _STEPS: Mapping[str, int] = {"up": -1, "down": 1}
 
 
 @at_merchant
-async def show_rules(site: Site, visit: Visit, desk: Desk) -> Response:
-    return await _answer(site, visit, desk)
+async def show_rules(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer(site, visit, access)
 
 
 @takes_form_at_merchant
-async def change_list(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def change_list(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """One rule moved, copied or removed, as the list was seen."""
-    check_may(desk)
+    check_may(access)
     name, wish, place = fields["name"], fields["do"], _read_place(fields["place"])
     place = max(0, place + _STEPS.get(wish, 0))
     edit: MoveRule | CopyRule | RemoveRule = MoveRule(name, place)
@@ -39,42 +39,44 @@ async def change_list(site: Site, visit: Visit, desk: Desk, fields: Fields) -> R
     elif wish == "remove":
         edit = RemoveRule(name)
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             await edit_rules_draft(work, edit, known=fields["known_mark"])
     except DraftOvertaken:
-        return site.redirect(visit, desk, "rules", done="overtaken")
+        return site.redirect(visit, access, "rules", done="overtaken")
     except ValidationError:
-        return site.redirect(visit, desk, "rules", done="too_many")
+        return site.redirect(visit, access, "rules", done="too_many")
     if isinstance(edit, MoveRule):
-        return site.redirect(visit, desk, "rules", done="moved", at=place + 1, by=wish)
-    return site.redirect(visit, desk, "rules", done=f"rule_{wish}")
+        return site.redirect(visit, access, "rules", done="moved", at=place + 1, by=wish)
+    return site.redirect(visit, access, "rules", done=f"rule_{wish}")
 
 
 @takes_form_at_merchant
-async def change_default(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
-    check_may(desk)
+async def change_default(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    check_may(access)
     wanted = fields["default"]
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             looked = await look(work)
             ids = {row.name: row.workflow_id for row in looked.view.workflows.values()}
             edit = SetDefault(ids.get(wanted), _read_id(fields["known_default"]))
             await edit_rules_draft(work, edit)
     except RuleOvertaken:
-        return await _answer(site, visit, desk, default_typed=wanted, status=409)
-    return site.redirect(visit, desk, "rules", done="default")
+        return await _answer(site, visit, access, default_typed=wanted, status=409)
+    return site.redirect(visit, access, "rules", done="default")
 
 
 async def _answer(
-    site: Site, visit: Visit, desk: Desk, *, default_typed: str | None = None, status: int = 200
+    site: Site, visit: Visit, access: Access, *, default_typed: str | None = None, status: int = 200
 ) -> Response:
-    check_may(desk)
-    async with site.work(desk) as work:
+    check_may(access)
+    async with site.work(access) as work:
         looked = await look(work)
-    return site.answer_at(visit, desk, _make_page(visit, desk, looked, default_typed), status)
+    return site.answer_at(visit, access, _make_page(visit, access, looked, default_typed), status)
 
 
-def _make_page(visit: Visit, desk: Desk, looked: Looked, default_typed: str | None) -> RulesPage:
+def _make_page(
+    visit: Visit, access: Access, looked: Looked, default_typed: str | None
+) -> RulesPage:
     view = looked.view
     published = view.published if view.drafted else None
     obstacles = {each.name: each.obstacle for each in looked.choices}
@@ -88,7 +90,7 @@ def _make_page(visit: Visit, desk: Desk, looked: Looked, default_typed: str | No
         choices=looked.choices,
         differences=[*compare_rules(view.published, looked.document)] if view.drafted else (),
         writers=looked.writers,
-        currency=desk.merchant.configuration.currency,
+        currency=access.merchant.configuration.currency,
         done_here=visit.ask("done"),
         at=_read_place(visit.ask("at")),
         by=visit.ask("by"),

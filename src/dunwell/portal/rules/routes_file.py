@@ -17,51 +17,51 @@ from dunwell.kit.requests import read_apart
 from dunwell.kit.yaml_document import DocumentFaulty, find_lines, parse_yaml, render_yaml
 from dunwell.portal.rules.looking import check_may
 from dunwell.portal.rules.views import FilePage
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_file
-from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
 
 
 @at_merchant
-async def show_file(site: Site, visit: Visit, desk: Desk) -> Response:
-    return await _answer(site, visit, desk)
+async def show_file(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer(site, visit, access)
 
 
 @at_merchant
-async def send_file(site: Site, _visit: Visit, desk: Desk) -> Response:
-    check_may(desk)
-    async with site.work(desk) as work:
+async def send_file(site: Site, _visit: Visit, access: Access) -> Response:
+    check_may(access)
+    async with site.work(access) as work:
         view = await read_rules(work)
-    name = f"{desk.merchant.key}-assignment-rules.yaml"
+    name = f"{access.merchant.key}-assignment-rules.yaml"
     return answer_file(_render(view).encode(), "application/yaml; charset=utf-8", name)
 
 
 @takes_form_at_merchant
-async def take_file(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def take_file(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """Looked at first, when that is asked for; else it becomes the draft."""
-    check_may(desk)
+    check_may(access)
     text = fields["text"].replace("\r\n", "\n")
     try:
         document = check_rules(await read_apart(parse_yaml, text))
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             if fields["do"] != "check":
                 await save_rules_draft(work, document, known=fields["known_mark"])
-                return site.redirect(visit, desk, "rules", done="file")
+                return site.redirect(visit, access, "rules", done="file")
             view = await read_rules(work)
         _check_names(view, document)
     except DocumentFaulty as error:
         return await _answer_faults(
-            site, visit, desk=desk, fields=fields, faults=[("", str(error))]
+            site, visit, access=access, fields=fields, faults=[("", str(error))]
         )
     except ValidationError as refusal:
         found = await read_apart(partial(_place, faults=refusal.faults), text)
-        return await _answer_faults(site, visit, desk=desk, fields=fields, faults=found)
+        return await _answer_faults(site, visit, access=access, fields=fields, faults=found)
     except DraftOvertaken:
-        return await _answer(site, visit, desk, text, is_overtaken=True, status=409)
-    page = _make_page(desk, view, text, seen=fields["known_mark"], document=document)
-    return site.answer_at(visit, desk, page)
+        return await _answer(site, visit, access, text, is_overtaken=True, status=409)
+    page = _make_page(access, view, text, seen=fields["known_mark"], document=document)
+    return site.answer_at(visit, access, page)
 
 
 def _check_names(view: RulesView, document: RulesDocument) -> None:
@@ -73,30 +73,30 @@ def _check_names(view: RulesView, document: RulesDocument) -> None:
 
 
 async def _answer(
-    site: Site, visit: Visit, desk: Desk, text: str | None = None, *, is_overtaken: bool = False,
-    status: int = 200,
+    site: Site, visit: Visit, access: Access, text: str | None = None, *,
+    is_overtaken: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
-    check_may(desk)
-    async with site.work(desk) as work:
+    check_may(access)
+    async with site.work(access) as work:
         view = await read_rules(work)
-    page = _make_page(desk, view, text)
+    page = _make_page(access, view, text)
     if is_overtaken:
         page = msgspec.structs.replace(page, others=_render(view))
-    return site.answer_at(visit, desk, page, status)
+    return site.answer_at(visit, access, page, status)
 
 
 async def _answer_faults(
-    site: Site, visit: Visit, desk: Desk, fields: Fields, faults: Sequence[tuple[str, str]]
+    site: Site, visit: Visit, access: Access, fields: Fields, faults: Sequence[tuple[str, str]]
 ) -> Response:
     """faults: where in the text, by the line, and what is wrong there."""
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         view = await read_rules(work)
-    page = _make_page(desk, view, fields["text"], seen=fields["known_mark"], faults=faults)
-    return site.answer_at(visit, desk, page, 422)
+    page = _make_page(access, view, fields["text"], seen=fields["known_mark"], faults=faults)
+    return site.answer_at(visit, access, page, 422)
 
 
 def _make_page(
-    desk: Desk, view: RulesView, text: str | None, *, seen: str = "",
+    access: Access, view: RulesView, text: str | None, *, seen: str = "",
     faults: Sequence[tuple[str, str]] = (), document: RulesDocument | None = None,
 ) -> FilePage:  # fmt: skip
     """seen: the mark that the text was written against; none: it is read now."""
@@ -108,7 +108,7 @@ def _make_page(
         differences=[*compare_rules(view.published, document)] if document else (),
         is_checked=document is not None,
         others="",
-        currency=desk.merchant.configuration.currency,
+        currency=access.merchant.configuration.currency,
     )
 
 

@@ -20,7 +20,7 @@ from dunwell.merchants.rights import Right
 from dunwell.portal.rules.looking import check_may, look, name_writers
 from dunwell.portal.rules.marks import list_shown
 from dunwell.portal.rules.views import PublishPage, VersionPage, VersionsPage
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
@@ -30,48 +30,48 @@ _MOST_VERSION = 2**31 - 1
 
 
 @at_merchant
-async def show_publishing(site: Site, visit: Visit, desk: Desk) -> Response:
-    return await _answer_publishing(site, visit, desk, Fields({}))
+async def show_publishing(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer_publishing(site, visit, access, Fields({}))
 
 
 @takes_form_at_merchant
-async def publish(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
-    check_may(desk, Right.PUBLISH)
+async def publish(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    check_may(access, Right.PUBLISH)
     wish = Wish(fields["known_mark"], fields.all("agreed"), fields.text("comment"))
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             await publish_rules_draft(work, wish)
     except DraftOvertaken:
-        return await _answer_publishing(site, visit, desk, fields, is_overtaken=True)
+        return await _answer_publishing(site, visit, access, fields, is_overtaken=True)
     except ValidationError as refusal:
-        return await _answer_publishing(site, visit, desk, fields, faults=refusal.faults)
+        return await _answer_publishing(site, visit, access, fields, faults=refusal.faults)
     except InvalidState:
-        return site.redirect(visit, desk, "rules", done="nothing")
-    return site.redirect(visit, desk, "rules", done="published")
+        return site.redirect(visit, access, "rules", done="nothing")
+    return site.redirect(visit, access, "rules", done="published")
 
 
 @takes_form_at_merchant
-async def discard(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
-    check_may(desk)
+async def discard(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    check_may(access)
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             await discard_rules_draft(work, known=fields["known_mark"])
     except DraftOvertaken:
-        return await _answer_publishing(site, visit, desk, fields, is_overtaken=True)
+        return await _answer_publishing(site, visit, access, fields, is_overtaken=True)
     except InvalidState:
-        return site.redirect(visit, desk, "rules", done="nothing")
-    return site.redirect(visit, desk, "rules", done="discarded")
+        return site.redirect(visit, access, "rules", done="nothing")
+    return site.redirect(visit, access, "rules", done="discarded")
 
 
 async def _answer_publishing(
-    site: Site, visit: Visit, desk: Desk, fields: Fields, *, faults: Sequence[Fault] = (),
+    site: Site, visit: Visit, access: Access, fields: Fields, *, faults: Sequence[Fault] = (),
     is_overtaken: bool = False,
 ) -> Response:  # fmt: skip
-    check_may(desk)
-    async with site.work(desk) as work:
+    check_may(access)
+    async with site.work(access) as work:
         looked, own = await look(work), name_author(work)
     if looked.view.drafted is None:
-        return site.redirect(visit, desk, "rules", done="nothing")
+        return site.redirect(visit, access, "rules", done="nothing")
     by_author: dict[str, list[DraftChange]] = {}
     for change in looked.view.changes:
         by_author.setdefault(change.author, []).append(change)
@@ -82,7 +82,7 @@ async def _answer_publishing(
         by_author=[*by_author.items()],
         own=own,
         writers=looked.writers,
-        currency=desk.merchant.configuration.currency,
+        currency=access.merchant.configuration.currency,
         comment=fields.text("comment"),
         agreed=() if is_overtaken else fields.all("agreed"),
         faults=[(each.path.partition("/")[2], each.code) for each in faults],
@@ -90,7 +90,7 @@ async def _answer_publishing(
         is_overtaken=is_overtaken,
     )
     status = 422 if faults else 200
-    return site.answer_at(visit, desk, page, 409 if is_overtaken else status)
+    return site.answer_at(visit, access, page, 409 if is_overtaken else status)
 
 
 # What stands beside a field of the form.
@@ -98,10 +98,10 @@ _OWN_CODES = frozenset({"NOT_AGREED", "TOO_LONG", "CONTROL_CHARACTER"})
 
 
 @at_merchant
-async def show_versions(site: Site, visit: Visit, desk: Desk) -> Response:
-    check_may(desk)
+async def show_versions(site: Site, visit: Visit, access: Access) -> Response:
+    check_may(access)
     up_to = _read_number(visit.ask("from"))
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         ruling = (await read_rules(work)).version or 0
         found = await list_versions(work, up_to=up_to or None, limit=_PAGE + 1)
         writers = await name_writers(work, (), [each.actor_id for each in found])
@@ -109,38 +109,38 @@ async def show_versions(site: Site, visit: Visit, desk: Desk) -> Response:
     page = VersionsPage(
         found[:_PAGE], ruling, writers=writers, from_version=up_to, next_version=following
     )
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
 @at_merchant
-async def show_version(site: Site, visit: Visit, desk: Desk) -> Response:
-    return await _answer_version(site, visit, desk)
+async def show_version(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer_version(site, visit, access)
 
 
 @takes_form_at_merchant
-async def restore(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def restore(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """The version becomes the draft, to be looked at and published like any other."""
-    check_may(desk)
+    check_may(access)
     number = _read_version_number(visit)
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             seen = await read_version(work, number)
             await save_rules_draft(work, seen.document, known=fields["known_mark"])
     except DraftOvertaken:
-        return await _answer_version(site, visit, desk, is_overtaken=True, status=409)
+        return await _answer_version(site, visit, access, is_overtaken=True, status=409)
     except ValidationError as refusal:
         gone = [each.message for each in refusal.faults]
-        return await _answer_version(site, visit, desk, faults=gone, status=422)
-    return site.redirect(visit, desk, "rules", done="restored")
+        return await _answer_version(site, visit, access, faults=gone, status=422)
+    return site.redirect(visit, access, "rules", done="restored")
 
 
 async def _answer_version(
-    site: Site, visit: Visit, desk: Desk, *, faults: Sequence[str] = (),
+    site: Site, visit: Visit, access: Access, *, faults: Sequence[str] = (),
     is_overtaken: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
-    check_may(desk)
+    check_may(access)
     number = _read_version_number(visit)
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         seen = await read_version(work, number)
         view = await read_rules(work)
         writers = await name_writers(work, (), [seen.version.actor_id])
@@ -150,11 +150,11 @@ async def _answer_version(
         has_draft=view.drafted is not None,
         differences=[*compare_rules(view.published, seen.document)],
         writers=writers,
-        currency=desk.merchant.configuration.currency,
+        currency=access.merchant.configuration.currency,
         faults=faults,
         is_overtaken=is_overtaken,
     )
-    return site.answer_at(visit, desk, page, status)
+    return site.answer_at(visit, access, page, status)
 
 
 def _read_version_number(visit: Visit) -> int:

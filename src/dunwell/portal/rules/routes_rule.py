@@ -26,7 +26,7 @@ from dunwell.portal.rules.rule_form import (
     write_rule,
 )
 from dunwell.portal.rules.views import RulePage
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
@@ -35,58 +35,60 @@ _MORE = {"more_fields": {"fields": 4}, "more_shares": {"shares": 2}}
 
 
 @at_merchant
-async def show_rule(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_rule(site: Site, visit: Visit, access: Access) -> Response:
     """Without a name: a new one."""
-    check_may(desk)
-    name, language = visit.ask("name"), site.frame(visit, desk).language
-    async with site.work(desk) as work:
+    check_may(access)
+    name, language = visit.ask("name"), site.frame(visit, access).language
+    async with site.work(access) as work:
         view = await read_rules(work)
     rule = _find_written(view, name)
     if name and rule is None:
         raise NotFound("There is no such rule.")
-    typed = fill_form(rule, desk.merchant.configuration.currency, language)
-    return site.answer_at(visit, desk, _make_page(desk, view, name, typed))
+    typed = fill_form(rule, access.merchant.configuration.currency, language)
+    return site.answer_at(visit, access, _make_page(access, view, name, typed))
 
 
 @takes_form_at_merchant
-async def take_rule(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
-    check_may(desk)
+async def take_rule(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    check_may(access)
     typed, name, wish = read_form(fields), fields["known_name"], fields["do"]
-    seen, language = fields["known_rule"], site.frame(visit, desk).language
-    currency = desk.merchant.configuration.currency
-    async with site.work(desk) as work:
+    seen, language = fields["known_rule"], site.frame(visit, access).language
+    currency = access.merchant.configuration.currency
+    async with site.work(access) as work:
         view = await read_rules(work)
         written = write_rule(typed, _find_written(view, name), currency, language)
         checked = await check_rule(work, written, name or None)
         marks = await _find_marks(work, checked)
     faults = [*find_form_faults(typed), *_list_faults(checked.faults)]
     if wish in _MORE:
-        page = _make_page(desk, view, name, make_room(typed, **_MORE[wish]), seen=seen)
-        return site.answer_at(visit, desk, page)
+        page = _make_page(access, view, name, make_room(typed, **_MORE[wish]), seen=seen)
+        return site.answer_at(visit, access, page)
     if wish != "check" and not faults and checked.rule is not None:
         try:
-            async with site.work(desk) as work:
+            async with site.work(access) as work:
                 await edit_rules_draft(work, PutRule(checked.rule, name or None, seen))
         except RuleOvertaken as overtaken:
-            return await _answer_overtaken(site, visit, desk=desk, typed=typed, overtaken=overtaken)
+            return await _answer_overtaken(
+                site, visit, access=access, typed=typed, overtaken=overtaken
+            )
         except ValidationError as refusal:
             faults = _list_faults(refusal.faults)
         else:
-            return site.redirect(visit, desk, "rules", done="rule")
-    page = _make_page(desk, view, name, make_room(typed), seen=seen)
+            return site.redirect(visit, access, "rules", done="rule")
+    page = _make_page(access, view, name, make_room(typed), seen=seen)
     page = msgspec.structs.replace(page, faults=faults, marks=marks, is_checked=True)
-    return site.answer_at(visit, desk, page, 200 if wish == "check" else 422)
+    return site.answer_at(visit, access, page, 200 if wish == "check" else 422)
 
 
 async def _answer_overtaken(
-    site: Site, visit: Visit, desk: Desk, typed: TypedRule, overtaken: RuleOvertaken
+    site: Site, visit: Visit, access: Access, typed: TypedRule, overtaken: RuleOvertaken
 ) -> Response:
     """Both are shown; saving once more means it. A rule that is gone is made anew by it."""
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         view = await read_rules(work)
         writers = await name_writers(work, view.changes)
     standing = overtaken.standing
-    page = _make_page(desk, view, standing.name if standing else "", make_room(typed))
+    page = _make_page(access, view, standing.name if standing else "", make_room(typed))
     page = msgspec.structs.replace(
         page,
         is_overtaken=True,
@@ -94,11 +96,11 @@ async def _answer_overtaken(
         last=view.changes[-1] if view.changes else None,
         writers=writers,
     )
-    return site.answer_at(visit, desk, page, 409)
+    return site.answer_at(visit, access, page, 409)
 
 
 def _make_page(
-    desk: Desk, view: RulesView, name: str, typed: TypedRule, *, seen: str | None = None
+    access: Access, view: RulesView, name: str, typed: TypedRule, *, seen: str | None = None
 ) -> RulePage:
     """seen: the fingerprint the form was opened with; none: it is opened now."""
     rule = find_rule(view.edited, name) if name else None
@@ -108,7 +110,7 @@ def _make_page(
         known_rule=fresh if seen is None else seen,
         typed=typed,
         choices=list_choices(view),
-        currency=desk.merchant.configuration.currency,
+        currency=access.merchant.configuration.currency,
     )
 
 

@@ -25,7 +25,7 @@ from dunwell.merchants.rights import Right
 from dunwell.portal.rules.looking import check_may
 from dunwell.portal.rules.rule_form import FormFault
 from dunwell.portal.rules.views import EffectPage, ShownPossibility, TryPage
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import look_at_claim
 from dunwell.portal.web.site import Site
@@ -40,29 +40,29 @@ MOST_COUNTED = 25_000
 
 
 @at_merchant
-async def show_trial(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_trial(site: Site, visit: Visit, access: Access) -> Response:
     """Of the claim that the address names, if it names one."""
-    check_may(desk)
+    check_may(access)
     reference = visit.ask("reference")[:100]
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         view = await read_rules(work)
         rulebook, is_draft = await _choose(work, view, visit.ask("rules"))
         facts, claim_id = None, await _find_claim(work, reference) if reference else None
         if claim_id is not None:
-            await look_at_claim(work, desk, claim_id)
+            await look_at_claim(work, access, claim_id)
             facts = await find_claim_facts(work, claim_id)
-    page = _make_page(desk, view, rulebook, is_draft=is_draft, facts=facts)
+    page = _make_page(access, view, rulebook, is_draft=is_draft, facts=facts)
     page = msgspec.structs.replace(page, reference=reference, claim_id=claim_id)
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
 @takes_form_at_merchant
-async def try_facts(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def try_facts(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """Of a made-up claim. Nothing is kept; what describes a person stands in no address."""
-    check_may(desk)
-    language, faults = site.frame(visit, desk).language, list[FormFault]()
-    described = _describe(fields, desk.merchant.configuration.currency, language)
-    async with site.work(desk) as work:
+    check_may(access)
+    language, faults = site.frame(visit, access).language, list[FormFault]()
+    described = _describe(fields, access.merchant.configuration.currency, language)
+    async with site.work(access) as work:
         view = await read_rules(work)
         rulebook, is_draft = await _choose(work, view, fields["rules"])
         facts = None
@@ -70,23 +70,23 @@ async def try_facts(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Res
             facts = await find_claim_facts(work, check_hypothetical(described))
         except ValidationError as refusal:
             faults = [(_find_field(each.path), each.code, each.message) for each in refusal.faults]
-    page = _make_page(desk, view, rulebook, is_draft=is_draft, facts=facts)
+    page = _make_page(access, view, rulebook, is_draft=is_draft, facts=facts)
     page = msgspec.structs.replace(
         page, is_made_up=True, faults=faults, typed={name: fields[name] for name in _NAMES},
         fees=fields.all("fees"), fields=_list_fields(fields),
     )  # fmt: skip
-    return site.answer_at(visit, desk, page, 422 if faults else 200)
+    return site.answer_at(visit, access, page, 422 if faults else 200)
 
 
 @at_merchant
-async def show_effect(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_effect(site: Site, visit: Visit, access: Access) -> Response:
     """Of the draft, beside what is published."""
-    check_may(desk)
+    check_may(access)
     from_id = _read_number(visit.ask("from"))
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         view = await read_rules(work)
         if view.drafted is None:
-            return site.redirect(visit, desk, "rules", done="nothing")
+            return site.redirect(visit, access, "rules", done="nothing")
         ruling = view.ruling.rules if view.ruling else RuleSet()
         preview = await begin_preview(work, ruling, view.drafted.rules)
         preview.next_id = from_id or preview.next_id
@@ -100,7 +100,7 @@ async def show_effect(site: Site, visit: Visit, desk: Desk) -> Response:
         names=names,
         version=view.version or 0,
     )
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
 async def _choose(work: Work, view: RulesView, wanted: str) -> tuple[Rulebook, bool]:
@@ -132,7 +132,7 @@ def _read_number(text: str) -> int:
 
 
 def _make_page(
-    desk: Desk, view: RulesView, rulebook: Rulebook, *, is_draft: bool, facts: ClaimFacts | None
+    access: Access, view: RulesView, rulebook: Rulebook, *, is_draft: bool, facts: ClaimFacts | None
 ) -> TryPage:
     document = write_rules(rulebook.rules, view.names)
     possibilities: Sequence[ShownPossibility] = ()
@@ -152,8 +152,8 @@ def _make_page(
         is_draft=is_draft,
         version=view.version or 0,
         possibilities=possibilities,
-        currency=facts.currency if facts else desk.merchant.configuration.currency,
-        own_currency=desk.merchant.configuration.currency,
+        currency=facts.currency if facts else access.merchant.configuration.currency,
+        own_currency=access.merchant.configuration.currency,
         fields=[("", "")] * _OWN_FIELDS,
     )
 

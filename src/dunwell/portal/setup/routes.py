@@ -16,11 +16,11 @@ from dunwell.onboarding.checklist import list_needs
 from dunwell.onboarding.counterpart import find_counterpart_key
 from dunwell.onboarding.open_merchant import open_merchant
 from dunwell.people.signed_in import SignedIn
-from dunwell.portal.setup.desks import TIMEZONES, find_surroundings, need_configure
 from dunwell.portal.setup.fields import find_field
 from dunwell.portal.setup.sections import SECTION_OF, SECTIONS
+from dunwell.portal.setup.surroundings import TIMEZONES, find_surroundings, need_configure
 from dunwell.portal.setup.views import Faults, NewMerchantPage, SettingsPage
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, signed_in, takes_form
 from dunwell.portal.web.paging import PAGE
 from dunwell.portal.web.site import Site
@@ -64,35 +64,35 @@ async def open_new(site: Site, visit: Visit, person: SignedIn, fields: Fields) -
 
 
 @at_merchant
-async def show_settings(site: Site, visit: Visit, desk: Desk) -> Response:
-    need_configure(desk)
-    async with site.work(desk) as work:
+async def show_settings(site: Site, visit: Visit, access: Access) -> Response:
+    need_configure(access)
+    async with site.work(access) as work:
         credentials = await list_credentials(work)
         endpoints = (await find_endpoints(work, limit=PAGE)).endpoints
         is_assigned = await has_rules(work)
         is_published = await has_published_workflow(work)
-        beside = await _find_named_beside(work.tx, desk)
-    brand = desk.merchant.configuration.brand
+        beside = await _find_named_beside(work.tx, access)
+    brand = access.merchant.configuration.brand
     page = SettingsPage(
-        checklist=list_needs(desk.merchant),
+        checklist=list_needs(access.merchant),
         section_of=SECTION_OF,
         sections=[*SECTIONS],
         beside=beside,
-        beside_key=find_counterpart_key(desk.merchant),
+        beside_key=find_counterpart_key(access.merchant),
         live_credentials=sum(each.revoked_at is None for each in credentials),
         endpoints=len(endpoints),
         has_process=is_published,
         has_rules=is_assigned,
         has_brand=brand.logo is not None or brand.color is not None,
     )
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
-async def _find_named_beside(tx: Connection, desk: Desk) -> tuple[int, str] | None:
+async def _find_named_beside(tx: Connection, access: Access) -> tuple[int, str] | None:
     """The counterpart that is there, if the person reaches it."""
-    key = find_counterpart_key(desk.merchant)
+    key = find_counterpart_key(access.merchant)
     merchant_id = await find_merchant_id_by_key(tx, key) if key else None
-    if merchant_id is None or not desk.person.reaches(merchant_id):
+    if merchant_id is None or not access.person.reaches(merchant_id):
         return None
     return merchant_id, key
 

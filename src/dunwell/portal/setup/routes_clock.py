@@ -14,7 +14,7 @@ from dunwell.events.store import EventFilter, EventPage
 from dunwell.merchants.account import check_right
 from dunwell.merchants.rights import Right
 from dunwell.portal.setup.views import ClockPage
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.paging import PAGE
 from dunwell.portal.web.site import Site
@@ -30,36 +30,36 @@ _MOST = timedelta(days=366)
 
 
 @at_merchant
-async def show_clock(site: Site, visit: Visit, desk: Desk) -> Response:
-    return await _answer(site, visit, desk)
+async def show_clock(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer(site, visit, access)
 
 
 @takes_form_at_merchant
-async def move(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def move(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """do: "hour", "day", "week", "next" or "to" the day and time that are typed. It counts from
     where the clock stood on the page: pressed twice, it moves once."""
-    _need_sandbox(desk)
-    check_right(desk.actor, Right.OPERATE)
+    _need_sandbox(access)
+    check_right(access.actor, Right.OPERATE)
     typed = fields.text("to")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         clock = await read_clock(work)
-    known, wanted = _read(fields["known_now"]), _find_target(desk, clock, fields["do"], typed)
+    known, wanted = _read(fields["known_now"]), _find_target(access, clock, fields["do"], typed)
     if known != clock.now:
-        return await _answer(site, visit, desk, typed=typed, error="MOVED")
+        return await _answer(site, visit, access, typed=typed, error="MOVED")
     if wanted is None or not clock.now <= wanted <= clock.now + _MOST:
         return await _answer(
-            site, visit, desk, typed=typed, error="DAY" if wanted is None else "RANGE"
+            site, visit, access, typed=typed, error="DAY" if wanted is None else "RANGE"
         )
     try:
         await advance_clock(
-            site.resources, site.around.channels, desk.merchant, desk.actor, advance_to=wanted
+            site.resources, site.around.channels, access.merchant, access.actor, advance_to=wanted
         )
     except ValidationError:
-        return await _answer(site, visit, desk, typed=typed, error="MOVED")
-    return site.redirect(visit, desk, "clock", since=clock.now.isoformat())
+        return await _answer(site, visit, access, typed=typed, error="MOVED")
+    return site.redirect(visit, access, "clock", since=clock.now.isoformat())
 
 
-def _find_target(desk: Desk, clock: Clock, do: str, typed: str) -> datetime | None:
+def _find_target(access: Access, clock: Clock, do: str, typed: str) -> datetime | None:
     if do in _STEPS:
         return clock.now + _STEPS[do]
     if do == "next":
@@ -70,16 +70,16 @@ def _find_target(desk: Desk, clock: Clock, do: str, typed: str) -> datetime | No
         return None
     if not 1900 < local.year < 9000:
         return None
-    zone = ZoneInfo(desk.merchant.configuration.timezone)
+    zone = ZoneInfo(access.merchant.configuration.timezone)
     return local.replace(tzinfo=zone).astimezone(UTC)
 
 
 async def _answer(
-    site: Site, visit: Visit, desk: Desk, *, typed: str = "", error: str = ""
+    site: Site, visit: Visit, access: Access, *, typed: str = "", error: str = ""
 ) -> Response:
-    _need_sandbox(desk)
+    _need_sandbox(access)
     since, came = _read(visit.ask("since")), EventPage([], None)
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         clock = await read_clock(work)
         if since is not None:
             wanted = EventFilter(since=since)
@@ -94,12 +94,12 @@ async def _answer(
         error=error,
     )
     status = 200 if not error else 409 if error == "MOVED" else 422
-    return site.answer_at(visit, desk, page, status)
+    return site.answer_at(visit, access, page, status)
 
 
-def _need_sandbox(desk: Desk) -> None:
+def _need_sandbox(access: Access) -> None:
     """Raises NotFound: a live merchant has no clock of its own."""
-    if not desk.merchant.is_sandbox:
+    if not access.merchant.is_sandbox:
         raise NotFound("There is no such page.")
 
 

@@ -20,10 +20,10 @@ from dunwell.merchants.credentials import (
 from dunwell.merchants.quotas import REQUESTS_PER_MINUTE
 from dunwell.merchants.rights import Scope
 from dunwell.merchants.secrets import CREDENTIAL_RANDOM_BYTES, SECRET_RANDOM_BYTES
-from dunwell.portal.setup.desks import need_configure
 from dunwell.portal.setup.fields import find_field
+from dunwell.portal.setup.surroundings import need_configure
 from dunwell.portal.setup.views import CredentialPage, CredentialsPage, Faults, SecretShownPage
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
@@ -32,19 +32,19 @@ _NAMES = ("name", "scope", "requestsPerMinute")
 
 
 @at_merchant
-async def show_credentials(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_credentials(site: Site, visit: Visit, access: Access) -> Response:
     typed = {"name": "", "scope": [str(Scope.ALL)], "requestsPerMinute": str(REQUESTS_PER_MINUTE)}
-    return await _answer_list(site, visit, desk, typed)
+    return await _answer_list(site, visit, access, typed)
 
 
 @takes_form_at_merchant
-async def make(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
-    need_configure(desk)
+async def make(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    need_configure(access)
     name, limit, scopes = fields.text("name"), fields.text("requestsPerMinute"), fields.all("scope")
     typed = {"name": name, "scope": scopes, "requestsPerMinute": limit}
     is_number = limit.isascii() and limit.isdecimal() and len(limit) < 9
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             made = await create_credential(
                 work, name,
                 randomness=secrets.token_bytes(CREDENTIAL_RANDOM_BYTES),
@@ -53,26 +53,26 @@ async def make(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response
             )  # fmt: skip
     except ValidationError as refusal:
         faults = [(find_field(_NAMES, fault.path), fault) for fault in refusal.faults]
-        return await _answer_list(site, visit, desk=desk, typed=typed, faults=faults)
+        return await _answer_list(site, visit, access=access, typed=typed, faults=faults)
     except InvalidState as refusal:
         taken = Fault("/name", refusal.message, "TAKEN")
-        return await _answer_list(site, visit, desk=desk, typed=typed, faults=[("name", taken)])
+        return await _answer_list(site, visit, access=access, typed=typed, faults=[("name", taken)])
     page = SecretShownPage(made.client_id, made.client_secret, is_rotated=False)
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
 @at_merchant
-async def show_credential(site: Site, visit: Visit, desk: Desk) -> Response:
-    return await _answer_one(site, visit, desk)
+async def show_credential(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer_one(site, visit, access)
 
 
 @takes_form_at_merchant
-async def change(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def change(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """do: rotate, end-old or revoke. What was done already is told, and not done twice."""
-    need_configure(desk)
+    need_configure(access)
     client_id, do = visit.path_params["client_id"], fields["do"]
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             if do == "rotate":
                 made = await rotate_credential(
                     work, client_id,
@@ -84,38 +84,38 @@ async def change(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Respon
             elif do == "revoke":
                 await revoke_credential(work, client_id)
     except InvalidState:
-        return await _answer_one(site, visit, desk, is_overtaken=True)
+        return await _answer_one(site, visit, access, is_overtaken=True)
     except NotFound:
-        return site.redirect(visit, desk, "credentials", done="credential_over")
+        return site.redirect(visit, access, "credentials", done="credential_over")
     if do == "rotate":
         page = SecretShownPage(client_id, made.client_secret, is_rotated=True)
-        return site.answer_at(visit, desk, page)
-    return site.redirect(visit, desk, "credentials", done=f"credential_{do.replace('-', '_')}")
+        return site.answer_at(visit, access, page)
+    return site.redirect(visit, access, "credentials", done=f"credential_{do.replace('-', '_')}")
 
 
 async def _answer_list(
-    site: Site, visit: Visit, desk: Desk, typed: Mapping[str, Any], faults: Faults = ()
+    site: Site, visit: Visit, access: Access, typed: Mapping[str, Any], faults: Faults = ()
 ) -> Response:
-    need_configure(desk)
-    async with site.work(desk) as work:
+    need_configure(access)
+    async with site.work(access) as work:
         credentials = await list_credentials(work)
     page = CredentialsPage(credentials, typed, faults, [str(each) for each in Scope])
-    return site.answer_at(visit, desk, page, 422 if faults else 200)
+    return site.answer_at(visit, access, page, 422 if faults else 200)
 
 
 async def _answer_one(
-    site: Site, visit: Visit, desk: Desk, *, is_overtaken: bool = False
+    site: Site, visit: Visit, access: Access, *, is_overtaken: bool = False
 ) -> Response:
     """Raises NotFound for one that is not there, or is revoked."""
-    need_configure(desk)
+    need_configure(access)
     client_id = visit.path_params["client_id"]
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         rotation = await read_rotation(work, client_id)
         [credential] = [
             each for each in await list_credentials(work) if each.client_id == client_id
         ]
     page = CredentialPage(credential, rotation, is_overtaken=is_overtaken)
-    return site.answer_at(visit, desk, page, 409 if is_overtaken else 200)
+    return site.answer_at(visit, access, page, 409 if is_overtaken else 200)
 
 
 def _read_instant(text: str) -> datetime:

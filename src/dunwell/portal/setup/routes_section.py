@@ -16,20 +16,20 @@ from dunwell.onboarding.change_settings import (
 from dunwell.onboarding.logo import LOGO_PLACE, make_logo
 from dunwell.onboarding.vector_image import ImageRefused
 from dunwell.portal.setup.brand import view_brand
-from dunwell.portal.setup.desks import (
+from dunwell.portal.setup.fields import Typed
+from dunwell.portal.setup.forms import Form, open_form
+from dunwell.portal.setup.reasons import list_languages, list_rows
+from dunwell.portal.setup.sections import SECTIONS
+from dunwell.portal.setup.surroundings import (
     TIMEZONES,
     find_choices,
     find_surroundings,
     find_tongue,
     need_configure,
 )
-from dunwell.portal.setup.fields import Typed
-from dunwell.portal.setup.forms import Form, open_form
-from dunwell.portal.setup.reasons import list_languages, list_rows
-from dunwell.portal.setup.sections import SECTIONS
 from dunwell.portal.setup.views import ConfirmPage, Faults, SectionPage
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_asset
-from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.uploads import Upload, takes_upload_at_merchant
@@ -37,25 +37,25 @@ from dunwell.portal.web.visit import Visit
 
 
 @at_merchant
-async def show_section(site: Site, visit: Visit, desk: Desk) -> Response:
-    need_configure(desk)
-    form = await _open(site, visit, desk)
-    return _answer(site, visit, desk, form=form)
+async def show_section(site: Site, visit: Visit, access: Access) -> Response:
+    need_configure(access)
+    form = await _open(site, visit, access)
+    return _answer(site, visit, access, form=form)
 
 
 @takes_upload_at_merchant
-async def take_section(site: Site, visit: Visit, desk: Desk, upload: Upload) -> Response:
+async def take_section(site: Site, visit: Visit, access: Access, upload: Upload) -> Response:
     """do: "look" shows the form again with what was typed, "save" is said on the page that shows
     what would change."""
-    need_configure(desk)
-    form = (await _open(site, visit, desk)).fill(upload.fields)
+    need_configure(access)
+    form = (await _open(site, visit, access)).fill(upload.fields)
     do = upload.fields["do"]
     if do == "look":
-        return _answer(site, visit, desk, form=form)
+        return _answer(site, visit, access, form=form)
     read = form.read()
-    logo, refused = await _take_logo(desk, upload)
+    logo, refused = await _take_logo(access, upload)
     if read.faults or refused:
-        return _answer(site, visit, desk, form=form, faults=[*read.faults, *refused])
+        return _answer(site, visit, access, form=form, faults=[*read.faults, *refused])
     if "brand" in read.parts and logo is not None:
         # What stands in the form beside it; the image is given apart.
         read.parts["brand"]["logo"] = "logo"
@@ -63,72 +63,72 @@ async def take_section(site: Site, visit: Visit, desk: Desk, upload: Upload) -> 
     is_asked = form.section.is_weighty and do != "save"
     try:
         if is_asked:
-            return await _ask(site, visit, desk, form=form, change=change)
-        async with site.work(desk) as work:
+            return await _ask(site, visit, access, form=form, change=change)
+        async with site.work(access) as work:
             is_new = await save_settings(work, site.resources, change, find_surroundings(site))
     except ValidationError as refusal:
         faults = form.place(refusal.faults)
-        return _answer(site, visit, desk, form=form, faults=faults)
+        return _answer(site, visit, access, form=form, faults=faults)
     except InvalidState:
-        form = (await _open(site, visit, desk)).fill(upload.fields)
-        return _answer(site, visit, desk, form=form, is_overtaken=True)
-    return site.redirect(visit, desk, "settings", done="saved" if is_new else "unchanged")
+        form = (await _open(site, visit, access)).fill(upload.fields)
+        return _answer(site, visit, access, form=form, is_overtaken=True)
+    return site.redirect(visit, access, "settings", done="saved" if is_new else "unchanged")
 
 
 async def _ask(
-    site: Site, visit: Visit, desk: Desk, *, form: Form, change: SettingsChange
+    site: Site, visit: Visit, access: Access, *, form: Form, change: SettingsChange
 ) -> Response:
     """Whether to save it, once it is shown what would change."""
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         await check_settings(work, site.resources, change, find_surroundings(site))
     differences = list(form.list_differences())
     if not differences:
-        return site.redirect(visit, desk, "settings", done="unchanged")
+        return site.redirect(visit, access, "settings", done="unchanged")
     page = ConfirmPage(form.section.name, differences, _list_hidden(form.typed), change.seen)
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
 @at_merchant
-async def show_logo(_site: Site, _visit: Visit, desk: Desk) -> Response:
+async def show_logo(_site: Site, _visit: Visit, access: Access) -> Response:
     """As e-mails show it: pixels that we drew ourselves."""
-    need_configure(desk)
-    logo = desk.merchant.configuration.brand.logo
+    need_configure(access)
+    logo = access.merchant.configuration.brand.logo
     if logo is None or logo.png is None:
         raise NotFound("There is no logo.")
     return answer_asset(logo.png, "image/png", is_named_by_content=False)
 
 
-async def _take_logo(desk: Desk, upload: Upload) -> tuple[Logo | None, Faults]:
+async def _take_logo(access: Access, upload: Upload) -> tuple[Logo | None, Faults]:
     """The image that was chosen, looked into; else the one that is there, unless it is to go."""
     if "logo" in upload.too_large:
         return None, [("logo", Fault(LOGO_PLACE, "It is larger than 50 KB.", "WRONG_IMAGE"))]
     if "logo" not in upload.files:
-        return (None if upload.fields["no_logo"] else desk.merchant.configuration.brand.logo), []
+        return (None if upload.fields["no_logo"] else access.merchant.configuration.brand.logo), []
     try:
         return await make_logo(upload.files["logo"]), []
     except ImageRefused as refusal:
         return None, [("logo", Fault(LOGO_PLACE, str(refusal), "WRONG_IMAGE"))]
 
 
-async def _open(site: Site, visit: Visit, desk: Desk) -> Form:
+async def _open(site: Site, visit: Visit, access: Access) -> Form:
     """Raises NotFound."""
     section = SECTIONS.get(visit.path_params["section"])
     if section is None:
         raise NotFound("There is no such page.")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         document = await read_settings(work)
-        choices = await find_choices(site, work.tx, desk)
-    return open_form(section, document, choices, find_tongue(site, visit, desk))
+        choices = await find_choices(site, work.tx, access)
+    return open_form(section, document, choices, find_tongue(site, visit, access))
 
 
 def _answer(
-    site: Site, visit: Visit, desk: Desk, *, form: Form, faults: Faults = (),
+    site: Site, visit: Visit, access: Access, *, form: Form, faults: Faults = (),
     is_overtaken: bool = False,
 ) -> Response:  # fmt: skip
     name, brand = form.section.name, None
     if name == "brand":
         color = str(form.typed.get("brand.color", ""))
-        brand = view_brand(color, desk.merchant.configuration.brand.logo)
+        brand = view_brand(color, access.merchant.configuration.brand.logo)
     stored = {field: before for field, before, _ in form.list_differences()}
     page = SectionPage(
         section=name,
@@ -145,7 +145,7 @@ def _answer(
         timezones=TIMEZONES if name == "account" else (),
     )
     status = 409 if is_overtaken else 422 if faults else 200
-    return site.answer_at(visit, desk, page, status)
+    return site.answer_at(visit, access, page, status)
 
 
 def _list_hidden(typed: Typed) -> list[tuple[str, str]]:

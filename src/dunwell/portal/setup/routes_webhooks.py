@@ -12,10 +12,10 @@ from dunwell.events.body import EVENT_TYPES
 from dunwell.events.endpoint import ALL_TYPES, NewSecret, WantedEndpoint
 from dunwell.events.endpoints import add_endpoint, remove_endpoint
 from dunwell.events.find_endpoints import find_endpoints
-from dunwell.portal.setup.desks import need_configure
 from dunwell.portal.setup.fields import find_field
+from dunwell.portal.setup.surroundings import need_configure
 from dunwell.portal.setup.views import Faults, HooksPage
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.paging import PAGE
 from dunwell.portal.web.site import Site
@@ -25,16 +25,18 @@ _NAMES = ("url", "events", "authorization")
 
 
 @at_merchant
-async def show_hooks(site: Site, visit: Visit, desk: Desk) -> Response:
-    return await _answer(site, visit, desk, {"url": "", "events": [ALL_TYPES], "authorization": ""})
+async def show_hooks(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer(
+        site, visit, access, {"url": "", "events": [ALL_TYPES], "authorization": ""}
+    )
 
 
 @takes_form_at_merchant
-async def change(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def change(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """do: "remove" takes away the endpoint that is named; anything else adds one."""
-    need_configure(desk)
+    need_configure(access)
     if fields["do"] == "remove":
-        return await _remove(site, visit, desk, fields["endpoint"])
+        return await _remove(site, visit, access, fields["endpoint"])
     url, events, authorization = (
         fields.text("url"), fields.all("events"), fields.text("authorization"),
     )  # fmt: skip
@@ -42,40 +44,40 @@ async def change(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Respon
     wanted = WantedEndpoint(url, tuple(events), authorization or None)
     is_development = site.resources.settings.is_development
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             made = await add_endpoint(
                 work, site.resources.keys, wanted, is_development=is_development
             )
     except ValidationError as refusal:
         faults = [(find_field(_NAMES, fault.path), fault) for fault in refusal.faults]
-        return await _answer(site, visit, desk=desk, typed=typed, faults=faults)
+        return await _answer(site, visit, access=access, typed=typed, faults=faults)
     except InvalidState as refusal:
         taken = Fault("/url", refusal.message, "TAKEN")
-        return await _answer(site, visit, desk=desk, typed=typed, faults=[("url", taken)])
-    return await _answer(site, visit, desk, {**typed, "url": "", "authorization": ""}, made=made)
+        return await _answer(site, visit, access=access, typed=typed, faults=[("url", taken)])
+    return await _answer(site, visit, access, {**typed, "url": "", "authorization": ""}, made=made)
 
 
-async def _remove(site: Site, visit: Visit, desk: Desk, given: str) -> Response:
+async def _remove(site: Site, visit: Visit, access: Access, given: str) -> Response:
     """Of two who take away the same, the second is told."""
     done = "removed"
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             await remove_endpoint(work, UUID(given))
     except (NotFound, ValueError):
         done = "endpoint_over"
-    return site.redirect(visit, desk, "settings_webhooks", done=done)
+    return site.redirect(visit, access, "settings_webhooks", done=done)
 
 
 async def _answer(
-    site: Site, visit: Visit, desk: Desk, typed: Mapping[str, Any], faults: Faults = (), *,
+    site: Site, visit: Visit, access: Access, typed: Mapping[str, Any], faults: Faults = (), *,
     made: NewSecret | None = None,
 ) -> Response:  # fmt: skip
     """made: its secret stands in this answer alone."""
-    need_configure(desk)
-    async with site.work(desk) as work:
+    need_configure(access)
+    async with site.work(access) as work:
         found = await find_endpoints(work, limit=PAGE)
     page = HooksPage(found.endpoints, EVENT_TYPES, typed=typed, faults=faults, made=made)
-    return site.answer_at(visit, desk, page, 422 if faults else 200)
+    return site.answer_at(visit, access, page, 422 if faults else 200)
 
 
 PAGES: RoutedPages = {"settings_webhooks": {"GET": show_hooks, "POST": change}}

@@ -9,7 +9,7 @@ from dunwell.alarms.read_alarms import read_alarms
 from dunwell.explanation.read_overview import MOST, NEWEST, read_overview
 from dunwell.merchants.rights import Right
 from dunwell.portal.start.views import StartPage, count_channels, fill_days, list_waiting
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
@@ -17,20 +17,22 @@ from dunwell.waiting.read_waiting import Kind, read_waiting
 
 
 @at_merchant
-async def show_start(site: Site, visit: Visit, desk: Desk) -> Response:
-    frame = site.frame(visit, desk)
+async def show_start(site: Site, visit: Visit, access: Access) -> Response:
+    frame = site.frame(visit, access)
     assert frame.today is not None
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         waiting = await read_waiting(work)
         overview = await read_overview(work)
         now = work.now
         alarms = None
-        if Right.OPERATE in desk.person.rights_everywhere:
-            alarms = await read_alarms(work.tx, desk.person.actor, work.real_now)
+        if Right.OPERATE in access.person.rights_everywhere:
+            alarms = await read_alarms(work.tx, access.person.actor, work.real_now)
     by_currency = Counter[str]()
     for each in overview.paid:
         by_currency[each.currency] += each.cents
-    currency = next(iter(by_currency.most_common(1)), (desk.merchant.configuration.currency, 0))[0]
+    currency = next(iter(by_currency.most_common(1)), (access.merchant.configuration.currency, 0))[
+        0
+    ]
     page = StartPage(
         lines=list_waiting(waiting),
         overdue=waiting[Kind.OVERDUE_DISPUTES].count.number,

@@ -18,7 +18,7 @@ from dunwell.messages.suppression import (
 )
 from dunwell.portal.render.sorting import read_sorting
 from dunwell.portal.suppressions.views import LiftPage, SuppressionsPage
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.paging import PAGE, find_page
 from dunwell.portal.web.site import Site
@@ -32,18 +32,18 @@ _MOST_DIGEST = 64
 
 
 @at_merchant
-async def show_suppressions(site: Site, visit: Visit, desk: Desk) -> Response:
-    return await _answer_list(site, visit, desk, dict.fromkeys(_NAMES, ""))
+async def show_suppressions(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer_list(site, visit, access, dict.fromkeys(_NAMES, ""))
 
 
 @takes_form_at_merchant
-async def add(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def add(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     typed = {name: fields.text(name) for name in _NAMES}
     channel = next((each for each in _CHANNELS if each == typed["channel"]), None)
     reason = next((each for each in _REASONS if each == typed["reason"]), None)
     given = {"channel": channel, "address": typed["address"], "reason": reason}
     faults = [(name, "REQUIRED") for name, value in given.items() if not value]
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         work.need(Right.CONTACT_SETTINGS)
         if channel and reason and not faults:
             try:
@@ -57,16 +57,16 @@ async def add(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
             except ValidationError:
                 faults = [("address", channel)]
     if faults:
-        return await _answer_list(site, visit, desk=desk, typed=typed, faults=faults)
-    return site.redirect(visit, desk, "suppressions", done="added" if is_new else "added_before")
+        return await _answer_list(site, visit, access=access, typed=typed, faults=faults)
+    return site.redirect(visit, access, "suppressions", done="added" if is_new else "added_before")
 
 
 async def _answer_list(
-    site: Site, visit: Visit, desk: Desk, typed: Mapping[str, str],
+    site: Site, visit: Visit, access: Access, typed: Mapping[str, str],
     faults: Sequence[tuple[str, str]] = (),
 ) -> Response:  # fmt: skip
     after, sorting = visit.ask("after"), read_sorting(visit.ask("sort"), {"time"}, "-time")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         found = await find_page(
             lambda cursor: find_suppressions(
                 work, limit=PAGE, cursor=cursor, oldest_first=not sorting.is_descending
@@ -82,16 +82,16 @@ async def _answer_list(
         faults=faults,
         done_here=visit.ask("done"),
     )
-    return site.answer_at(visit, desk, page, 422 if faults else 200)
+    return site.answer_at(visit, access, page, 422 if faults else 200)
 
 
 @at_merchant
-async def show_lifting(site: Site, visit: Visit, desk: Desk) -> Response:
-    return await _answer_lifting(site, visit, desk, has_fault=False)
+async def show_lifting(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer_lifting(site, visit, access, has_fault=False)
 
 
 @takes_form_at_merchant
-async def lift(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def lift(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """Of two who lift the same the second is told; so is who looked at one that was made anew."""
     channel, digest = _read_place(visit)
     reason = next((each for each in _LIFT_REASONS if each == fields["reason"]), None)
@@ -100,24 +100,24 @@ async def lift(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response
     except ValueError:
         since = None
     if reason is None or since is None or since.tzinfo is None:
-        return await _answer_lifting(site, visit, desk, has_fault=True)
+        return await _answer_lifting(site, visit, access, has_fault=True)
     done = "lifted"
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             await lift_listed(work, channel, digest, since=since, reason=reason)
     except NotFound:
         done = "lifted_before"
-    return site.redirect(visit, desk, "suppressions", done=done)
+    return site.redirect(visit, access, "suppressions", done=done)
 
 
-async def _answer_lifting(site: Site, visit: Visit, desk: Desk, *, has_fault: bool) -> Response:
-    if not desk.may(Right.CONTACT_SETTINGS):
+async def _answer_lifting(site: Site, visit: Visit, access: Access, *, has_fault: bool) -> Response:
+    if not access.may(Right.CONTACT_SETTINGS):
         raise NotFound("There is no such page.")
     channel, digest = _read_place(visit)
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         found = await read_suppression(work, channel, digest)
     page = LiftPage(found, found.created_at.isoformat(), has_fault)
-    return site.answer_at(visit, desk, page, 422 if has_fault else 200)
+    return site.answer_at(visit, access, page, 422 if has_fault else 200)
 
 
 def _read_place(visit: Visit) -> tuple[Channel, bytes]:

@@ -7,7 +7,7 @@ from dunwell.errors import NotFound, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import CHANNELS
 from dunwell.merchants.rights import Right
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.looking import find_typed_claims, look_at_claim, read_id
 from dunwell.portal.web.visit import Visit
 from dunwell.rollout.preview_message import Wanted
@@ -67,7 +67,7 @@ def read_wanted(visit: Visit, definition: Definition, subject: Subject) -> Wante
     )
 
 
-async def find_subject(work: Work, visit: Visit, desk: Desk) -> Subject:
+async def find_subject(work: Work, visit: Visit, access: Access) -> Subject:
     """A look at a claim is kept, where a merchant's own staff looks."""
     work.need(Right.READ_CLAIMS)
     case = next((each for each in CASES if each == visit.ask("case")), CASES[0])
@@ -77,7 +77,7 @@ async def find_subject(work: Work, visit: Visit, desk: Desk) -> Subject:
     found = await find_typed_claims(work, typed)
     if len(found) != 1:
         return Subject(case, typed, is_unknown=True)
-    await look_at_claim(work, desk, found[0])
+    await look_at_claim(work, access, found[0])
     return Subject(case, typed, found[0])
 
 

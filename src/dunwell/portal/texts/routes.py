@@ -11,7 +11,7 @@ from dunwell.merchants.configuration import CHANNELS
 from dunwell.merchants.rights import Right
 from dunwell.portal.texts.asking import describe_faults, name_place, open_asked, read_place
 from dunwell.portal.texts.views import TextPage, TextsPage
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
@@ -30,24 +30,24 @@ _MOST_CHARACTERS = 20_000
 
 
 @at_merchant
-async def show_texts(site: Site, visit: Visit, desk: Desk) -> Response:
-    if not desk.may(Right.CONFIGURE):
+async def show_texts(site: Site, visit: Visit, access: Access) -> Response:
+    if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         opened = await open_asked(work, visit)
         grid = lay_out(work, opened)
-    return site.answer_at(visit, desk, TextsPage(opened, grid, CHANNELS))
+    return site.answer_at(visit, access, TextsPage(opened, grid, CHANNELS))
 
 
 @at_merchant
-async def show_text(site: Site, visit: Visit, desk: Desk) -> Response:
-    if not desk.may(Right.CONFIGURE):
+async def show_text(site: Site, visit: Visit, access: Access) -> Response:
+    if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         opened = await open_asked(work, visit)
         place = read_place(visit, opened.definition)
         page = await _describe(site, work, opened, place)
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,40 +66,40 @@ class _Typed:
 
 
 @takes_form_at_merchant
-async def take_text(site: Site, visit: Visit, desk: Desk, fields: Fields) -> Response:
+async def take_text(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """Checks what was typed, puts a placeholder into it, or saves it in the draft."""
     do, typed = fields["do"], _Typed(_read_typed(fields), fields["known_text"])
     if do == "save":
         typed = replace(typed, faults=_find_faults(visit, typed.written))
     if do not in ("save", "remove") or typed.faults:
-        return await _answer_typed(site, visit, desk, typed)
+        return await _answer_typed(site, visit, access, typed)
     written = typed.written if do == "save" else None
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             opened = await open_asked(work, visit)
             place = read_place(visit, opened.definition)
             await edit_text(work, opened.workflow_id, place, written, seen=typed.known)
     except TextOvertaken as overtaken:
         typed = replace(typed, known="", overtaken=overtaken)
-        return await _answer_typed(site, visit, desk, typed)
+        return await _answer_typed(site, visit, access, typed)
     except ValidationError as refusal:
         faults = [("body", code) for code in describe_faults(refusal)]
-        return await _answer_typed(site, visit, desk, replace(typed, faults=faults))
+        return await _answer_typed(site, visit, access, replace(typed, faults=faults))
     workflow_id = opened.workflow_id
     if do == "remove":
-        return site.redirect(visit, desk, "texts", workflow_id=workflow_id, done="removed")
+        return site.redirect(visit, access, "texts", workflow_id=workflow_id, done="removed")
     where = name_place(place)
-    return site.redirect(visit, desk, "text", workflow_id=workflow_id, **where, done="saved")
+    return site.redirect(visit, access, "text", workflow_id=workflow_id, **where, done="saved")
 
 
-async def _answer_typed(site: Site, visit: Visit, desk: Desk, typed: _Typed) -> Response:
-    if not desk.may(Right.CONFIGURE):
+async def _answer_typed(site: Site, visit: Visit, access: Access, typed: _Typed) -> Response:
+    if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         opened = await open_asked(work, visit)
         place = read_place(visit, opened.definition)
         page = await _describe(site, work, opened=opened, place=place, typed=typed)
-    return site.answer_at(visit, desk, page, typed.status)
+    return site.answer_at(visit, access, page, typed.status)
 
 
 async def _describe(

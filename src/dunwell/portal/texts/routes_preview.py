@@ -34,8 +34,8 @@ from dunwell.portal.texts.asking import (
     read_wanted,
 )
 from dunwell.portal.texts.views import TextPreviewPage
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import POLICY, answer_file
-from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
@@ -63,10 +63,10 @@ class _Look:
 
 
 @at_merchant
-async def show_preview(site: Site, visit: Visit, desk: Desk) -> Response:
-    _check_may(desk)
-    async with site.work(desk) as work:
-        look = await _look(site, work, visit, desk, prints=True)
+async def show_preview(site: Site, visit: Visit, access: Access) -> Response:
+    _check_may(access)
+    async with site.work(access) as work:
+        look = await _look(site, work, visit, access, prints=True)
     opened, subject = look.opened, look.subject
     place = read_place(visit, opened.definition)
     where = name_place(place, "" if opened.is_newest else opened.version.name)
@@ -82,23 +82,23 @@ async def show_preview(site: Site, visit: Visit, desk: Desk) -> Response:
         preview=look.preview,
         problems=look.problems,
         costs=look.costs,
-        currency=desk.merchant.configuration.currency,
-        own_email=desk.person.email,
+        currency=access.merchant.configuration.currency,
+        own_email=access.person.email,
         sent=next((each for each in _SENT if each == visit.ask("sent")), ""),
-        has_mail_channel="EMAIL" in desk.merchant.configuration.channels,
+        has_mail_channel="EMAIL" in access.merchant.configuration.channels,
     )
-    answer = site.answer_at(visit, desk, page)
+    answer = site.answer_at(visit, access, page)
     if look.preview is not None and look.preview.html:
         answer.headers["Content-Security-Policy"] = _PAGE_POLICY
     return answer
 
 
 @at_merchant
-async def send_mail_frame(site: Site, visit: Visit, desk: Desk) -> Response:
+async def send_mail_frame(site: Site, visit: Visit, access: Access) -> Response:
     """The e-mail alone, as the page's frame shows it."""
-    _check_may(desk)
-    async with site.work(desk) as work:
-        look = await _look(site, work, visit, desk, prints=False)
+    _check_may(access)
+    async with site.work(access) as work:
+        look = await _look(site, work, visit, access, prints=False)
     html = hide_secrets(look.preview.html or "") if look.preview else ""
     if not html:
         raise NotFound("There is no such e-mail.")
@@ -111,14 +111,14 @@ async def send_mail_frame(site: Site, visit: Visit, desk: Desk) -> Response:
 
 
 @at_merchant
-async def send_sheet(site: Site, visit: Visit, desk: Desk) -> Response:
+async def send_sheet(site: Site, visit: Visit, access: Access) -> Response:
     """A page of a letter as a picture."""
-    _check_may(desk)
+    _check_may(access)
     given = visit.path_params["page"]
     if not (given.isascii() and given.isdigit() and len(given) <= _LONGEST_NUMBER):
         raise NotFound("There is no such page.")
-    async with site.work(desk) as work:
-        look = await _look(site, work, visit, desk, prints=True)
+    async with site.work(access) as work:
+        look = await _look(site, work, visit, access, prints=True)
     pdf = look.preview.pdf if look.preview else None
     if pdf is None:
         raise NotFound("There is no such letter.")
@@ -136,18 +136,18 @@ async def send_sheet(site: Site, visit: Visit, desk: Desk) -> Response:
 
 
 @takes_form_at_merchant
-async def send_to_oneself(site: Site, visit: Visit, desk: Desk, _fields: Fields) -> Response:
+async def send_to_oneself(site: Site, visit: Visit, access: Access, _fields: Fields) -> Response:
     """No transaction is open while the line is waited for."""
-    _check_may(desk)
+    _check_may(access)
     sent, where = "", dict[str, object]()
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         opened = await open_asked(work, visit)
-        subject = await find_subject(work, visit, desk)
+        subject = await find_subject(work, visit, access)
         wanted = read_wanted(visit, opened.definition, subject)
         where = {**name_place(read_place(visit, opened.definition), visit.ask("version"))}
         where |= {"case": subject.case, "claim": subject.typed}
     try:
-        async with site.work(desk) as work:
+        async with site.work(access) as work:
             message = await begin_trial(
                 work, site.resources, opened.definition, wanted,
                 about=name_workflow(opened.workflow_id),
@@ -159,15 +159,15 @@ async def send_to_oneself(site: Site, visit: Visit, desk: Desk, _fields: Fields)
     except InvalidState:
         sent = "NO_CHANNEL"
     else:
-        sent = _name_outcome(await site.around.adapters.call(desk.merchant, message))
+        sent = _name_outcome(await site.around.adapters.call(access.merchant, message))
     where["sent"] = sent
-    return site.redirect(visit, desk, "text_preview", workflow_id=opened.workflow_id, **where)
+    return site.redirect(visit, access, "text_preview", workflow_id=opened.workflow_id, **where)
 
 
-async def _look(site: Site, work: Work, visit: Visit, desk: Desk, *, prints: bool) -> _Look:
+async def _look(site: Site, work: Work, visit: Visit, access: Access, *, prints: bool) -> _Look:
     """Raises NotFound for what is no text of the workflow's."""
     opened = await open_asked(work, visit)
-    subject = await find_subject(work, visit, desk)
+    subject = await find_subject(work, visit, access)
     wanted = read_wanted(visit, opened.definition, subject)
     problems, preview, costs = ["UNKNOWN_CLAIM"] if subject.is_unknown else [], None, None
     printer = site.debtors.printer if prints else None
@@ -184,9 +184,9 @@ async def _look(site: Site, work: Work, visit: Visit, desk: Desk, *, prints: boo
     return _Look(opened, subject, preview=preview, problems=problems, costs=costs)
 
 
-def _check_may(desk: Desk) -> None:
+def _check_may(access: Access) -> None:
     """Raises NotFound."""
-    if not desk.may(Right.CONFIGURE):
+    if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
 
 

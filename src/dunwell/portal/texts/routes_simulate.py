@@ -10,7 +10,7 @@ from dunwell.escalation.calendars import name_holiday
 from dunwell.merchants.rights import Right
 from dunwell.portal.texts.asking import find_subject, open_asked
 from dunwell.portal.texts.views import SimulationPage
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant
 from dunwell.portal.web.paging import read_day
 from dunwell.portal.web.site import Site
@@ -21,15 +21,15 @@ from dunwell.workflows.definition import Definition
 
 
 @at_merchant
-async def show_simulation(site: Site, visit: Visit, desk: Desk) -> Response:
-    if not desk.may(Right.CONFIGURE):
+async def show_simulation(site: Site, visit: Visit, access: Access) -> Response:
+    if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
     typed = visit.ask("start")
     start_on = read_day(typed)
     simulation, problem = None, ""
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         opened = await open_asked(work, visit)
-        subject = await find_subject(work, visit, desk)
+        subject = await find_subject(work, visit, access)
         played = Played(subject.claim_id, subject.case, start_on)
         try:
             simulation = await simulate(
@@ -46,11 +46,11 @@ async def show_simulation(site: Site, visit: Visit, desk: Desk) -> Response:
         start_error=bool(typed) and start_on is None,
         simulation=simulation,
         problem=problem,
-        holidays=_name_holidays(opened.definition, simulation, site.frame(visit, desk).language),
-        currency=desk.merchant.configuration.currency,
+        holidays=_name_holidays(opened.definition, simulation, site.frame(visit, access).language),
+        currency=access.merchant.configuration.currency,
         start_on=start_on,
     )
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
 def _name_holidays(

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from starlette.responses import Response
 
 from dunwell.people.signed_in import SignedIn
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
 
@@ -24,8 +24,8 @@ Run: TypeAlias = Callable[[Site, Visit], Awaitable[Response]]
 RoutedPages: TypeAlias = Mapping[str, Mapping[str, Run]]
 Show: TypeAlias = Callable[[Site, Visit, SignedIn], Awaitable[Response]]
 Take: TypeAlias = Callable[[Site, Visit, SignedIn, Fields], Awaitable[Response]]
-ShowAt: TypeAlias = Callable[[Site, Visit, Desk], Awaitable[Response]]
-TakeAt: TypeAlias = Callable[[Site, Visit, Desk, Fields], Awaitable[Response]]
+ShowAt: TypeAlias = Callable[[Site, Visit, Access], Awaitable[Response]]
+TakeAt: TypeAlias = Callable[[Site, Visit, Access, Fields], Awaitable[Response]]
 
 
 def signed_in(show: Show) -> Run:
@@ -55,7 +55,7 @@ def at_merchant(show: ShowAt) -> Run:
     @signed_in
     @wraps(show)
     async def run(site: Site, visit: Visit, person: SignedIn) -> Response:
-        return await show(site, visit, await site.open_desk(visit, person))
+        return await show(site, visit, await site.open_access(visit, person))
 
     return run
 
@@ -64,6 +64,6 @@ def takes_form_at_merchant(take: TakeAt) -> Run:
     @takes_form
     @wraps(take)
     async def run(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
-        return await take(site, visit, await site.open_desk(visit, person), fields)
+        return await take(site, visit, await site.open_access(visit, person), fields)
 
     return run

@@ -14,7 +14,7 @@ from dunwell.errors import NotFound, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import MASKED, save_audit
 from dunwell.merchants.rights import Right
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.visit import Fields, Visit
 
 _MOST_DIGITS = 18
@@ -44,24 +44,24 @@ def read_known_id(fields: Fields, name: str) -> UUID:
         raise NotFound("There is no such thing.") from None
 
 
-async def note_list(work: Work, desk: Desk, filters: Mapping[str, str], count: int) -> None:
+async def note_list(work: Work, access: Access, filters: Mapping[str, str], count: int) -> None:
     """A merchant's own staff has looked at a list of claims: one row, with the filters and how many
     were shown. What was searched for may be a person's, and is masked."""
     work.need(Right.READ_CLAIMS)
-    if desk.is_outsider:
+    if access.is_outsider:
         shown = {name: MASKED if name == "q" else text for name, text in filters.items()}
         subject = f"merchant:{work.merchant_id}"
         await save_audit(work, "claims.look", subject, filters=shown, shown=count)
 
 
 async def look_at_claim(
-    work: Work, desk: Desk, claim_id: int, *, file: str | None = None
+    work: Work, access: Access, claim_id: int, *, file: str | None = None
 ) -> ClaimView:
     """Kept in the audit log when a merchant's own staff looks. file: the id of which of its files.
     Raises NotFound."""
     work.need(Right.READ_CLAIMS)
     view = await read_claim(work, claim_id)
-    if desk.is_outsider:
+    if access.is_outsider:
         details: dict[str, Any] = {} if file is None else {"file": file}
         await save_audit(work, "claim.look", f"claim:{claim_id}", **details)
     return view

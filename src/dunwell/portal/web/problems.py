@@ -51,7 +51,7 @@ async def answer_failure(site: Site, visit: Visit, error: Exception) -> Response
         more["Retry-After"] = str(problem.retry_after)
     if problem.allowed is not None:
         more["Allow"] = problem.allowed
-    frame = site.frame(visit, getattr(visit.state, "desk", None))
+    frame = site.frame(visit, getattr(visit.state, "access", None))
     page = ProblemPage(problem.kind, message, request_id)
     return answer_page(site.pages.render(frame, page), problem.status, more=more)
 

@@ -23,8 +23,8 @@ from dunwell.people.signed_in import SignedIn
 from dunwell.people.single_sign_on.provider import NoProviders, Providers
 from dunwell.portal.render.addresses import build_address
 from dunwell.portal.render.pages import Frame, Page, Pages, Person
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_page, answer_redirect
-from dunwell.portal.web.desk import Desk
 from dunwell.portal.web.session_cookie import read_secret, render_cookie
 from dunwell.portal.web.views import StalePage
 from dunwell.portal.web.visit import LANGUAGE_COOKIE, Fields, Visit
@@ -95,30 +95,30 @@ class Site:
         person: SignedIn | None = visit.state.person
         return person
 
-    async def open_desk(self, visit: Visit, person: SignedIn) -> Desk:
+    async def open_access(self, visit: Visit, person: SignedIn) -> Access:
         """At the merchant that the address names. Raises NotFound, also for one that the person
         does not reach."""
         given = visit.path_params["merchant_id"]
         merchant = await self.find_merchant(int(given)) if _is_id(given) else None
         if merchant is None or not person.reaches(merchant.merchant_id):
             raise NotFound("There is no such merchant.")
-        visit.state.desk = Desk(person, merchant)
-        return Desk(person, merchant)
+        visit.state.access = Access(person, merchant)
+        return Access(person, merchant)
 
     async def find_merchant(self, merchant_id: int) -> Merchant | None:
         async with self.resources.database.connection() as connection:
             return await load_merchant(connection, merchant_id)
 
     @asynccontextmanager
-    async def work(self, desk: Desk) -> AsyncIterator[Work]:
-        """A transaction at the desk's merchant, by its person."""
+    async def work(self, access: Access) -> AsyncIterator[Work]:
+        """A transaction at the merchant, by its person."""
         async with self.resources.database.transaction() as tx:
-            yield Work.open(self.resources, tx, desk.merchant, desk.actor)
+            yield Work.open(self.resources, tx, access.merchant, access.actor)
 
-    def frame(self, visit: Visit, desk: Desk | None = None) -> Frame:
-        """desk: none for a page at no merchant; who is signed in is known from the visit."""
-        person: SignedIn | None = desk.person if desk else getattr(visit.state, "person", None)
-        merchant = desk.merchant if desk else None
+    def frame(self, visit: Visit, access: Access | None = None) -> Frame:
+        """access: none for a page at no merchant; who is signed in is known from the visit."""
+        person: SignedIn | None = access.person if access else getattr(visit.state, "person", None)
+        merchant = access.merchant if access else None
         rights = person.rights_everywhere if person else frozenset()
         if person and merchant:
             rights = person.rights_at(merchant.merchant_id)
@@ -142,13 +142,15 @@ class Site:
     def answer(self, frame: Frame, page: Page, status: int = 200) -> Response:
         return answer_page(self.pages.render(frame, page), status)
 
-    def answer_at(self, visit: Visit, desk: Desk, page: Page, status: int = 200) -> Response:
-        """Of a page at the desk's merchant."""
-        return self.answer(self.frame(visit, desk), page, status)
+    def answer_at(self, visit: Visit, access: Access, page: Page, status: int = 200) -> Response:
+        """Of a page at the merchant."""
+        return self.answer(self.frame(visit, access), page, status)
 
-    def redirect(self, visit: Visit, desk: Desk | None, page: str, /, **values: object) -> Response:
-        """To a page of ours (`build_address`), at the desk's merchant."""
-        return answer_redirect(self.frame(visit, desk).address(page, **values))
+    def redirect(
+        self, visit: Visit, access: Access | None, page: str, /, **values: object
+    ) -> Response:
+        """To a page of ours (`build_address`), at the merchant."""
+        return answer_redirect(self.frame(visit, access).address(page, **values))
 
     def ask_to_sign_in(self, visit: Visit) -> Response:
         """And come back."""

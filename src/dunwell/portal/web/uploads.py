@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from dunwell.errors import PayloadTooLarge
 from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, Part
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import Run
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
@@ -50,7 +50,7 @@ class Upload:
     too_large: frozenset[str] = frozenset()
 
 
-Take: TypeAlias = Callable[[Site, Visit, Desk, Upload], Awaitable[Response]]
+Take: TypeAlias = Callable[[Site, Visit, Access, Upload], Awaitable[Response]]
 
 
 def takes_upload_at_merchant(take: Take) -> Run:
@@ -62,7 +62,7 @@ def takes_upload_at_merchant(take: Take) -> Run:
         person = await site.find_person(visit)
         if person is None or not person.is_form_token(upload.fields["token"]):
             return site.answer_stale(visit, upload.fields, is_signed_in=person is not None)
-        return await take(site, visit, await site.open_desk(visit, person), upload)
+        return await take(site, visit, await site.open_access(visit, person), upload)
 
     return run
 

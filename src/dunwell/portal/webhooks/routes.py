@@ -15,7 +15,7 @@ from dunwell.events.read_log import (
 )
 from dunwell.events.store_log import LogFilter
 from dunwell.merchants.rights import Right
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant
 from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.paging import PAGE, find_page
@@ -27,31 +27,31 @@ _STATES = ("PENDING", "DELIVERED", "GIVEN_UP")
 
 
 @at_merchant
-async def show_endpoints(site: Site, visit: Visit, desk: Desk) -> Response:
-    if not desk.may(Right.CONFIGURE):
+async def show_endpoints(site: Site, visit: Visit, access: Access) -> Response:
+    if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
     after = visit.ask("after")
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         found = await find_page(
             lambda cursor: find_endpoints(work, limit=PAGE, cursor=cursor), after
         )
-    return site.answer_at(visit, desk, EndpointsPage(found.endpoints, after, found.next_cursor))
+    return site.answer_at(visit, access, EndpointsPage(found.endpoints, after, found.next_cursor))
 
 
 @at_merchant
-async def show_endpoint(site: Site, visit: Visit, desk: Desk) -> Response:
-    return await answer_endpoint(site, visit, desk)
+async def show_endpoint(site: Site, visit: Visit, access: Access) -> Response:
+    return await answer_endpoint(site, visit, access)
 
 
 async def answer_endpoint(
-    site: Site, visit: Visit, desk: Desk, *, since_typed: str = "", since_error: str = "",
+    site: Site, visit: Visit, access: Access, *, since_typed: str = "", since_error: str = "",
     status: int = 200,
 ) -> Response:  # fmt: skip
     """since_typed, since_error: of the form that replays what was given up."""
     endpoint_id, after = read_id(visit, "endpoint_id"), visit.ask("after")
     wanted = _read_filter(visit)
     asked_from = read_number(visit.ask("from")) or 1
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         known = await read_endpoint(work, endpoint_id)
         proof = await prove_deliveries(work, endpoint_id, asked_from)
         log = await find_page(
@@ -75,17 +75,17 @@ async def answer_endpoint(
         since_error=since_error,
         since_typed=since_typed,
     )
-    return site.answer_at(visit, desk, page, status)
+    return site.answer_at(visit, access, page, status)
 
 
 @at_merchant
-async def show_delivery(site: Site, visit: Visit, desk: Desk) -> Response:
+async def show_delivery(site: Site, visit: Visit, access: Access) -> Response:
     endpoint_id, event_id = read_place(visit)
-    async with site.work(desk) as work:
+    async with site.work(access) as work:
         known = await read_endpoint(work, endpoint_id)
         view = await read_delivery(work, endpoint_id, event_id)
     page = DeliveryPage(endpoint_id, known.endpoint.url, view, visit.ask("done"))
-    return site.answer_at(visit, desk, page)
+    return site.answer_at(visit, access, page)
 
 
 def read_place(visit: Visit) -> tuple[UUID, UUID]:

@@ -11,7 +11,7 @@ from dunwell.merchants.rights import Right
 from dunwell.onboarding.checking import Surroundings
 from dunwell.portal.setup.fields import Tongue
 from dunwell.portal.setup.sections import Choices
-from dunwell.portal.web.desk import Desk
+from dunwell.portal.web.access import Access
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
 
@@ -21,9 +21,9 @@ TIMEZONES = sorted(
 )
 
 
-def need_configure(desk: Desk) -> None:
+def need_configure(access: Access) -> None:
     """Raises NotFound: denied looks like absent."""
-    if not desk.may(Right.CONFIGURE):
+    if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
 
 
@@ -32,17 +32,17 @@ def find_surroundings(site: Site) -> Surroundings:
     return Surroundings(list_adapters(settings), settings.is_development, list_providers(settings))
 
 
-async def find_choices(site: Site, tx: Connection, desk: Desk) -> Choices:
+async def find_choices(site: Site, tx: Connection, access: Access) -> Choices:
     """A sandbox sends nothing outside, so it has no lines to choose from."""
     surroundings = find_surroundings(site)
     lines: dict[str, list[str]] = {}
-    if not desk.merchant.is_sandbox:
+    if not access.merchant.is_sandbox:
         installation = (await load_installation(tx)).installation
         for name, line in (installation.lines or {}).items():
             lines.setdefault(line.channel, []).append(name)
     return Choices(surroundings.available_adapters, lines, surroundings.available_providers)
 
 
-def find_tongue(site: Site, visit: Visit, desk: Desk) -> Tongue:
-    language = site.frame(visit, desk).language
-    return Tongue(desk.merchant.configuration.currency, language)
+def find_tongue(site: Site, visit: Visit, access: Access) -> Tongue:
+    language = site.frame(visit, access).language
+    return Tongue(access.merchant.configuration.currency, language)

@@ -1,4 +1,4 @@
-"""Where somebody who is signed in works: at a merchant, or at what belongs to none."""
+"""What somebody who is signed in may do where: at a merchant, or at what belongs to none."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ from dunwell.people.signed_in import SignedIn
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """One person at one merchant."""
+class Access:
+    """One person's access to one merchant."""
 
     person: SignedIn
     merchant: Merchant
