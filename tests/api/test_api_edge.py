@@ -8,7 +8,7 @@ from dunwell.kit.resources import Resources
 from dunwell.wiring import open_web
 from tests.support.api import Api
 from tests.support.application import ORIGIN, connect
-from tests.support.faces import list_addresses
+from tests.support.interfaces import list_addresses
 
 
 async def test_a_head_is_its_get_without_a_body_at_every_address(

@@ -1,5 +1,5 @@
-"""The headers that every answer bears, whichever face it is of and whoever makes it: a route, a
-refusal, a crash, or the server itself before any route sees the request."""
+"""The headers that every answer bears, whichever interface it is of and whoever makes it: a route,
+a refusal, a crash, or the server itself before any route sees the request."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -26,7 +26,7 @@ from dunwell.wiring import open_web
 from tests.support.application import connect
 from tests.support.bounded import bounded, read_response, talk
 from tests.support.children import INSPECTOR
-from tests.support.faces import list_addresses
+from tests.support.interfaces import list_addresses
 
 _EVERYWHERE = {
     "X-Content-Type-Options": "nosniff",

@@ -1,5 +1,5 @@
-"""What stands at the operators' address alone, what beside the other faces too, and under which
-names a process is asked in production."""
+"""What stands at the operators' address alone, what beside the other interfaces too, and under
+which names a process is asked in production."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -12,7 +12,7 @@ from dunwell.merchants.actor import (
     SYSTEM,
     Actor,
     ActorKind,
-    Face,
+    Interface,
     Origin,
     credential_actor,
     debtor_actor,
@@ -146,7 +146,7 @@ def test_a_refusal_names_the_right_and_says_it_in_words(right: Right) -> None:
 
 
 def test_an_origin_tells_what_is_known() -> None:
-    origin = Origin(Face.PORTAL, "192.0.2.0/24", "s-1")
+    origin = Origin(Interface.PORTAL, "192.0.2.0/24", "s-1")
     user = user_actor("u-1", ROLE_RIGHTS[Role.AUDITOR], origin)
     assert user.origin_json == {"face": "PORTAL", "network": "192.0.2.0/24", "session": "s-1"}
     assert SYSTEM.origin_json == {"face": "WORKER"}

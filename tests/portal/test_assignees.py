@@ -9,7 +9,7 @@ from dunwell.disputes.assign_dispute import assign_dispute
 from dunwell.disputes.dispute import Dispute
 from dunwell.errors import InsufficientScope, InvalidState, NotFound, ValidationError
 from dunwell.kit.resources import Resources
-from dunwell.merchants.actor import Face, Origin, user_actor
+from dunwell.merchants.actor import Interface, Origin, user_actor
 from dunwell.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.modalities.assign_modality import assign_modality
 from dunwell.people.user import Place
@@ -204,7 +204,7 @@ async def test_a_plan_is_given_away_and_found_as_a_dispute_is(
 
 async def test_giving_it_away_needs_the_right_and_the_claim(world: PortalWorld) -> None:
     house, opened = world.house, world.disputed
-    origin = Origin(Face.PORTAL)
+    origin = Origin(Interface.PORTAL)
     actor = user_actor(str(UUID(int=1)), ROLE_RIGHTS[Role.AUDITOR], origin)
     async with house.work(actor) as work:
         with pytest.raises(InsufficientScope):

@@ -41,7 +41,7 @@ def is_page(answer: httpx.Response) -> bool:
 
 
 def find_address(path: str) -> str:
-    """The face's address that answers this path: the one with the fewest parameters."""
+    """the interface's address that answers this path: the one with the fewest parameters."""
     plain = path.partition("?")[0]
     fitting = [
         address for address in ROUTES if re.fullmatch(_PARAMETER.sub("[^/]+", address), plain)

@@ -73,7 +73,7 @@ class Furnished:
     ids: Ids = field(default_factory=dict)
 
     def fill(self, address: str) -> str:
-        """One of the face's addresses, with the claim's own ids in it."""
+        """One of the interface's addresses, with the claim's own ids in it."""
         return re.sub(r"\{(\w+)\}", lambda found: str(self.ids[found[1]]), address)
 
     def look_at(self, address: str) -> str:

@@ -7,14 +7,14 @@ from uuid import UUID
 
 from dunwell.assignment.checking import check_rules
 from dunwell.assignment.rules_draft import publish_rules_draft, save_rules_draft
-from dunwell.merchants.actor import Actor, Face, Origin, user_actor
+from dunwell.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.merchants.rights import ALL_RIGHTS
 from tests.support.definitions import a_definition
 from tests.support.house import ERP, House
 
 MARKUP = '<b>bold</b> & "quoted" <script>alert(1)</script>'
 # Somebody who has a draft, and is not signed in.
-COLLEAGUE = user_actor(str(UUID(int=7)), ALL_RIGHTS, Origin(Face.PORTAL))
+COLLEAGUE = user_actor(str(UUID(int=7)), ALL_RIGHTS, Origin(Interface.PORTAL))
 LARGE: Mapping[str, Any] = {
     "name": "Large", "when": {"outstanding": {"min": "50000"}}, "target": "Letters first",
 }  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 from dunwell.errors import NotFound, ValidationError
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.actor import Actor, Face, Origin, user_actor
+from dunwell.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.rollout.drop_draft import drop_draft
 from dunwell.rollout.publish_workflow import publish_workflow
@@ -29,7 +29,7 @@ PARTS = list_parts(FIRST)
 
 
 def somebody() -> Actor:
-    return user_actor(str(uuid4()), ROLE_RIGHTS[Role.OPERATOR], Origin(Face.PORTAL))
+    return user_actor(str(uuid4()), ROLE_RIGHTS[Role.OPERATOR], Origin(Interface.PORTAL))
 
 
 ADA, BEN = somebody(), somebody()

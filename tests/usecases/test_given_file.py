@@ -13,7 +13,7 @@ from dunwell.errors import InsufficientScope, InvalidState, ValidationError
 from dunwell.kit.resources import Resources
 from dunwell.kit.yaml_document import parse_yaml, render_yaml
 from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, Face, Origin, user_actor
+from dunwell.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.merchants.store import load_merchant
@@ -28,7 +28,7 @@ from tests.support.definitions import a_document
 from tests.usecases.test_apply import ADAPTERS, FILE, PROVIDERS
 
 SURROUNDINGS = Surroundings(ADAPTERS, is_development=True, available_providers=PROVIDERS)
-KIM = user_actor("kim", ROLE_RIGHTS[Role.OPERATOR], Origin(Face.PORTAL))
+KIM = user_actor("kim", ROLE_RIGHTS[Role.OPERATOR], Origin(Interface.PORTAL))
 
 
 @dataclass
@@ -259,7 +259,7 @@ async def test_whoever_may_not_configure_neither_exports_nor_applies(
 ) -> None:
     home = await a_desk(resources, tmp_path, FILE)
     text = await home.export()
-    home.actor = user_actor("user", ROLE_RIGHTS[Role.MERCHANT_USER], Origin(Face.PORTAL))
+    home.actor = user_actor("user", ROLE_RIGHTS[Role.MERCHANT_USER], Origin(Interface.PORTAL))
     for act in (home.export, lambda: home.plan(text), lambda: home.apply(text)):
         with pytest.raises(InsufficientScope):
             await act()

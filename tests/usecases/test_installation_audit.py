@@ -12,11 +12,11 @@ from dunwell.installation.document import Installation
 from dunwell.keys.installation_seals import seal_installation, verify_installation
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.actor import COMMAND_LINE, Face, Origin, user_actor
+from dunwell.merchants.actor import COMMAND_LINE, Interface, Origin, user_actor
 from dunwell.merchants.find_audit import find_installation_audit
 from dunwell.merchants.rights import ROLE_RIGHTS, Role
 
-_PLACE = Origin(Face.PORTAL, "192.0.2.0/24", "s-1")
+_PLACE = Origin(Interface.PORTAL, "192.0.2.0/24", "s-1")
 
 
 async def sign_in(resources: Resources, name: str) -> None:

@@ -23,7 +23,7 @@ from dunwell.jobs.start_job import start_export
 from dunwell.jobs.sweep_jobs import sweep_jobs
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.actor import Face, Origin, operator_actor, user_actor
+from dunwell.merchants.actor import Interface, Origin, operator_actor, user_actor
 from dunwell.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.sending.lease import LEASE
 from tests.support.disputes import dispute
@@ -111,7 +111,7 @@ async def test_each_list_can_be_written(
 async def test_the_audit_log_is_written_for_and_read_by_who_may_read_it(
     house: House, storage: SealedFiles
 ) -> None:
-    origin = Origin(Face.PORTAL)
+    origin = Origin(Interface.PORTAL)
     staff = user_actor("u-1", ROLE_RIGHTS[Role.MERCHANT_USER], origin)
     async with house.work(staff) as work:
         with pytest.raises(InsufficientScope, match="AUDIT"):
@@ -208,7 +208,7 @@ async def test_another_merchants_file_is_absent(
 
 async def test_an_export_is_cancelled_by_who_began_it_or_may_change_claims(house: House) -> None:
     auditor, other = (
-        user_actor(name, ROLE_RIGHTS[Role.AUDITOR], Origin(Face.PORTAL)) for name in ("a", "b")
+        user_actor(name, ROLE_RIGHTS[Role.AUDITOR], Origin(Interface.PORTAL)) for name in ("a", "b")
     )
     async with house.work(auditor) as work:
         own, another = [await start_export(work, Export(ExportedList.CLAIMS)) for _ in "12"]

@@ -39,7 +39,7 @@ from dunwell.jobs.store import Taken, lock_leased
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
-from dunwell.merchants.actor import Face, Origin, operator_actor, user_actor
+from dunwell.merchants.actor import Interface, Origin, operator_actor, user_actor
 from dunwell.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.people.change_user import end_user
 from dunwell.people.user import Place
@@ -231,7 +231,7 @@ async def test_a_right_that_was_taken_away_fails_the_rows_and_they_are_tried_aga
     reception = a_reception(house.resources)
     user_id = (await invite(reception, a_new_user(place=place))).user_id
     rights = ROLE_RIGHTS[Role.MERCHANT_USER]
-    async with house.work(user_actor(str(user_id), rights, Origin(Face.PORTAL))) as work:
+    async with house.work(user_actor(str(user_id), rights, Origin(Interface.PORTAL))) as work:
         job = await start_job(work, Pause(), claim_ids)
     async with reception.work(OPERATOR) as people:
         await end_user(people, user_id)

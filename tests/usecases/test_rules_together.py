@@ -34,13 +34,13 @@ from dunwell.assignment.rules_draft import (
 from dunwell.errors import NotFound, ValidationError
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.actor import Actor, Face, Origin, user_actor
+from dunwell.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.merchants.rights import ALL_RIGHTS
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 
 ANNA, KIM = (
-    user_actor(str(UUID(int=number)), ALL_RIGHTS, Origin(Face.PORTAL)) for number in (1, 2)
+    user_actor(str(UUID(int=number)), ALL_RIGHTS, Origin(Interface.PORTAL)) for number in (1, 2)
 )
 RULES = [
     {"name": "Large", "when": {"outstanding": {"min": "10000"}}, "target": "Letters"},

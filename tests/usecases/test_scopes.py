@@ -11,7 +11,7 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.db import Database
 from dunwell.kit.resources import Resources
 from dunwell.merchants.access import Credential
-from dunwell.merchants.actor import COMMAND_LINE, Face, Origin, credential_actor, user_actor
+from dunwell.merchants.actor import COMMAND_LINE, Interface, Origin, credential_actor, user_actor
 from dunwell.merchants.credentials import (
     allow_credential,
     create_credential,
@@ -25,7 +25,7 @@ from tests.support.house import House, a_house
 from tests.support.merchants import a_merchant
 from tests.usecases.test_apply import Applying
 
-_OPERATOR = user_actor("u-1", ROLE_RIGHTS[Role.OPERATOR], Origin(Face.PORTAL))
+_OPERATOR = user_actor("u-1", ROLE_RIGHTS[Role.OPERATOR], Origin(Interface.PORTAL))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from dunwell.errors import InvalidState, RateLimited, ValidationError
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.merchants.actor import Actor, Face, Origin, user_actor
+from dunwell.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.merchants.rights import ALL_RIGHTS, Role
 from dunwell.people.user import Place
 from dunwell.rollout.preview_message import Wanted
@@ -44,7 +44,7 @@ async def user_id(resources: Resources, house: House) -> UUID:
 
 
 def acting(user_id: UUID) -> Actor:
-    return user_actor(str(user_id), ALL_RIGHTS, Origin(Face.PORTAL))
+    return user_actor(str(user_id), ALL_RIGHTS, Origin(Interface.PORTAL))
 
 
 async def begin(house: House, actor: Actor, wanted: Wanted = _MAIL) -> Message:

@@ -1,6 +1,6 @@
 """Builds the web application: the merchant API, its reference, and the addresses for operators.
 
-It opens nothing; what it needs is given, and other faces' routes are mounted beside its own.
+It opens nothing; what it needs is given, and other interfaces' routes are mounted beside its own.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """The addresses for operators and their machines: is it alive, is it ready, how is it doing.
 
-Health stands beside the other faces too; in production figures stand at the operators' address
+Health stands beside the other interfaces too; in production figures stand at the operators' address
 alone, which the web process and the worker have each.
 """
 

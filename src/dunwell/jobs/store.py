@@ -8,7 +8,7 @@ from uuid import UUID
 from dunwell.jobs.job import Job, JobKind, JobState, Progress, decode_deed, encode_deed
 from dunwell.kit.db import Connection, Row
 from dunwell.kit.sql import compose
-from dunwell.merchants.actor import Actor, ActorKind, Face, Origin
+from dunwell.merchants.actor import Actor, ActorKind, read_origin
 from dunwell.merchants.rights import Right
 
 _COLUMNS = """
@@ -223,7 +223,7 @@ def _read(row: Row) -> Job:
             ActorKind(row["actor_kind"]),
             row["actor_id"],
             rights=frozenset(map(Right, row["actor_rights"])),
-            origin=None if origin is None else Origin(**{**origin, "face": Face(origin["face"])}),
+            origin=None if origin is None else read_origin(origin),
         ),
         progress=Progress(row["total"], row["done"], row["skipped"], row["failed"]),
         created_at=row["created_at"],

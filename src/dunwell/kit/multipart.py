@@ -1,7 +1,7 @@
 """Reads a multipart form piece by piece (RFC 7578), keeping no more of it than the limits allow.
 
-Texts stay in memory, files go where the face keeps them meanwhile (`FormLimits.open_file`). Where
-the pieces come from, and how large the whole may be, is the face's own affair. Pure.
+Texts stay in memory, files go where the caller keeps them meanwhile (`FormLimits.open_file`). Where
+the pieces come from, and how large the whole may be, is the caller's own affair. Pure.
 """
 
 from collections.abc import Callable, Iterator

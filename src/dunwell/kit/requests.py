@@ -1,5 +1,5 @@
-"""What every face reads of a request: its id, its body as it streams in, within a limit, and the
-document that it brings."""
+"""What every interface reads of a request: its id, its body as it streams in, within a limit, and
+the document that it brings."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, MutableMapping

@@ -15,7 +15,7 @@ class ActorKind(StrEnum):
     DEBTOR = "DEBTOR"
 
 
-class Face(StrEnum):
+class Interface(StrEnum):
     """By which way somebody came."""
 
     WORKER = "WORKER"
@@ -29,7 +29,7 @@ class Face(StrEnum):
 class Origin:
     """Where it was done from; the audit log keeps it."""
 
-    face: Face
+    interface: Interface
     # Of the client, as `kit.addresses.name_network` shortens it: never the whole address.
     network: str | None = None
     # The id of a person's session.
@@ -37,8 +37,13 @@ class Origin:
 
     def as_json(self) -> Mapping[str, str]:
         """What is kept; what is not known is left out."""
-        parts = {"face": str(self.face), "network": self.network, "session": self.session}
+        parts = {"face": str(self.interface), "network": self.network, "session": self.session}
         return {name: value for name, value in parts.items() if value is not None}
+
+
+def read_origin(kept: Mapping[str, str]) -> Origin:
+    """What `as_json` has written."""
+    return Origin(Interface(kept["face"]), kept.get("network"), kept.get("session"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +64,13 @@ class Actor:
 
 
 # Made once: one of them is of every request.
-_SHELL, _PAGE, _API = Origin(Face.COMMAND_LINE), Origin(Face.LANDING_PAGE), Origin(Face.API)
+_SHELL, _PAGE, _API = (
+    Origin(Interface.COMMAND_LINE),
+    Origin(Interface.LANDING_PAGE),
+    Origin(Interface.API),
+)
 
-SYSTEM = Actor(ActorKind.SYSTEM, rights=SYSTEM_RIGHTS, origin=Origin(Face.WORKER))
+SYSTEM = Actor(ActorKind.SYSTEM, rights=SYSTEM_RIGHTS, origin=Origin(Interface.WORKER))
 
 
 def operator_actor(word: str) -> Actor:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from dunwell.installation.audit import Act, save_installation_audit
 from dunwell.kit.addresses import name_network
-from dunwell.merchants.actor import Actor, ActorKind, Face, Origin
+from dunwell.merchants.actor import Actor, ActorKind, Interface, Origin
 from dunwell.people.people_work import PeopleWork
 
 _VISITOR = "VISITOR"
@@ -39,7 +39,7 @@ async def save_refused_sign_in(
         action="session.refuse",
         subject=f"user:{user_id or 'unknown'}",
         after=after,
-        origin=Origin(Face.PORTAL, network=name_network(host)).as_json(),
+        origin=Origin(Interface.PORTAL, network=name_network(host)).as_json(),
     )
     await save_installation_audit(work.tx, act, work.now, work.ids)
 
@@ -47,5 +47,5 @@ async def save_refused_sign_in(
 def visiting(user_id: UUID | None, host: str, session_id: UUID | None = None) -> Actor:
     """Whoever signs in, who may do nothing by it. None: who it is turns out on the way."""
     session = None if session_id is None else str(session_id)
-    origin = Origin(Face.PORTAL, network=name_network(host), session=session)
+    origin = Origin(Interface.PORTAL, network=name_network(host), session=session)
     return Actor(ActorKind.USER, None if user_id is None else str(user_id), origin=origin)

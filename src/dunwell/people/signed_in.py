@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from uuid import UUID
 
-from dunwell.merchants.actor import Actor, Face, Origin, user_actor
+from dunwell.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.merchants.rights import ROLE_RIGHTS, Right, Role
 
 Language: TypeAlias = Literal["en", "de"]
@@ -60,7 +60,7 @@ class SignedIn:
     @property
     def origin(self) -> Origin:
         """Of what they do, for the audit log."""
-        return Origin(Face.PORTAL, network=self.network, session=str(self.session_id))
+        return Origin(Interface.PORTAL, network=self.network, session=str(self.session_id))
 
     def is_form_token(self, given: str) -> bool:
         """Whether a form that bears this is one of the session's."""

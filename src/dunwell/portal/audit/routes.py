@@ -95,7 +95,7 @@ def _describe(entry: AuditEntry, names: Mapping[str, str]) -> AuditRow:
         claim_id=int(number) if is_claim else None,
         fields=list_fields(entry.before, entry.after),
         details=details,
-        face=origin.get("face", ""),
+        interface=origin.get("face", ""),
         network=origin.get("network", ""),
         seal=entry.seal,
     )

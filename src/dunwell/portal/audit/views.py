@@ -45,7 +45,7 @@ class AuditRow(msgspec.Struct, frozen=True, gc=False):
     fields: Sequence[ShownField]
     # What else the row holds, as it is shown.
     details: Mapping[str, Any]
-    face: str
+    interface: str
     network: str
     # The number of the seal that covers it; none for some seconds.
     seal: int | None

@@ -1,4 +1,4 @@
-"""Every address that a web process answers, of all its faces, with values in place of names."""
+"""Every address that a web process answers, by all its interfaces, values in place of names."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
