@@ -20,7 +20,7 @@ from dunwell.claims.find_claims import find_claims
 from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter, ClaimPlace, load_page
 from dunwell.events.cursor import Position, encode_cursor
-from dunwell.events.store import EventFilter, load_events_page
+from dunwell.events.find_events import EventFilter, load_events_page
 from dunwell.events.store_spans import save_spans
 from dunwell.kit.db import Connection
 

@@ -21,7 +21,7 @@ from dunwell.disputes.questions import (
 )
 from dunwell.disputes.reasons import DisputeType, Reason
 from dunwell.errors import ValidationError
-from dunwell.landing.render.environment import load_environment
+from dunwell.landing.render.pages import load_environment
 from dunwell.landing.render.wording import CATALOGUES, load_languages
 
 TODAY = date(2026, 3, 2)

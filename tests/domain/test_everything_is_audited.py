@@ -71,7 +71,6 @@ _NO_ROW = {
     "rollout.trials.simulate": "it changes nothing",
     "rollout.trials.sms_costs": "it changes nothing",
     "rollout.trials.writing": "it changes nothing",
-    "sandbox.read_clock": "it changes nothing",
 }
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from dunwell.adapters.oidc.provider import OidcProvider
 from dunwell.people.reception import Reception
+from dunwell.people.sessions import sweep_people
 from dunwell.people.sign_in import TooOften
 from dunwell.people.single_sign_on.finish_attempt import CameIn, Failure, finish_attempt
 from dunwell.people.single_sign_on.provider import Away
 from dunwell.people.single_sign_on.start_attempt import start_attempt
-from dunwell.people.sweep_people import sweep_people
 from dunwell.people.tries import MOST_LOST, WINDOW
 from tests.support.durations import JUST
 from tests.support.people import AWAY, HOME, randomness

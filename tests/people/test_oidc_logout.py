@@ -8,11 +8,10 @@ import pytest
 
 from dunwell.people.open_session import OpenedSession
 from dunwell.people.reception import Reception
-from dunwell.people.sessions import find_session
+from dunwell.people.sessions import find_session, sweep_people
 from dunwell.people.single_sign_on.let_in import Reason, Unwelcome
 from dunwell.people.single_sign_on.provider import NotTaken, ToldLogout
 from dunwell.people.single_sign_on.take_logout import take_logout
-from dunwell.people.sweep_people import sweep_people
 from tests.people.test_oidc_tokens import by_another_key, keyed_by_the_public_key, unsigned
 from tests.support.durations import JUST
 from tests.support.people import AWAY, a_new_user, join

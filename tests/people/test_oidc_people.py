@@ -9,9 +9,9 @@ import pytest
 
 from dunwell.errors import InvalidState, ValidationError
 from dunwell.installation.sign_in import GroupRule
+from dunwell.jobs.starters import find_rights
 from dunwell.merchants.rights import Right, Role
 from dunwell.people.change_user import change_place, end_user
-from dunwell.people.find_rights import find_rights
 from dunwell.people.invite_user import reset_user
 from dunwell.people.open_session import OpenedSession
 from dunwell.people.reception import Reception

@@ -13,10 +13,9 @@ from dunwell.people.open_session import OpenedSession
 from dunwell.people.own_account import Asking, end_own_session
 from dunwell.people.password_rules import PasswordFault
 from dunwell.people.reception import Reception
-from dunwell.people.sessions import find_session, list_sessions
+from dunwell.people.sessions import find_session, list_sessions, sweep_people
 from dunwell.people.sign_in import Gone, TooOften, Wrong, give_code
 from dunwell.people.signed_in import SignedIn
-from dunwell.people.sweep_people import sweep_people
 from dunwell.people.tries import MOST_WRONG
 from dunwell.people.user import Place
 from tests.support.people import (

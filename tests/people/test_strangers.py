@@ -25,8 +25,8 @@ from dunwell.people.open_session import OpenedSession
 from dunwell.people.own_account import Asking, check_own_password, end_own_session, read_account
 from dunwell.people.passkey_sign_in import ask_passkey
 from dunwell.people.reception import Reception
+from dunwell.people.sessions import sweep_people
 from dunwell.people.sign_in import Entry, TooOften, Wrong, check_password, give_code
-from dunwell.people.sweep_people import sweep_people
 from dunwell.people.tries import MOST_ASKED, MOST_WRONG
 from dunwell.people.visitor import Visitor
 from tests.people.test_sessions import require

@@ -11,7 +11,7 @@ import dunwell
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.modalities.answer_modality import approve_modality
-from dunwell.portal.render.environment import TEMPLATES
+from dunwell.portal.render.pages import TEMPLATES
 from tests.support.application import an_application
 from tests.support.house import a_house
 from tests.support.portal import Clerk, read_fields, sign_in

@@ -8,7 +8,7 @@ import pytest
 from babel.messages.pofile import read_po
 from jinja2.ext import babel_extract
 
-from dunwell.portal.render.environment import TEMPLATES
+from dunwell.portal.render.pages import TEMPLATES
 from dunwell.portal.render.wording import list_catalogues
 
 _OPTIONS = {

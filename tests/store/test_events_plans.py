@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.events.store import EventFilter, load_events_page
+from dunwell.events.find_events import EventFilter, load_events_page
 from dunwell.events.store_spans import save_spans
 from dunwell.kit.resources import Resources
 from tests.support.plans import Explaining

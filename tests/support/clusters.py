@@ -15,7 +15,7 @@ from pathlib import Path
 import asyncpg
 
 from dunwell.claims.store_lists import ClaimFilter, load_page
-from dunwell.events.store import load_events_page
+from dunwell.events.find_events import load_events_page
 from dunwell.intake.create_claims import create_claims
 from dunwell.kit.db import Database
 from dunwell.kit.migrate import migrate

@@ -46,7 +46,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "cli/findings/sign_in.py _MOST_SKEW_SECONDS": (
         "tests/people/test_oidc_doctor.py::test_clocks_may_differ_by_half_a_minute",
     ),
-    "people/single_sign_on/attempt.py ATTEMPT_LASTS": (
+    "people/single_sign_on/start_attempt.py ATTEMPT_LASTS": (
         "tests/people/test_oidc_attempts.py::test_an_attempt_waits_ten_minutes",
     ),
     "people/single_sign_on/take_logout.py LOGOUT_KEPT": (

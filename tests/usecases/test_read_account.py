@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from dunwell.claims.balance import Item
 from dunwell.payments.read_account import compose_account
-from dunwell.payments.store_account import PaidRow
+from dunwell.payments.store import PaidRow
 
 _ZONE = ZoneInfo("Europe/Berlin")
 _BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -14,7 +14,7 @@ _WORDS = {
     "mail": Word("dunwell.cli.channel.mail:command", "Take what comes back to e-mails."),
     "channel": Word("dunwell.cli.channel.trying:command", "Try lines; see how messages fare."),
     "migrate": Word("dunwell.cli.database:command", "Bring the database to the newest schema."),
-    "apply": Word("dunwell.cli.apply:command", "Create or update a merchant from its file."),
+    "apply": Word("dunwell.cli.deferred:apply", "Create or update a merchant from its file."),
     "workflow": Word("dunwell.cli.workflow:command", "Look at, change and publish workflows."),
     "rules": Word("dunwell.cli.rules:command", "Look at, try, change, publish assignment rules."),
     "scenario": Word("dunwell.cli.scenario:command", "Look at, create and edit scenarios."),
@@ -24,7 +24,7 @@ _WORDS = {
     ),
     "user": Word("dunwell.cli.people.user:command", "Let people into the portal, and end them."),
     "webhook": Word("dunwell.cli.webhook:command", "Look at, test and replay to webhooks."),
-    "explain": Word("dunwell.cli.explain:command", "Say why a claim stands where it stands."),
+    "explain": Word("dunwell.cli.deferred:explain", "Say why a claim stands where it stands."),
     "suppression": Word(
         "dunwell.cli.suppression:command", "Keep addresses from being contacted, or let them be."
     ),

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from dunwell.kit.db import Connection
 from dunwell.merchants.actor import Actor, ActorKind
-from dunwell.merchants.rights import rights_of_scopes
-from dunwell.people.find_rights import find_rights
+from dunwell.merchants.rights import ROLE_RIGHTS, Right, rights_of_scopes
+from dunwell.people.store import load_user
 
 # By the key of clients' ids.
 _FIND_SCOPES = """
@@ -28,3 +28,12 @@ async def ask_rights_again(tx: Connection, merchant_id: int, starter: Actor) -> 
     else:
         return starter
     return replace(starter, rights=starter.rights & left)
+
+
+async def find_rights(tx: Connection, user_id: UUID, merchant_id: int) -> frozenset[Right]:
+    """None for whoever was ended, or does not reach the merchant."""
+    user = await load_user(tx, user_id)
+    if user is None or user.ended_at is not None:
+        return frozenset()
+    roles = (user.place.everywhere, user.place.memberships.get(merchant_id))
+    return frozenset(right for role in roles if role is not None for right in ROLE_RIGHTS[role])

@@ -34,7 +34,7 @@ from dunwell.landing.arranging import (
 from dunwell.landing.claim import routes as claim
 from dunwell.landing.claim import routes_documents, routes_others
 from dunwell.landing.entering import routes as entering
-from dunwell.landing.entering import routes_home, routes_new_link, routes_real, routes_verify
+from dunwell.landing.entering import routes_new_link, routes_real, routes_verify
 from dunwell.landing.objecting import routes as objecting
 from dunwell.landing.objecting import routes_evidence
 from dunwell.landing.paying import routes as paying
@@ -57,7 +57,7 @@ from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.payments.provider import Providers
 
 _SLICES = (
-    claim, routes_documents, routes_others, entering, routes_home, routes_new_link, routes_real,
+    claim, routes_documents, routes_others, entering, routes_new_link, routes_real,
     routes_verify,
     paying, routes_transfer, routes_receipts, arranging, routes_plan, routes_later,
     routes_modality, objecting, routes_evidence, reaching, routes_addresses,

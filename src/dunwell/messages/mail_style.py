@@ -1,8 +1,13 @@
 """How an e-mail looks: what stands inline on its parts, since many mail programs drop style sheets.
 
 Colours that are to differ in the dark bear a class besides, which the frame's one style block turns
-(`templates/email.html`). Pure.
+(`templates/email.html`). Where a page shows an e-mail in a frame it may look so, and do nothing
+else. Pure.
 """
+
+import hashlib
+import re
+from base64 import b64encode
 
 from dunwell.kit.colors import is_color, measure_contrast
 
@@ -35,6 +40,7 @@ _CELL = "padding:8px 0;border-bottom:1px solid #d5dce3;vertical-align:top;text-a
 TABLE = "width:100%;border-collapse:collapse;margin:0 0 16px"
 WHAT = f"{_CELL}start"
 HOW_MUCH = f"{_CELL}end;padding-inline-start:16px;white-space:nowrap"
+_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 
 
 def choose_rule_color(color: str | None) -> str | None:
@@ -49,3 +55,14 @@ def style_button(color: str | None) -> str:
 
 def _is_seen(color: str | None, least: float) -> bool:
     return color is not None and is_color(color) and measure_contrast(color, _WHITE) >= least
+
+
+def render_frame_policy(html: str) -> str:
+    """Nothing but what the message itself brings: style blocks, each named by its hash, what stands
+    inline, and its picture. (A Content-Security-Policy.)"""
+    digests = [hashlib.sha256(style.encode()).digest() for style in _STYLE.findall(html)]
+    styles = " ".join(f"'sha256-{b64encode(digest).decode()}'" for digest in digests) or "'none'"
+    return (
+        f"default-src 'none'; style-src-elem {styles}; style-src-attr 'unsafe-inline'; "
+        "img-src data:; frame-ancestors 'self'; sandbox"
+    )

@@ -37,8 +37,12 @@ from dunwell.notices.store import (
     load_asked_to_one,
     save_notice,
 )
-from dunwell.notices.store_checks import CheckCode, save_check_code
-from dunwell.notices.store_ways_in import save_notice_code, save_notice_link
+from dunwell.notices.store_secrets import (
+    CheckCode,
+    save_check_code,
+    save_notice_code,
+    save_notice_link,
+)
 
 
 async def send_notice(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMany | Unreachable:

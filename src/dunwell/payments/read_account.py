@@ -16,7 +16,7 @@ from dunwell.errors import NotFound
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
-from dunwell.payments.store_account import PaidRow, load_paid_rows
+from dunwell.payments.store import PaidRow, load_paid_rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,14 @@ RETURNING c.status
 _TOUCH = """
 UPDATE claims SET updated_at = $3 WHERE merchant_id = $1 AND claim_id = $2
 """
+# Rides on the payments' unique key (merchant_id, claim_id, transaction_id).
+_LOAD_OF_CLAIM = """
+SELECT payment_id, amount_cents, paid_at, reversed_at,
+       coalesce(provider_name || ' ', '') || transaction_id AS words
+FROM payments
+WHERE merchant_id = $1 AND claim_id = $2
+ORDER BY paid_at, payment_id
+"""
 
 
 async def find_payment(
@@ -183,6 +191,19 @@ async def reopen_claim(tx: Connection, merchant_id: int, claim_id: int, now: dat
 async def touch_claim(tx: Connection, merchant_id: int, claim_id: int, now: datetime) -> None:
     """What the claim owes has changed: whatever was rendered for it is rendered anew."""
     await tx.execute(_TOUCH, merchant_id, claim_id, now)
+
+
+@dataclass(frozen=True, slots=True)
+class PaidRow:
+    payment_id: UUID
+    amount_cents: int
+    paid_at: datetime
+    reversed_at: datetime | None
+    words: str
+
+
+async def load_paid_rows(tx: Connection, merchant_id: int, claim_id: int) -> list[PaidRow]:
+    return [PaidRow(**row) for row in await tx.fetch(_LOAD_OF_CLAIM, merchant_id, claim_id)]
 
 
 def _read(row: Row) -> StoredPayment:

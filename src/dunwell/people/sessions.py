@@ -1,4 +1,4 @@
-"""Sessions of people: found by their secret, listed, ended.
+"""Sessions of people: found by their secret, listed, ended, and removed long after.
 
 A session ends 30 minutes after its last use, 8 hours after it was opened, and whenever its user is
 ended or chooses a new password. All instants are real time.
@@ -10,16 +10,23 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.kit.db import Connection
-from dunwell.people.session_rules import hash_secret
+from dunwell.kit.resources import Resources
+from dunwell.people.session_rules import REMEMBERED, hash_secret
 from dunwell.people.signed_in import SignedIn, derive_form_token
+from dunwell.people.single_sign_on.store_identities import remove_left_behind
+from dunwell.people.store_entries import remove_entries
+from dunwell.people.store_factors import remove_challenges
 from dunwell.people.store_sessions import (
     SessionRow,
     forget_devices,
     load_sessions,
+    remove_sessions,
     save_end,
     save_end_of_all,
     take_session,
 )
+
+_ROWS_AT_ONCE = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +66,13 @@ async def end_all_sessions(
     """How many lasted. but: the one that goes on. The user's browsers are known no more."""
     await forget_devices(tx, user_id)
     return await save_end_of_all(tx, user_id, now, but)
+
+
+async def sweep_people(resources: Resources) -> int:
+    """Rows removed; 0 when nothing was left."""
+    now = resources.clock.now()
+    async with resources.database.transaction() as tx:
+        removed = await remove_sessions(tx, now - REMEMBERED, _ROWS_AT_ONCE)
+        removed += await remove_entries(tx, now, _ROWS_AT_ONCE)
+        removed += await remove_left_behind(tx, now, _ROWS_AT_ONCE)
+        return removed + await remove_challenges(tx, now, _ROWS_AT_ONCE)

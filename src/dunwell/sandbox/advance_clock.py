@@ -1,4 +1,5 @@
-"""Moves a sandbox merchant's clock and runs what falls due on the way (CONTRACT 12).
+"""Moves a sandbox merchant's clock and runs what falls due on the way (CONTRACT 12); says where it
+stands, and what falls due next.
 
 The clock stops at every instant at which something is due, and stands there until it is done and
 its messages are sent, so that things happen in the order real time would give. Workers may take
@@ -133,3 +134,18 @@ class _Runner:
     async def _move(self, instant: datetime) -> None:
         async with self._resources.database.connection() as connection:
             await move_clock(connection, self._merchant_id, instant)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """`next_at`: none when nothing falls due any more."""
+
+    now: datetime
+    next_at: datetime | None
+
+
+async def read_clock(work: Work) -> Clock:
+    """Raises InvalidState for a merchant that is no sandbox."""
+    work.need(Right.OPERATE)
+    now = check_sandbox(work.merchant)
+    return Clock(now, (await load_agenda(work.tx, work.merchant_id)).next_at)

@@ -11,7 +11,7 @@ from dunwell.files.remove_unused_uploads import GRACE, UPLOADS_AT_ONCE, remove_u
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.kit.resources import Resources
 from dunwell.merchants.sweep import sweep_outdated
-from dunwell.people.sweep_people import sweep_people
+from dunwell.people.sessions import sweep_people
 
 HOUSEKEEPING_SECONDS = 60.0
 

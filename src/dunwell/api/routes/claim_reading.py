@@ -1,4 +1,4 @@
-"""Find claims, read one."""
+"""Find claims, read one, and explain why one stands where it does."""
 
 from typing import Any
 
@@ -17,9 +17,11 @@ from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter
 from dunwell.claims.store_lists import ListedClaim as Found
 from dunwell.errors import Fault, ValidationError
+from dunwell.explanation.explain_claim import explain_claim
+from dunwell.explanation.views import EXAMPLE, ClaimExplanation, write_plain
 from dunwell.files.read_attachments import list_all_attachments
 from dunwell.intake.check_claims import normalize_reference
-from dunwell.kit.wire import write_instant
+from dunwell.kit.wire import read_as_json, write_instant
 from dunwell.messages.claim_link import give_claim_token
 
 CLAIM_EXAMPLE: dict[str, Any] = {
@@ -145,6 +147,23 @@ READ_CLAIM = Operation(
     example=CLAIM_EXAMPLE,
     is_addition=True,
 )
+EXPLAIN_CLAIM = Operation(
+    operation_id="explainClaim",
+    method="GET",
+    path="/merchants/{merchant_id}/claims/{claim_id}/explanation",
+    tag="Claims",
+    summary="Explain a claim",
+    description=(
+        "Why the claim stands where it stands: which assignment rules match and which do not, "
+        "what became of each step of the present process, the next step, when and why, what holds "
+        "it, and its next five contacts if nothing is paid. Codes are for programs; every "
+        "`reason` is a sentence for a person."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID),
+    result=ClaimExplanation,
+    example=read_as_json(EXAMPLE),
+    is_addition=True,
+)
 
 
 async def _find(call: Call) -> ClaimList:
@@ -212,8 +231,15 @@ async def answer_claim(call: Call, claim_id: int) -> wire.Claim:
     return show_claim(view, attached, f"{resources.settings.public_url}/q/{token}")
 
 
+async def _explain(call: Call) -> ClaimExplanation:
+    claim_id = read_claim_id(call.path["claim_id"])
+    call.query.check()
+    return write_plain(await explain_claim(call.work, call.tools.resources.keys, claim_id))
+
+
 ENDPOINTS = (
     Endpoint(FIND_CLAIMS, _find, Span.CONNECTION),
     # It may write: the claim's link works from its first reading on.
     Endpoint(READ_CLAIM, _read),
+    Endpoint(EXPLAIN_CLAIM, _explain, Span.CONNECTION),
 )

@@ -13,9 +13,8 @@ from dunwell.api.routes.payments import read_given_instant
 from dunwell.api.schemas.events import EncodedEventList, EventList, Replayed, ReplayRequest
 from dunwell.errors import InvalidRequest, ValidationError
 from dunwell.events.body import EVENT_TYPES, EXAMPLE
-from dunwell.events.find_events import find_events
+from dunwell.events.find_events import EventFilter, find_events
 from dunwell.events.replay_events import MOST_DELIVERIES, Replay, replay_events
-from dunwell.events.store import EventFilter
 from dunwell.kit.wire import read_as_json
 from dunwell.merchants.rights import Right
 

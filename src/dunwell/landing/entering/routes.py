@@ -1,4 +1,5 @@
-"""The ways in: a message's link, and the code of a letter. Looking at them changes nothing."""
+"""The ways in: the front door, whose address our messages name, a message's link, and the code of a
+letter. Looking at them changes nothing."""
 
 from collections.abc import Sequence
 
@@ -22,7 +23,13 @@ from dunwell.landing.entering.tries import Locked, Slowed, Wrong
 from dunwell.landing.entering.try_code import try_code
 from dunwell.landing.entering.try_fact import Asked, try_fact
 from dunwell.landing.entering.try_sent_code import Right, Typed, try_sent_code
-from dunwell.landing.entering.views import CodeField, CodePage, DeadLinkPage, describe_link
+from dunwell.landing.entering.views import (
+    CodeField,
+    CodePage,
+    DeadLinkPage,
+    HomePage,
+    describe_link,
+)
 from dunwell.landing.entering.visitors import count_wrong_code, digest_visitor
 from dunwell.landing.render.pages import Frame
 from dunwell.landing.session.open_session import Opening, open_session
@@ -36,6 +43,10 @@ from dunwell.messages.links import hash_token, is_token
 
 # What may stand behind a link in a text, and in no token.
 _AFTER_LINK = ".,;:!?)]}>\"'*»\u2019\u201d"
+
+
+async def show_home(site: Site, visit: Visit) -> Response:
+    return site.answer(await site.find_frame(visit), HomePage())
 
 
 async def show_code_entry(site: Site, visit: Visit) -> Response:
@@ -262,6 +273,7 @@ def _answer_dead_link(site: Site, visit: Visit) -> Response:
 
 
 PAGES: RoutedPages = {
+    "home": {"GET": show_home},
     "code": {"GET": show_code_entry, "POST": enter_code},
     "link": {"GET": show_link, "POST": open_link},
     "link_send": {"GET": go_to_link, "POST": send_links_code},

@@ -1,11 +1,17 @@
-"""Renders the pages: a page is a struct that says what it shows, and a template that shows it."""
+"""Renders the pages: a page is a struct that says what it shows, and a template that shows it.
 
-from collections.abc import Mapping
+Jinja has one set of templates for each language, compiled once in a process.
+"""
+
+from collections.abc import Mapping, MutableMapping
 from datetime import date
+from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from dunwell.installation.identity import FindOperator, Operator, find_nobody
@@ -16,9 +22,11 @@ from dunwell.landing.render.creditor import (
     describe_creditor,
     describe_operator,
 )
-from dunwell.landing.render.environment import load_environment
+from dunwell.landing.render.formats import build_page_filters
+from dunwell.landing.render.translating import TranslatedTemplates, fill
 from dunwell.landing.render.wording import Language
 from dunwell.merchants.merchant import Merchant
+from dunwell.messages.formatting import render_line
 
 # Creditors whose descriptions a process keeps.
 _MOST_KEPT = 1_000
@@ -30,6 +38,10 @@ _ICONS = {
     "done": _ICON.format(_CIRCLE + Markup('<path d="m7.5 12.5 3 3 6-7"/>')),
     "wait": _ICON.format(_CIRCLE + Markup('<path d="M12 6.5V12l3.5 2"/>')),
 }
+# Each slice's own; no two are called the same.
+TEMPLATES = sorted(Path(__file__).parents[1].glob("*/templates"))
+# Templates are kept for good, in a plain dict.
+_ALL = -1
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
@@ -142,3 +154,32 @@ def _is_same(one: Merchant, other: Merchant) -> bool:
         and one.revision == other.revision
         and one.name == other.name
     )
+
+
+class _PageEnvironment(Environment):
+    """Its globals are all there before its first template is."""
+
+    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        """As one dict: every page and every part it includes goes through all of them, which takes
+        several times as long in a chain."""
+        return {**self.globals, **(d or {})}
+
+
+@cache
+def load_environment(language: Language) -> Environment:
+    environment = _PageEnvironment(
+        loader=FileSystemLoader(TEMPLATES),
+        extensions=[TranslatedTemplates, "jinja2.ext.i18n"],
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+        cache_size=_ALL,
+    )
+    environment.policies["ext.i18n.trimmed"] = True
+    environment.globals.update(language=language, words=language.words)
+    environment.filters.update(build_page_filters(language.code), line=render_line, fill=fill)
+    install: Any = environment
+    install.install_gettext_translations(language.words, newstyle=True)
+    return environment

@@ -12,7 +12,6 @@ from dunwell.people.audit import save_refused_sign_in, visiting
 from dunwell.people.open_session import OpenedSession
 from dunwell.people.reception import Reception
 from dunwell.people.session_rules import hash_secret
-from dunwell.people.single_sign_on.attempt import derive_secrets
 from dunwell.people.single_sign_on.let_in import Unwelcome, let_in
 from dunwell.people.single_sign_on.provider import (
     AttemptSecrets,
@@ -22,7 +21,7 @@ from dunwell.people.single_sign_on.provider import (
     IdentityProvider,
     NotTaken,
 )
-from dunwell.people.single_sign_on.start_attempt import build_return_address
+from dunwell.people.single_sign_on.start_attempt import build_return_address, derive_secrets
 from dunwell.people.single_sign_on.store_identities import take_attempt
 from dunwell.people.tries import (
     MOST_LOST,

@@ -2,22 +2,30 @@
 
 1. Count it: so many from one network wait for their return. 2. Ask the provider where it wants
 people sent, without a transaction. 3. Keep the attempt.
+
+What the attempt goes by is derived from the cookie's secret and the secret key, so that neither the
+database nor the browser holds it.
 """
 
+import base64
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.kit.security_events import tell_security_event
 from dunwell.people.reception import Reception
 from dunwell.people.session_rules import hash_secret, render_secret
 from dunwell.people.sign_in import TooOften
-from dunwell.people.single_sign_on.attempt import ATTEMPT_LASTS, derive_secrets
-from dunwell.people.single_sign_on.provider import Away, IdentityProvider
+from dunwell.people.single_sign_on.provider import AttemptSecrets, Away, IdentityProvider
 from dunwell.people.single_sign_on.store_identities import save_attempt
 from dunwell.people.tries import MOST_STARTED, list_started_subjects, take_try
 from dunwell.people.visitor import Visitor
+
+# From leaving to coming back.
+ATTEMPT_LASTS = timedelta(minutes=10)
+_STATE, _NONCE, _VERIFIER = "sign-in-state", "sign-in-nonce", "sign-in-verifier"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +70,15 @@ async def _keep(tx: Connection, secret: str, provider: str, next_page: str, now:
     await save_attempt(
         tx, attempt_hash, provider=provider, next_page=next_page, expires_at=now + ATTEMPT_LASTS
     )
+
+
+def derive_secrets(keys: KeyRing, cookie: str) -> AttemptSecrets:
+    """cookie: the attempt's secret. By the oldest version of the key: one that comes into use
+    meanwhile spoils nothing."""
+    version = min(keys.versions)
+
+    def derive(purpose: str) -> str:
+        digest = keys.digest(purpose, cookie.encode(), version)
+        return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+    return AttemptSecrets(derive(_STATE), derive(_NONCE), derive(_VERIFIER))

@@ -20,7 +20,7 @@ from dunwell.people.session_rules import (
     hash_secret,
     render_secret,
 )
-from dunwell.people.single_sign_on.attempt import ATTEMPT_LASTS
+from dunwell.people.single_sign_on.start_attempt import ATTEMPT_LASTS
 from dunwell.people.store_sessions import save_end_by_hash
 from dunwell.people.totp import render_app_address
 from dunwell.people.visitor import Visitor

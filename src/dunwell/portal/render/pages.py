@@ -1,16 +1,34 @@
-"""Renders the portal's pages: a page is a struct that says what it shows, and a template."""
+"""Renders the portal's pages: a page is a struct that says what it shows, and a template.
+
+Jinja has one set of templates for each language, compiled once in a process. What stands in a
+message for its secrets is shown as dots.
+"""
 
 from collections.abc import Mapping
 from datetime import date
+from functools import cache
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from dunwell.landing.render.formats import build_page_filters
+from dunwell.landing.render.translating import TranslatedTemplates, fill
 from dunwell.landing.render.wording import Language
 from dunwell.merchants.merchant import Merchant
+from dunwell.messages.codes import CODE_MASK
+from dunwell.messages.facts import CHECK_MASK
+from dunwell.messages.formatting import render_line
+from dunwell.messages.links import TOKEN_MASK
 from dunwell.portal.render.addresses import build_address, names_merchant
-from dunwell.portal.render.environment import load_environment
+from dunwell.portal.render.charts import Bar, draw_bars, draw_columns
+from dunwell.portal.render.formats import build_portal_filters
+from dunwell.portal.render.wording import PORTAL
+
+# Each slice's own; no two are called the same.
+TEMPLATES = sorted(PORTAL.glob("*/templates"))
+_MASKS = (TOKEN_MASK, CODE_MASK, CHECK_MASK)
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
@@ -100,3 +118,34 @@ class Pages:
         }  # fmt: skip
         template = self._environments[frame.language].get_template(page.template)
         return template.render(values).encode()
+
+
+@cache
+def load_environment(language: Language) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        extensions=[TranslatedTemplates, "jinja2.ext.i18n", "jinja2.ext.do"],
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.policies["ext.i18n.trimmed"] = True
+    environment.globals.update(
+        language=language, words=language.words, bar=Bar, rows=draw_bars, columns=draw_columns
+    )
+    environment.filters.update(
+        build_page_filters(language.code), **build_portal_filters(language.code),
+        line=render_line, fill=fill, masked=hide_secrets,
+    )  # fmt: skip
+    install: Any = environment
+    install.install_gettext_translations(language.words, newstyle=True)
+    return environment
+
+
+def hide_secrets(text: str) -> str:
+    """A message's text, or its HTML, without its masks. In templates: `text | masked`."""
+    for mask in _MASKS:
+        text = text.replace(mask, "…")
+    return text

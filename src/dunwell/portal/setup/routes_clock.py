@@ -9,8 +9,7 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.errors import NotFound, ValidationError
-from dunwell.events.find_events import find_events
-from dunwell.events.store import EventFilter, EventPage
+from dunwell.events.find_events import EventFilter, EventPage, find_events
 from dunwell.merchants.account import check_right
 from dunwell.merchants.rights import Right
 from dunwell.portal.setup.views import ClockPage
@@ -19,8 +18,7 @@ from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_me
 from dunwell.portal.web.paging import PAGE
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.sandbox.advance_clock import advance_clock
-from dunwell.sandbox.read_clock import Clock, read_clock
+from dunwell.sandbox.advance_clock import Clock, advance_clock, read_clock
 
 _STEPS: Mapping[str, timedelta] = {
     "hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1),

@@ -22,7 +22,8 @@ from dunwell.kit.crypto import sha256
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import CHANNELS
 from dunwell.merchants.rights import Right
-from dunwell.portal.render.masking import hide_secrets
+from dunwell.messages.mail_style import render_frame_policy
+from dunwell.portal.render.pages import hide_secrets
 from dunwell.portal.texts.asking import (
     Subject,
     describe_faults,
@@ -45,7 +46,6 @@ from dunwell.rollout.texts.open_texts import OpenedTexts
 from dunwell.rollout.trials.send_trial import begin_trial
 from dunwell.rollout.trials.sms_costs import SmsCosts, find_sms_costs
 from dunwell.sending.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
-from dunwell.sending.mail_frame import render_frame_policy
 from dunwell.workflows.text_places import find_channel_texts
 
 _PAGE_POLICY = f"{POLICY}; frame-src 'self'"

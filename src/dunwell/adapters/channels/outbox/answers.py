@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.templating import Jinja2Templates
 
-from dunwell.sending.mail_frame import render_frame_policy
+from dunwell.messages.mail_style import render_frame_policy
 
 _FACE = Path(__file__).parent
 _PAGE_POLICY = (
