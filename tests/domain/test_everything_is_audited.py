@@ -36,7 +36,7 @@ _NO_ROW = {
     "landing.objecting.keep_draft": _TYPED,
     "landing.objecting.send_dispute": _CALLS,
     # Files it sends are rows of the use case it calls; those it drops were never sent.
-    "landing.objecting.send_kept": _TYPED,
+    "landing.objecting.draft_files": _TYPED,
     "landing.reaching.change_address": _CALLS,
     "landing.reaching.choose_channels": _CALLS,
     "modalities.tell_plan": _PART,

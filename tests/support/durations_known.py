@@ -184,7 +184,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "landing/reaching/change_address.py LASTS": (
         "tests/api/test_landing_preferences.py::test_a_code_works_for_ten_minutes",
     ),
-    "landing/session/drafts.py KEPT": (
+    "landing/session/drafts.py DRAFT_LASTS": (
         (
             "tests/api/test_landing_evidence.py"
             "::test_drafts_go_after_thirty_days_and_files_nobody_sent_with_them"

@@ -21,7 +21,7 @@ from dunwell.kit.db import Connection
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.messages.identities import Person, digest_address, identify
-from dunwell.workflows.store import find_kept, read_newest
+from dunwell.workflows.store import find_cached, read_newest
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ async def foresee_claim(
         for channel in get_args(Channel)
         if (address := find_address(claim.reachable, channel))
     }
-    known = find_kept(merchant_id, claim.process_key)
+    known = find_cached(merchant_id, claim.process_key)
     asked = [digest for each in digests.values() for digest in each]
     known_id = known.version_id if known else None
     found = await load_foreseen(

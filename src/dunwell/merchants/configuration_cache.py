@@ -15,31 +15,31 @@ _MOST_KEPT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A parsed configuration and its revision; 0, which no merchant has, when none is kept."""
+class CachedConfiguration:
+    """A parsed configuration and its revision; 0, which no merchant has, when none is cached."""
 
     revision: int = 0
     configuration: Configuration | None = None
 
 
-_NOTHING = Kept()
-_kept: dict[int, Kept] = {}
+_NOTHING = CachedConfiguration()
+_cached: dict[int, CachedConfiguration] = {}
 
 
-def find_kept(merchant_id: int) -> Kept:
-    return _kept.get(merchant_id, _NOTHING)
+def find_cached(merchant_id: int) -> CachedConfiguration:
+    return _cached.get(merchant_id, _NOTHING)
 
 
 def read_configuration(
-    merchant_id: int, revision: int, document: Any | None, kept: Kept
+    merchant_id: int, revision: int, document: Any | None, cached: CachedConfiguration
 ) -> Configuration:
-    """The configuration a statement answered: its document, or `kept` when it sent none."""
+    """The configuration a statement answered: its document, or `cached` when it sent none."""
     if document is None:
-        assert kept.configuration is not None
-        assert kept.revision == revision
-        return kept.configuration
+        assert cached.configuration is not None
+        assert cached.revision == revision
+        return cached.configuration
     configuration = msgspec.convert(document, Configuration)
-    if len(_kept) >= _MOST_KEPT:
-        _kept.pop(next(iter(_kept)))
-    _kept[merchant_id] = Kept(revision, configuration)
+    if len(_cached) >= _MOST_KEPT:
+        _cached.pop(next(iter(_cached)))
+    _cached[merchant_id] = CachedConfiguration(revision, configuration)
     return configuration

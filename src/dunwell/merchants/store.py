@@ -6,7 +6,11 @@ from uuid import UUID
 
 from dunwell.kit.db import Connection, Row
 from dunwell.merchants.access import Access, Credential, CredentialKey
-from dunwell.merchants.configuration_cache import Kept, find_kept, read_configuration
+from dunwell.merchants.configuration_cache import (
+    CachedConfiguration,
+    find_cached,
+    read_configuration,
+)
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.rights import Scope
 
@@ -108,15 +112,15 @@ RETURNING drawn
 
 
 async def load_merchant(tx: Connection, merchant_id: int) -> Merchant | None:
-    kept = find_kept(merchant_id)
-    row = await tx.fetchrow(_LOAD_MERCHANT, merchant_id, kept.revision)
-    return None if row is None else read_merchant(row, kept)
+    cached = find_cached(merchant_id)
+    row = await tx.fetchrow(_LOAD_MERCHANT, merchant_id, cached.revision)
+    return None if row is None else read_merchant(row, cached)
 
 
 async def load_merchants_page(tx: Connection, after: int, limit: int) -> list[Merchant]:
     """Merchants with greater ids, in order: for those who go over all of them."""
     rows = await tx.fetch(_LOAD_MERCHANTS_PAGE, after, limit)
-    return [read_merchant(row, Kept()) for row in rows]
+    return [read_merchant(row, CachedConfiguration()) for row in rows]
 
 
 async def save_credential(
@@ -183,8 +187,8 @@ def _read_scopes(row: Row) -> tuple[Scope, ...]:
     return tuple(Scope(each) for each in row["scopes"])
 
 
-def read_merchant(row: Row, kept: Kept) -> Merchant:
-    """A merchant from its columns; `configuration` is null when `kept` is the newest."""
+def read_merchant(row: Row, cached: CachedConfiguration) -> Merchant:
+    """A merchant from its columns; `configuration` is null when `cached` is the newest."""
     return Merchant(
         merchant_id=row["merchant_id"],
         key=row["key"],
@@ -192,7 +196,7 @@ def read_merchant(row: Row, kept: Kept) -> Merchant:
         switched_to_workflows=row["switched_to_workflows"],
         revision=row["revision"],
         configuration=read_configuration(
-            row["merchant_id"], row["revision"], row["configuration"], kept
+            row["merchant_id"], row["revision"], row["configuration"], cached
         ),
         sandbox_now=row["sandbox_now"],
     )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dunwell.kit.db import Connection, Row
 from dunwell.merchants.access import Access, CredentialKey
-from dunwell.merchants.configuration_cache import Kept, find_kept
+from dunwell.merchants.configuration_cache import CachedConfiguration, find_cached
 from dunwell.merchants.rights import rights_of_scopes
 from dunwell.merchants.store import read_merchant
 
@@ -70,18 +70,18 @@ async def find_accesses(
     The merchant asked for is reached, or the access says so.
     """
     asked = list(dict.fromkeys(presented))
-    kept = [find_kept(each.merchant_id) for each in asked]
+    cached = [find_cached(each.merchant_id) for each in asked]
     rows = await tx.fetch(
         _FIND_ACCESSES, [each.token_hash for each in asked], [each.merchant_id for each in asked],
-        [each.revision for each in kept], now,
+        [each.revision for each in cached], now,
     )  # fmt: skip
-    found = {asked[row["n"] - 1]: _read_access(row, kept[row["n"] - 1]) for row in rows}
+    found = {asked[row["n"] - 1]: _read_access(row, cached[row["n"] - 1]) for row in rows}
     return [found.get(each) for each in presented]
 
 
-def _read_access(row: Row, kept: Kept) -> Access:
+def _read_access(row: Row, cached: CachedConfiguration) -> Access:
     return Access(
-        merchant=None if row["merchant_id"] is None else read_merchant(row, kept),
+        merchant=None if row["merchant_id"] is None else read_merchant(row, cached),
         owner_id=row["owner_id"],
         credential_id=row["credential_id"],
         client_id=row["client_id"],

@@ -164,7 +164,7 @@ async def load_newest(
     }
 
 
-def find_kept(merchant_id: int, pair: tuple[UUID, int]) -> Version | None:
+def find_cached(merchant_id: int, pair: tuple[UUID, int]) -> Version | None:
     """What this process has read last of a (workflow, major); there may be a newer one."""
     return _kept.get((merchant_id, *pair))
 

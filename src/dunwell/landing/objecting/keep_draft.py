@@ -6,7 +6,7 @@ from uuid import UUID
 from dunwell.disputes.evidence import MOST_AT_ONCE
 from dunwell.files.upload import PreparedUpload
 from dunwell.landing.session.drafts import (
-    KEPT,
+    DRAFT_LASTS,
     MOST_UNSENT,
     Draft,
     Typed,
@@ -21,7 +21,7 @@ from dunwell.merchants.rights import Right
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptDraft:
     """The draft as it stood before, the files it took, and whether there were too many. `made_id`:
     what the form has made when it was sent, now or before. `is_overtaken`: somebody has typed
     something else meanwhile, and both versions are kept."""
@@ -39,15 +39,15 @@ class Kept:
         return [*present, *(each.ticket_id for each in self.taken)]
 
 
-async def keep_draft(work: Work, claim_id: int, typed: Typed) -> Kept:
+async def keep_draft(work: Work, claim_id: int, typed: Typed) -> KeptDraft:
     """Two forms of a subject at once take turns."""
     work.need(Right.CHANGE_CLAIMS)
     key = own_by_claim(work.merchant_id, claim_id, typed.subject)
-    kept_until = work.real_now + KEPT
+    kept_until = work.real_now + DRAFT_LASTS
     before = await lock_draft(work.tx, key, kept_until)
     made_id = before.find_made(typed.form_id)
     if made_id is not None:
-        return Kept(before, [], made_id=made_id)
+        return KeptDraft(before, [], made_id=made_id)
     taken, is_full = choose_new(before, typed.uploads, MOST_AT_ONCE)
     if taken:
         unsent = await count_unsent(work.tx, work.merchant_id, claim_id)
@@ -59,4 +59,4 @@ async def keep_draft(work: Work, claim_id: int, typed: Typed) -> Kept:
     else:
         await save_fields(work.tx, key, typed.fields)
     await save_files(work.tx, key, taken, kept_until)
-    return Kept(before, taken, is_full, is_overtaken=overtaken)
+    return KeptDraft(before, taken, is_full, is_overtaken=overtaken)

@@ -25,7 +25,7 @@ from dunwell.landing.objecting.disputing import (
     list_reasons_for,
     needs_fact,
 )
-from dunwell.landing.objecting.keep_draft import Kept
+from dunwell.landing.objecting.keep_draft import KeptDraft
 from dunwell.landing.objecting.receive_files import Received, discard, receive_files
 from dunwell.landing.objecting.send_dispute import send_dispute
 from dunwell.landing.objecting.typed_form import (
@@ -194,7 +194,7 @@ async def _answer_kept(
     return answer_redirect(frame.address("questions", reason=reason.name) + "#saved")
 
 
-async def _send(site: Site, opened: OpenedClaim, typed: Typed, new: NewDispute) -> Kept:
+async def _send(site: Site, opened: OpenedClaim, typed: Typed, new: NewDispute) -> KeptDraft:
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
         return await send_dispute(work, opened.facts.claim_id, typed, new)

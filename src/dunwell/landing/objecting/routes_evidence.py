@@ -14,9 +14,9 @@ from dunwell.errors import InvalidState, Refusal, Unavailable, ValidationError
 from dunwell.files.put_away import throw_away
 from dunwell.files.upload import PreparedUpload
 from dunwell.landing.objecting.disputing import find_undisputed_cents
+from dunwell.landing.objecting.draft_files import drop_draft_files, name_draft, send_draft_files
 from dunwell.landing.objecting.keep_draft import keep_draft
 from dunwell.landing.objecting.receive_files import FileRefusal, Received, discard, receive_files
-from dunwell.landing.objecting.send_kept import drop_kept, name_draft, send_kept
 from dunwell.landing.objecting.store import DISPUTE, DisputeWithFiles
 from dunwell.landing.objecting.views import (
     DisputeWithdrawPage,
@@ -56,9 +56,9 @@ async def add_files(site: Site, visit: Visit) -> Response:
     wish = received.fields.get("do", "")
     refusals = [*received.refusals, *await _add(site, opened, dispute, received.uploads)]
     if wish == _SEND_KEPT:
-        refusals += await _send_kept(site, opened, dispute)
+        refusals += await _send_draft_files(site, opened, dispute)
     elif wish == _DROP_KEPT:
-        await _drop_kept(site, opened, dispute)
+        await _drop_draft_files(site, opened, dispute)
     if refusals:
         opened = await site.find_opened(visit, DISPUTE) or opened
         return _answer_dispute(
@@ -155,11 +155,13 @@ async def _add(
     return []
 
 
-async def _send_kept(site: Site, opened: OpenedClaim, dispute: Dispute) -> list[FileRefusal]:
+async def _send_draft_files(site: Site, opened: OpenedClaim, dispute: Dispute) -> list[FileRefusal]:
     """All of them or none. What was answered meanwhile takes none: the page says so."""
     try:
         async with site.resources.database.transaction() as tx:
-            await send_kept(site.work(tx, opened.merchant, opened.session.session_id), dispute)
+            await send_draft_files(
+                site.work(tx, opened.merchant, opened.session.session_id), dispute
+            )
     except ValidationError:
         return [FileRefusal("TOO_MANY")]
     except InvalidState:
@@ -167,10 +169,10 @@ async def _send_kept(site: Site, opened: OpenedClaim, dispute: Dispute) -> list[
     return []
 
 
-async def _drop_kept(site: Site, opened: OpenedClaim, dispute: Dispute) -> None:
+async def _drop_draft_files(site: Site, opened: OpenedClaim, dispute: Dispute) -> None:
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
-        ticket_ids = await drop_kept(work, dispute)
+        ticket_ids = await drop_draft_files(work, dispute)
     with suppress(Unavailable):
         await throw_away(site.resources.database, site.storage, work.merchant_id, ticket_ids)
 

@@ -6,14 +6,14 @@ from dunwell.claims.store import lock_claim
 from dunwell.disputes.add_evidence import add_evidence
 from dunwell.disputes.dispute import NewDispute
 from dunwell.disputes.open_dispute import open_dispute
-from dunwell.landing.objecting.keep_draft import Kept, keep_draft
+from dunwell.landing.objecting.keep_draft import KeptDraft, keep_draft
 from dunwell.landing.session.drafts import Typed, own_by_claim
 from dunwell.landing.session.store_drafts import save_sent
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 
 
-async def send_dispute(work: Work, claim_id: int, typed: Typed, new: NewDispute) -> Kept:
+async def send_dispute(work: Work, claim_id: int, typed: Typed, new: NewDispute) -> KeptDraft:
     """With the dispute's id as what was made; a form that was sent before opens nothing, nor one
     beside which somebody has typed something else.
 

@@ -8,7 +8,7 @@ from dunwell.errors import Unavailable
 from dunwell.files.put_away import throw_away
 from dunwell.landing.objecting.answers import pick_fields
 from dunwell.landing.objecting.disputing import SUBJECT
-from dunwell.landing.objecting.keep_draft import Kept, keep_draft
+from dunwell.landing.objecting.keep_draft import KeptDraft, keep_draft
 from dunwell.landing.objecting.receive_files import FileRefusal, Received
 from dunwell.landing.objecting.views import Showing
 from dunwell.landing.session.drafts import Draft, Typed, own_by_claim, show_typed
@@ -19,7 +19,7 @@ from dunwell.landing.web.site import Site
 _LONGEST_REVISION = 9
 
 
-async def keep_typed(site: Site, opened: OpenedClaim, typed: Typed, removed: str) -> Kept:
+async def keep_typed(site: Site, opened: OpenedClaim, typed: Typed, removed: str) -> KeptDraft:
     """removed: the upload of a file that is no longer wanted, as the form says it."""
     ticket_id = _read_ticket_id(removed)
     async with site.resources.database.transaction() as tx:
@@ -61,7 +61,7 @@ def _read_revision(given: str) -> int | None:
     return int(given) if is_number else None
 
 
-def list_refusals(received: Received, kept: Kept) -> list[FileRefusal]:
+def list_refusals(received: Received, kept: KeptDraft) -> list[FileRefusal]:
     return [*received.refusals, *([FileRefusal("TOO_MANY")] if kept.is_full else [])]
 
 

@@ -14,7 +14,7 @@ from uuid import UUID
 from dunwell.files.upload import PreparedUpload
 
 # Since its last change.
-KEPT = timedelta(days=30)
+DRAFT_LASTS = timedelta(days=30)
 # Unsent files of one claim, whoever holds a link to it.
 MOST_UNSENT = 40
 # Versions beside the one that stands.

@@ -10,7 +10,7 @@ from dunwell.kit.db import Connection
 from dunwell.landing.session.details import NOTHING, PREVIEW, Detail
 from dunwell.landing.session.facts import ClaimFacts
 from dunwell.landing.session.session import Level, Session
-from dunwell.merchants.configuration_cache import find_kept
+from dunwell.merchants.configuration_cache import find_cached
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.modalities.modality import Modality
@@ -87,15 +87,15 @@ async def _read(tx: Connection, document: str) -> OpenedClaim:
 
 async def find_merchant(tx: Connection, row: MerchantRow) -> Merchant:
     """With the configuration the process keeps, or read anew when there is another one."""
-    kept = find_kept(row.merchant_id)
-    if kept.configuration is not None and kept.revision == row.revision:
+    cached = find_cached(row.merchant_id)
+    if cached.configuration is not None and cached.revision == row.revision:
         return Merchant(
             merchant_id=row.merchant_id,
             key=row.key,
             name=row.name,
             switched_to_workflows=row.switched_to_workflows,
             revision=row.revision,
-            configuration=kept.configuration,
+            configuration=cached.configuration,
             sandbox_now=row.sandbox_now,
         )
     merchant = await load_merchant(tx, row.merchant_id)
