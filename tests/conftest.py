@@ -143,11 +143,16 @@ async def emptiable(pool: Database) -> Database:
     return pool
 
 
+async def _begin_empty(database: Database) -> None:
+    """Ids go on counting: caches are keyed by them."""
+    async with database.connection() as connection:
+        await connection.execute("SELECT tests.begin_empty($1)", next(FIRST_MERCHANT_IDS))
+
+
 @pytest.fixture
 async def database(emptiable: Database) -> Database:
-    """The database, every table empty. Ids go on counting: caches are keyed by them."""
-    async with emptiable.connection() as connection:
-        await connection.execute("SELECT tests.begin_empty($1)", next(FIRST_MERCHANT_IDS))
+    """The database, every table empty."""
+    await _begin_empty(emptiable)
     return emptiable
 
 
@@ -190,4 +195,15 @@ def clock(lasting_clock: MovableClock) -> MovableClock:
 def resources(
     lasting_resources: Resources, settings: Settings, database: Database, clock: MovableClock
 ) -> Resources:
+    return lasting_resources
+
+
+@pytest.fixture(scope="module")
+async def module_resources(
+    emptiable: Database, lasting_resources: Resources, lasting_clock: MovableClock
+) -> Resources:
+    """On tables emptied once: for a module whose tests all stand on rows that none of them changes,
+    and that take long to fill in. None of them may ask for `database`."""
+    lasting_clock.move_to(MONDAY_MORNING)
+    await _begin_empty(emptiable)
     return lasting_resources

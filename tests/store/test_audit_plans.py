@@ -32,9 +32,9 @@ ANALYZE audit_log
 """
 
 
-@pytest.fixture
-async def outbox(resources: Resources) -> Outbox:
-    outbox = await an_outbox(resources)
+@pytest.fixture(scope="module")
+async def outbox(module_resources: Resources) -> Outbox:
+    outbox = await an_outbox(module_resources)
     await fill(outbox, _ROWS)
     return outbox
 

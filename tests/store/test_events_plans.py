@@ -7,7 +7,7 @@ import pytest
 from dunwell.events.find_events import EventFilter, load_events_page
 from dunwell.events.store_spans import save_spans
 from dunwell.kit.resources import Resources
-from tests.support.plans import Explaining
+from tests.support.plans import Explaining, fill
 from tests.support.webhooks import Outbox, an_outbox
 
 COUNT, PAGE = 100_000, 50
@@ -22,14 +22,15 @@ WHERE merchant_id = $1
 """
 
 
-@pytest.fixture
-async def outbox(resources: Resources) -> Outbox:
-    made = await an_outbox(resources)
-    await made.rows(_FILL, made.now)
-    async with resources.database.connection() as connection:
+@pytest.fixture(scope="module")
+async def outbox(module_resources: Resources) -> Outbox:
+    made = await an_outbox(module_resources)
+    database = module_resources.database
+    await fill(database, _FILL, made.merchant.merchant_id, made.now, tables="events")
+    async with database.connection() as connection:
         while await save_spans(connection):
             pass
-        await connection.execute("ANALYZE events, event_spans")
+        await connection.execute("ANALYZE event_spans")
     return made
 
 

@@ -18,7 +18,7 @@ from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.sending.batches.release_batches import TAKEN_BACK
 from tests.support.house import House, a_house
-from tests.support.plans import Explaining
+from tests.support.plans import Explaining, fill, undone
 
 COUNT, MOST = 20_000, 500
 _FILL = f"""
@@ -34,18 +34,15 @@ SELECT $1, gen_random_uuid(), claim_id, 1, 1, 0, 'EMAIL',
        $2::timestamptz - claim_id % 86400 * interval '1 second', 'post',
        'd' || claim_id % 7 || '.example'
 FROM filled
-RETURNING 1
 """
-_TABLES = ("claims", "communications", "channel_reports", "disputes", "debtor_replies")
+_TABLES = "claims, communications, channel_reports, disputes, debtor_replies"
 
 
-@pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    house = await a_house(resources, clock)
-    await house.rows(_FILL, clock.now())
-    async with resources.database.connection() as connection:
-        for table in _TABLES:
-            await connection.execute(f"ANALYZE {table}")
+@pytest.fixture(scope="module")
+async def house(module_resources: Resources, lasting_clock: MovableClock) -> House:
+    house = await a_house(module_resources, lasting_clock)
+    given = house.merchant.merchant_id, lasting_clock.now()
+    await fill(module_resources.database, _FILL, *given, tables=_TABLES)
     return house
 
 
@@ -59,10 +56,8 @@ async def read_figures(tx: Connection, house: House) -> list[object]:
     return [sent, deliveries, failures]
 
 
-async def test_figures_by_destination_ride_on_the_lines_index(
-    house: House, resources: Resources
-) -> None:
-    async with resources.database.connection() as connection:
+async def test_figures_by_destination_ride_on_the_lines_index(house: House) -> None:
+    async with house.resources.database.connection() as connection:
         explaining = Explaining(connection)
         await read_figures(explaining, house)
     assert "communications_of_line" in explaining.indexes, explaining.plans
@@ -70,11 +65,9 @@ async def test_figures_by_destination_ride_on_the_lines_index(
     assert explaining.rows_read < 20 * MOST, explaining.plans
 
 
-async def test_the_look_for_alarms_reads_what_is_wrong_alone(
-    house: House, resources: Resources
-) -> None:
+async def test_the_look_for_alarms_reads_what_is_wrong_alone(house: House) -> None:
     now = house.clock.now()
-    async with resources.database.connection() as connection:
+    async with house.resources.database.connection() as connection:
         explaining = Explaining(connection)
         await load_seen(
             explaining, now,
@@ -86,18 +79,16 @@ async def test_the_look_for_alarms_reads_what_is_wrong_alone(
     assert explaining.rows_read < 100, explaining.plans
 
 
-async def test_what_was_taken_back_in_time_is_neither_sent_nor_failed(
-    house: House, resources: Resources
-) -> None:
+async def test_what_was_taken_back_in_time_is_neither_sent_nor_failed(house: House) -> None:
     """Or who pays in time would be an alarm."""
     now = house.clock.now()
-    await house.rows(
-        "UPDATE communications SET line = 'print', failure = $2"
-        " WHERE merchant_id = $1 AND state = 'FAILED' RETURNING 1",
-        TAKEN_BACK,
-    )
-    async with resources.database.connection() as connection:
+    async with undone(house.resources.database) as tx:
+        await tx.execute(
+            "UPDATE communications SET line = 'print', failure = $2"
+            " WHERE merchant_id = $1 AND state = 'FAILED'",
+            house.merchant.merchant_id, TAKEN_BACK,
+        )  # fmt: skip
         looked = Looked(["print"], now - timedelta(days=1), MOST)
-        assert await load_sent(connection, looked) == {}
-        assert await load_deliveries(connection, looked, 100) == []
-        assert await load_failures(connection, looked, 100) == []
+        assert await load_sent(tx, looked) == {}
+        assert await load_deliveries(tx, looked, 100) == []
+        assert await load_failures(tx, looked, 100) == []

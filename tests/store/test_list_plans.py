@@ -21,7 +21,7 @@ from dunwell.merchants.account import Work
 from dunwell.messages.read_communications import list_communications
 from dunwell.modalities.list_modalities import list_modalities
 from tests.support.crowds import PARTS
-from tests.support.plans import Explaining
+from tests.support.plans import Explaining, undone
 from tests.support.webhooks import Outbox, an_outbox
 
 COUNT, PARTS_OF_ONE, PAGE = 100_000, 3000, 50
@@ -65,7 +65,8 @@ FROM generate_series(1, 10000) n;
 INSERT INTO deliveries (merchant_id, endpoint_id, event_id, due_at, is_replay)
 SELECT {merchant_id}, endpoint_id, event_id, timestamptz '{now}' - interval '1 hour',
        sequence % 10 = 0
-FROM webhook_endpoints, events;
+FROM webhook_endpoints JOIN events USING (merchant_id)
+WHERE merchant_id = {merchant_id};
 RESET session_replication_role;
 ANALYZE webhook_endpoints, events, deliveries
 """
@@ -82,14 +83,24 @@ def explained(outbox: Outbox, tx: Connection) -> tuple[Work, Explaining]:
     return replace(outbox.work(tx), tx=explaining), explaining
 
 
-@pytest.fixture
-async def outbox(resources: Resources) -> Outbox:
-    return await an_outbox(resources)
-
-
-@pytest.fixture
-async def many_claims(outbox: Outbox) -> Outbox:
+@pytest.fixture(scope="module")
+async def many_claims(module_resources: Resources) -> Outbox:
+    outbox = await an_outbox(module_resources, "claims")
     await fill(outbox, _CLAIMS)
+    return outbox
+
+
+@pytest.fixture(scope="module")
+async def many_parts(module_resources: Resources) -> Outbox:
+    outbox = await an_outbox(module_resources, "parts")
+    await fill(outbox, _PARTS, size=PARTS_OF_ONE, ticket_id=UUID(int=1))
+    return outbox
+
+
+@pytest.fixture(scope="module")
+async def many_deliveries(module_resources: Resources) -> Outbox:
+    outbox = await an_outbox(module_resources, "deliveries")
+    await fill(outbox, _DELIVERIES)
     return outbox
 
 
@@ -137,9 +148,9 @@ async def test_a_claim_among_many_is_read_by_its_keys(many_claims: Outbox) -> No
     ],
 )
 async def test_a_page_of_a_claims_parts_reads_no_more_than_a_few_pages(
-    outbox: Outbox, read: Any, most_read: int
+    many_parts: Outbox, read: Any, most_read: int
 ) -> None:
-    await fill(outbox, _PARTS, size=PARTS_OF_ONE, ticket_id=UUID(int=1))
+    outbox = many_parts
     async with outbox.resources.database.transaction() as tx:
         cursor = None
         for _ in range(2):
@@ -150,9 +161,9 @@ async def test_a_page_of_a_claims_parts_reads_no_more_than_a_few_pages(
             assert cursor is not None or read is list_attachments
 
 
-async def test_what_is_due_is_found_and_leased_by_its_index(outbox: Outbox) -> None:
-    await fill(outbox, _DELIVERIES)
-    async with outbox.resources.database.transaction() as tx:
+async def test_what_is_due_is_found_and_leased_by_its_index(many_deliveries: Outbox) -> None:
+    outbox = many_deliveries
+    async with undone(outbox.resources.database) as tx:
         explaining = Explaining(tx)
         endpoints = await find_due_endpoints(explaining, outbox.now, (0, UUID(int=0)), 400)
         assert len(endpoints) == 10

@@ -1,4 +1,4 @@
-"""Lists over all claims, at 100,000 of them: every first page and every next one rides on an index,
+"""Lists over all claims, at 60,000 of them: every first page and every next one rides on an index,
 reads a page or so where its filter is met often, and never more than its budget.
 """
 
@@ -38,7 +38,7 @@ from dunwell.waiting.read_waiting import read_waiting
 from tests.support.plans import Explaining
 from tests.support.webhooks import Outbox, an_outbox
 
-COUNT, PAGE = 100_000, 50
+COUNT, PAGE = 60_000, 50
 # A page's rows, each with its claim and what belongs to it, and a little more.
 MOST_OF_A_PAGE = 15 * PAGE
 # Of a transaction.
@@ -63,29 +63,29 @@ SELECT {m}, 1000000 + n, 'A-' || n, 'EUR',
        (10 + n / 1000)::text::xid8, n % 10 = 0,
        CASE WHEN n % 100 > 0 THEN timestamptz '{now}' + n % 1000 * interval '1 hour' END,
        CASE WHEN n % 1000 = 7 THEN '{other}'::uuid ELSE '{workflow}'::uuid END, 1
-FROM generate_series(1, 100000) n;
+FROM generate_series(1, {count}) n;
 INSERT INTO debtors (merchant_id, claim_id, last_name, customer_number)
-SELECT {m}, 1000000 + n, 'Muster', 'C-' || n / 5 FROM generate_series(1, 100000) n;
+SELECT {m}, 1000000 + n, 'Muster', 'C-' || n / 5 FROM generate_series(1, {count}) n;
 INSERT INTO items (merchant_id, claim_id, position, type, value_cents)
 SELECT {m}, 1000000 + n, 0, 'PRIMARY', CASE WHEN n % 1000 = 3 THEN 999999 ELSE 100 END
-FROM generate_series(1, 100000) n;
+FROM generate_series(1, {count}) n;
 INSERT INTO holds (merchant_id, claim_id, hold_id, kind, since, actor_kind)
 SELECT {m}, 1000000 + n, gen_random_uuid(),
        CASE WHEN n % 1000 = 0 THEN 'DISPUTE' ELSE 'PAUSE' END, '{now}', 'CREDENTIAL'
-FROM generate_series(10, 100000, 10) n;
+FROM generate_series(10, {count}, 10) n;
 INSERT INTO payments (merchant_id, payment_id, claim_id, amount_cents, currency, transaction_id,
                       paid_at, recorded_at, written_by, provider_name, reversed_at)
 SELECT {m}, gen_random_uuid(), 1000000 + n, 1, 'EUR', 'bulk ' || n, '{now}',
        timestamptz '{now}' + n * interval '1 minute', (10 + n / 1000)::text::xid8,
        CASE WHEN n % 1000 = 0 THEN 'rare' ELSE 'usual' END,
        CASE WHEN n % 1000 = 1 THEN timestamptz '{now}' END
-FROM generate_series(1, 100000) n;
+FROM generate_series(1, {count}) n;
 INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents, currency,
                               reference, state, created_at, written_by)
 SELECT {m}, gen_random_uuid(), 1000000 + n, 'sandbox', 1, 'EUR', 'x',
        CASE WHEN n % 1000 = 0 THEN 'PENDING' WHEN n % 1000 = 1 THEN 'FAILED' ELSE 'COMPLETED' END,
        timestamptz '{now}' + n * interval '1 minute', (10 + n / 1000)::text::xid8
-FROM generate_series(1, 100000) n;
+FROM generate_series(1, {count}) n;
 INSERT INTO payment_modalities (merchant_id, modality_id, claim_id, type, state, amount_cents,
                                 paid_before_cents, deferred_until, requested_at, actor_kind,
                                 written_by, answered_at)
@@ -93,7 +93,7 @@ SELECT {m}, gen_random_uuid(), 1000000 + n, 'PAYMENT_DEFEREMENT',
        CASE WHEN n % 1000 = 0 THEN 'REQUESTED' ELSE 'APPROVED' END, 1, 0, '2026-04-01',
        timestamptz '{now}' + n * interval '1 minute', 'DEBTOR', (10 + n / 1000)::text::xid8,
        CASE WHEN n % 1000 > 0 THEN timestamptz '{now}' END
-FROM generate_series(1, 100000) n;
+FROM generate_series(1, {count}) n;
 INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place, channel,
                             state, not_before, planned_at, settled_at, written_by)
 SELECT {m}, gen_random_uuid(), 1000000 + n, 0, 1, 0,
@@ -102,23 +102,23 @@ SELECT {m}, gen_random_uuid(), 1000000 + n, 0, 1, 0,
             WHEN n % 1000 = 2 THEN 'CANCELLED' ELSE 'ACCEPTED' END,
        '{now}', timestamptz '{now}' + n * interval '1 minute', '{now}',
        (10 + n / 1000)::text::xid8
-FROM generate_series(1, 100000) n;
+FROM generate_series(1, {count}) n;
 INSERT INTO suppressions (merchant_id, channel, address_digest, masked_address, reason, created_at,
                           actor_kind, written_by, key_version)
 SELECT {m}, CASE WHEN n % 1000 = 0 THEN 'SMS' ELSE 'EMAIL' END, decode(md5(n::text), 'hex'),
        'x***', 'BOUNCE', timestamptz '{now}' + n * interval '1 minute', 'SYSTEM',
        (10 + n / 1000)::text::xid8, 1
-FROM generate_series(1, 100000) n;
+FROM generate_series(1, {count}) n;
 INSERT INTO disputes (merchant_id, dispute_id, claim_id, type, state, hold_id, actor_kind,
                       opened_at, resolved_at, written_by)
 SELECT {m}, gen_random_uuid(), 1000000 + n, 'DEFECTIVE',
        CASE WHEN n % 100 = 0 THEN 'OPEN' ELSE 'WITHDRAWN' END, gen_random_uuid(), 'DEBTOR',
        timestamptz '{now}' + n * interval '1 minute',
        CASE WHEN n % 100 > 0 THEN timestamptz '{now}' END, (10 + n / 1000)::text::xid8
-FROM generate_series(1, 100000) n;
+FROM generate_series(1, {count}) n;
 INSERT INTO claim_search (merchant_id, claim_id, term)
 SELECT {m}, 1000000 + n, unnest(ARRAY['a-' || n, 'muster', 'c-' || n / 5])
-FROM generate_series(1, 100000) n;
+FROM generate_series(1, {count}) n;
 RESET session_replication_role;
 ANALYZE
 """
@@ -126,14 +126,14 @@ Ask = Callable[[Work, str | None], Awaitable[Any]]
 _OTHER = UUID(int=9)
 
 
-@pytest.fixture
-async def filled(resources: Resources) -> Outbox:
-    outbox = await an_outbox(resources)
+@pytest.fixture(scope="module")
+async def filled(module_resources: Resources) -> Outbox:
+    outbox = await an_outbox(module_resources)
     given = {
         "m": outbox.merchant.merchant_id, "now": outbox.now, "other": _OTHER,
-        "workflow": UUID(int=8),
+        "workflow": UUID(int=8), "count": COUNT,
     }  # fmt: skip
-    async with resources.database.connection() as connection:
+    async with module_resources.database.connection() as connection:
         await connection.execute(_FILL.format(**given))
     return outbox
 

@@ -17,7 +17,7 @@ from dunwell.notices.store import (
 )
 from dunwell.sending.lease import Lease
 from tests.support.notices import Asker, an_asker
-from tests.support.plans import Explaining
+from tests.support.plans import Explaining, fill, undone
 
 COUNT, FEW = 50_000, 5
 # Settled over a year; all but a few are emptied.
@@ -32,21 +32,22 @@ FROM generate_series(1, {COUNT}) n, LATERAL (SELECT $3::timestamptz - n * interv
 """
 
 
-@pytest.fixture
-async def asker(resources: Resources, clock: MovableClock) -> Asker:
-    asker = await an_asker(resources, clock)
-    await asker.house.rows(_FILL, asker.claim_id, clock.now() - timedelta(days=8))
+@pytest.fixture(scope="module")
+async def asker(module_resources: Resources, lasting_clock: MovableClock) -> Asker:
+    asker = await an_asker(module_resources, lasting_clock)
     for _ in range(FEW):
         await asker.planned()
-    async with resources.database.connection() as connection:
-        await connection.execute("ANALYZE debtor_notices")
+    long_ago = lasting_clock.now() - timedelta(days=8)
+    given = asker.house.merchant.merchant_id, asker.claim_id, long_ago
+    await fill(module_resources.database, _FILL, *given, tables="debtor_notices")
     return asker
 
 
-async def test_what_is_due_rides_on_its_index(asker: Asker, resources: Resources) -> None:
+async def test_what_is_due_rides_on_its_index(asker: Asker) -> None:
+    resources = asker.house.resources
     now = resources.clock.now()
     lease = Lease(resources.ids.new(now), now + timedelta(seconds=90))
-    async with resources.database.transaction() as tx:
+    async with undone(resources.database) as tx:
         explaining = Explaining(tx)
         busy: dict[MerchantChannel, int] = {(asker.house.merchant.merchant_id, "SMS"): 1}
         leased = await lease_notices(explaining, now, lease, busy, channel_limit=8, limit=64)
@@ -55,9 +56,8 @@ async def test_what_is_due_rides_on_its_index(asker: Asker, resources: Resources
     assert explaining.tables_read_whole == set(), explaining.plans
 
 
-async def test_what_was_asked_for_lately_rides_on_its_index(
-    asker: Asker, resources: Resources
-) -> None:
+async def test_what_was_asked_for_lately_rides_on_its_index(asker: Asker) -> None:
+    resources = asker.house.resources
     since = resources.clock.now() - timedelta(hours=1)
     async with resources.database.connection() as connection:
         explaining = Explaining(connection)
@@ -68,9 +68,8 @@ async def test_what_was_asked_for_lately_rides_on_its_index(
     assert explaining.rows_read == FEW, explaining.plans
 
 
-async def test_what_was_asked_for_at_one_address_rides_on_its_index(
-    asker: Asker, resources: Resources
-) -> None:
+async def test_what_was_asked_for_at_one_address_rides_on_its_index(asker: Asker) -> None:
+    resources = asker.house.resources
     digests = digest_recipient(resources.keys, "EMAIL", "erika@example.org")
     since = resources.clock.now() - timedelta(days=1)
     async with resources.database.transaction() as tx:
@@ -81,8 +80,9 @@ async def test_what_was_asked_for_at_one_address_rides_on_its_index(
     assert explaining.rows_read == FEW, explaining.plans
 
 
-async def test_what_is_to_be_emptied_rides_on_its_index(asker: Asker, resources: Resources) -> None:
-    async with resources.database.transaction() as tx:
+async def test_what_is_to_be_emptied_rides_on_its_index(asker: Asker) -> None:
+    resources = asker.house.resources
+    async with undone(resources.database) as tx:
         explaining = Explaining(tx)
         assert await empty_notices(explaining, resources.clock.now(), 100) == FEW
     assert "debtor_notices_settled" in explaining.indexes, explaining.plans

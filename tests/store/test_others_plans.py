@@ -7,7 +7,7 @@ from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.landing.claim.others import _BY_EMAIL, _BY_NUMBER
 from tests.support.house import House, a_house
-from tests.support.plans import Explaining
+from tests.support.plans import Explaining, fill
 from tests.support.ways import NUMBER
 
 COUNT = 20_000
@@ -23,14 +23,12 @@ SELECT $1, claim_id, claim_id || '@example.com', '+49151' || claim_id FROM fille
 _ME = "Erika@example.org"
 
 
-@pytest.fixture
-async def house(resources: Resources, clock: MovableClock) -> House:
-    house = await a_house(resources, clock)
-    await house.rows(_FILL)
+@pytest.fixture(scope="module")
+async def house(module_resources: Resources, lasting_clock: MovableClock) -> House:
+    house = await a_house(module_resources, lasting_clock)
     await house.create("INV-1", "INV-2", email=_ME, mobileNumber=NUMBER)
-    async with resources.database.connection() as connection:
-        for table in ("claims", "debtors", "items", "allocations"):
-            await connection.execute(f"ANALYZE {table}")
+    tables = "claims, debtors, items, allocations"
+    await fill(module_resources.database, _FILL, house.merchant.merchant_id, tables=tables)
     return house
 
 
@@ -40,10 +38,10 @@ async def house(resources: Resources, clock: MovableClock) -> House:
     ids=["email", "number"],
 )
 async def test_they_ride_on_the_addresss_index(
-    house: House, resources: Resources, statement: str, address: str, index: str
+    house: House, statement: str, address: str, index: str
 ) -> None:
     [first, _] = await _claim_ids(house)
-    async with resources.database.connection() as connection:
+    async with house.resources.database.connection() as connection:
         explaining = Explaining(connection)
         found = await _load(explaining, statement, house, first, address)
     assert found == ["INV-2"]

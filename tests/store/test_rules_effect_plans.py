@@ -18,9 +18,9 @@ from tests.support.webhooks import Outbox, an_outbox
 _ZONE = ZoneInfo("Europe/Berlin")
 
 
-@pytest.fixture
-async def many_claims(resources: Resources) -> Outbox:
-    outbox = await an_outbox(resources)
+@pytest.fixture(scope="module")
+async def many_claims(module_resources: Resources) -> Outbox:
+    outbox = await an_outbox(module_resources)
     await fill(outbox, _CLAIMS)
     return outbox
 

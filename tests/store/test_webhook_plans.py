@@ -9,7 +9,7 @@ from dunwell.events.store_log import BUDGET, LogFilter, find_end, load_log
 from dunwell.events.store_proof import load_proof
 from dunwell.events.store_replay import count_given_up
 from dunwell.kit.resources import Resources
-from tests.support.plans import Explaining
+from tests.support.plans import Explaining, fill
 from tests.support.webhooks import Outbox, an_outbox
 
 COUNT, PAGE = 120_000, 50
@@ -37,18 +37,14 @@ FROM deliveries WHERE merchant_id = $1 AND endpoint_id = $2 AND tries > 0
 """
 
 
-@pytest.fixture
-async def outbox(resources: Resources) -> Outbox:
-    made = await an_outbox(resources)
-    async with resources.database.connection() as connection:
-        await connection.execute("SET session_replication_role = replica")
-        await connection.execute(_FILL, made.merchant.merchant_id, made.now)
-        new = await made.add_endpoint("http://127.0.0.1:1/a")
-        merchant_id = made.merchant.merchant_id
-        await connection.execute(_FILL_DELIVERIES, merchant_id, new.endpoint_id)
-        await connection.execute(_FILL_TRIES, merchant_id, new.endpoint_id)
-        await connection.execute("RESET session_replication_role")
-        await connection.execute("ANALYZE events, deliveries, delivery_tries")
+@pytest.fixture(scope="module")
+async def outbox(module_resources: Resources) -> Outbox:
+    made = await an_outbox(module_resources)
+    database, merchant_id = module_resources.database, made.merchant.merchant_id
+    await fill(database, _FILL, merchant_id, made.now, tables="events")
+    place = merchant_id, (await made.add_endpoint("http://127.0.0.1:1/a")).endpoint_id
+    await fill(database, _FILL_DELIVERIES, *place, tables="deliveries")
+    await fill(database, _FILL_TRIES, *place, tables="delivery_tries")
     return made
 
 

@@ -1,9 +1,10 @@
 """What the database does for a statement: its plan, and how many rows it reads."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from typing import Any
 
-from dunwell.kit.db import Connection
+from dunwell.kit.db import Connection, Database
 
 Plan = dict[str, Any]
 
@@ -55,6 +56,27 @@ class Explaining:
     def rows_read(self) -> int:
         """By all scans together, those that a filter then threw away among them."""
         return sum(_count_rows(node) for node in self.nodes if "Scan" in node["Node Type"])
+
+
+async def fill(database: Database, statement: str, *values: Any, tables: str) -> None:
+    """Very many rows, without looking up what each refers to, which takes most of the time; then
+    the planner knows these tables."""
+    async with database.transaction() as tx:
+        await tx.execute("SET LOCAL session_replication_role = replica")
+        await tx.execute(statement, *values)
+        await tx.execute(f"ANALYZE {tables}")
+
+
+@asynccontextmanager
+async def undone(database: Database) -> AsyncIterator[Connection]:
+    """A transaction that is taken back in the end."""
+    async with database.connection() as connection:
+        transaction = connection.transaction()
+        await transaction.start()
+        try:
+            yield connection
+        finally:
+            await transaction.rollback()
 
 
 def walk(plan: Plan) -> Iterator[Plan]:
