@@ -1,7 +1,6 @@
 """Settings: a merchant is opened and set up by forms, by the rules of the merchant file."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,9 @@ from dunwell.merchants.configuration import PROOFS
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.merchants.store_lookup import find_merchant_id_by_key
-from dunwell.onboarding.apply import apply_file
+from dunwell.onboarding.apply import apply_checked
+from dunwell.onboarding.checking import CheckedFile
+from dunwell.onboarding.opening import open_file
 from dunwell.portal.setup.sections import SECTIONS
 from tests.support.application import an_application
 from tests.support.house import House
@@ -35,14 +36,23 @@ async def load(clerk: Clerk, resources: Resources) -> Merchant:
     return merchant
 
 
-@pytest.fixture
-async def whole(clerk: Clerk, resources: Resources, tmp_path: Path) -> Clerk:
-    """At a merchant of which everything is set."""
-    (tmp_path / "logo.svg").write_bytes(a_picture("PNG"))
+@pytest.fixture(scope="module")
+async def everything(
+    lasting_resources: Resources, tmp_path_factory: pytest.TempPathFactory
+) -> CheckedFile:
+    """Opened once: its picture is written anew by processes that start for it."""
+    folder = tmp_path_factory.mktemp("everything")
+    (folder / "logo.svg").write_bytes(a_picture("PNG"))
     document = {**EVERYTHING, "payment": {**EVERYTHING["payment"], "methods": []}}
-    path = tmp_path / "merchant.yaml"
+    path = folder / "merchant.yaml"
     path.write_text(render_yaml({**document, "webhooks": []}))
-    report = await apply_file(resources, path, available_adapters=ADAPTERS)
+    return await open_file(lasting_resources, path, ADAPTERS, ())
+
+
+@pytest.fixture
+async def whole(clerk: Clerk, resources: Resources, everything: CheckedFile) -> Clerk:
+    """At a merchant of which everything is set."""
+    report = await apply_checked(resources, everything)
     assert report.merchant_id is not None
     clerk.merchant_id = report.merchant_id
     return clerk

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from dunwell.kit.resources import Resources
+from dunwell.onboarding.checking import CheckedFile
 from dunwell.onboarding.configuration import describe_gaps
 from dunwell.onboarding.decision import decide_changes
 from dunwell.onboarding.opening import open_file, open_standing
@@ -27,6 +28,13 @@ async def apply_file(
     ValidationError with every fault.
     """
     checked = await open_file(resources, path, available_adapters, available_providers)
+    return await apply_checked(resources, checked, publish=publish)
+
+
+async def apply_checked(
+    resources: Resources, checked: CheckedFile, *, publish: bool = False
+) -> ApplyReport:
+    """The same of a file that was opened."""
     async with resources.database.transaction() as tx:
         standing = await open_standing(resources, tx, checked, lock=True)
         changes = decide_changes(checked, standing, publish=publish)
