@@ -10,6 +10,7 @@ from dunwell.installation.lines.letters import FolderLine
 from dunwell.kit.resources import Resources
 from dunwell.sending.channel import Accepted, MessageFile, Temporary
 from tests.adapters.print_service_contract import PrintServiceContract
+from tests.support.children import PRINTER
 from tests.support.files import an_image
 from tests.support.merchants import a_merchant
 from tests.support.print_files import (
@@ -38,7 +39,7 @@ def a_line(depot: Path, **changes: object) -> FolderLine:
 async def channel(depot: Path, resources: Resources) -> AsyncIterator[PrintServiceUnderTest]:
     async with resources.database.transaction() as tx:
         merchant = await a_merchant(tx, now=resources.clock.now())
-    adapter = FolderChannel("post", a_line(depot), resources)
+    adapter = FolderChannel("post", a_line(depot), resources, PRINTER)
     yield under_test(adapter, depot, merchant.merchant_id)
     await adapter.close()
 

@@ -14,6 +14,7 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import ChannelSetup
 from dunwell.sending.batches.release_batches import BatchReleaser
+from tests.support.children import PRINTER
 from tests.support.disputes import REJECTED, answer, dispute
 from tests.support.house import House, ScriptedChannel, a_house
 from tests.support.letters import PrintedLetter
@@ -47,7 +48,7 @@ async def print_answer(
     line = FolderLine(
         channel="LETTER", folder=str(folder), layout=layout, batch=Batch(every_minutes=1, most=1)
     )
-    adapter = FolderChannel("post", line, resources)
+    adapter = FolderChannel("post", line, resources, PRINTER)
     house, opened = await a_disputed(resources, clock, {"post": adapter})
     await answer(house, opened, REJECTED, message="Der Gutschein war abgelaufen.")
     await BatchReleaser(resources, lambda: {"post": adapter.letter_line}).run_once()

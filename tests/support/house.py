@@ -35,6 +35,7 @@ from dunwell.workflows.publish_draft import publish_draft
 from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.store import load_current
 from dunwell.workflows.versions import Version
+from tests.support.children import PRINTER
 from tests.support.claims import a_submission
 from tests.support.merchants import a_merchant
 
@@ -126,7 +127,9 @@ class House:
         """Do all that is due now, as worker loops would."""
         engine, dispatcher = (
             Engine(self.resources),
-            MessageDispatcher(self.resources, self.channels, find_line=self.lines.get),
+            MessageDispatcher(
+                self.resources, self.channels, find_line=self.lines.get, printer=PRINTER
+            ),
         )
         done = 1
         while done or not dispatcher.is_idle:

@@ -18,6 +18,7 @@ from dunwell.sending.batches.line import LetterLine
 from dunwell.sending.batches.read_statuses import StatusReader
 from dunwell.sending.batches.release_batches import BatchReleaser
 from tests.support.channels import ADDRESS, CHANNELS, TEMPLATE, three_channels
+from tests.support.children import PRINTER
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, a_house
 from tests.support.merchants import CONFIGURATION
@@ -118,5 +119,5 @@ async def a_house_with_a_folder(
 ) -> LetterHouse:  # fmt: skip
     folder.mkdir(exist_ok=True)  # noqa: ASYNC240 - it is a test's
     line = FolderLine(channel="LETTER", folder=str(folder), batch=batch or Batch())
-    adapter = FolderChannel(LINE, line, resources)
+    adapter = FolderChannel(LINE, line, resources, PRINTER)
     return await a_letter_house(resources, clock, adapter, folder, **given)

@@ -17,6 +17,7 @@ from dunwell.notices.notice import Addressee, NoticeChannel, TooMany, Unreachabl
 from dunwell.notices.send_notice import send_notice
 from dunwell.notices.sender import NoticeSender
 from dunwell.sending.channel import ChannelAdapter
+from tests.support.children import PRINTER
 from tests.support.house import House, a_house
 from tests.support.merchants import CONFIGURATION
 
@@ -66,7 +67,9 @@ class Asker:
 
     async def run(self, *channels: ChannelAdapter) -> None:
         """Send what is due now, as a worker's loop would."""
-        sender = NoticeSender(self.house.resources, channels or self.house.channels)
+        sender = NoticeSender(
+            self.house.resources, channels or self.house.channels, printer=PRINTER
+        )
         while await sender.run_once() or not sender.is_idle:
             pass
 

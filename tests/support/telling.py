@@ -4,6 +4,7 @@ from dunwell.landing.render.wording import load_languages
 from dunwell.landing.telling.tell_occasions import tell_occasions
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.notices.sender import NoticeSender
+from tests.support.children import PRINTER
 from tests.support.house import House
 
 
@@ -13,7 +14,9 @@ def a_writer(house: House) -> NoticeWriter:
 
 async def tell(house: House) -> None:
     """Write what is to be told, and send it, until nothing is left to do now."""
-    sender = NoticeSender(house.resources, house.channels, find_line=house.lines.get)
+    sender = NoticeSender(
+        house.resources, house.channels, find_line=house.lines.get, printer=PRINTER
+    )
     done = 1
     while done or not sender.is_idle:
         done = await tell_occasions(house.resources, a_writer(house))

@@ -25,6 +25,7 @@ from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.contact import Contact
 from dunwell.messages.letters.letter_files import LetterFiles
+from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.sending.adapters import Adapters, BoundLine, FindLine, find_no_line
 from dunwell.sending.channel import ChannelAdapter, Unanswered
 from dunwell.sending.lease import BEAT_SECONDS, Lease, begin_lease
@@ -40,13 +41,14 @@ log = structlog.get_logger(__name__)
 
 
 class MessageDispatcher(Sender[int]):
-    """Its sets are known by their merchants' ids."""
+    """Its sets are known by their merchants' ids. printer: unless given, one of its own."""
 
     def __init__(
         self, resources: Resources, adapters: Collection[ChannelAdapter],
         *, find_line: FindLine = find_no_line, beat_seconds: float = BEAT_SECONDS,
+        printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
-        self._letters = LetterFiles.open(resources)
+        self._letters = LetterFiles.open(resources, printer)
         known = Adapters(adapters, find_line)
         queue = _ContactQueue(resources, self._letters, known, beat_seconds=beat_seconds)
         super().__init__(resources, known, queue, slots=_MERCHANT_SLOTS, beat_seconds=beat_seconds)

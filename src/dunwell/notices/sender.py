@@ -170,10 +170,12 @@ class NoticeSender(Sender[HandedOverNotice]):
     def __init__(
         self, resources: Resources, adapters: Collection[ChannelAdapter],
         *, find_line: FindLine = find_no_line, beat_seconds: float = BEAT_SECONDS,
+        printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
+        """printer: unless given, one of its own."""
         known = Adapters(adapters, find_line)
         # Its processes start with the first letter.
-        self._printer = LetterPrinter(1, fonts=resources.settings.fonts)
+        self._printer = printer or LetterPrinter(1, fonts=resources.settings.fonts)
         queue = _NoticeQueue(resources, self._printer, known)
         super().__init__(resources, known, queue, slots=_SLOTS, beat_seconds=beat_seconds)
 

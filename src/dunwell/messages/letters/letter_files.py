@@ -36,8 +36,9 @@ class LetterFiles:
         self._keys = keys
 
     @classmethod
-    def open(cls, resources: Resources) -> Self:
-        printer = LetterPrinter(fonts=resources.settings.fonts)
+    def open(cls, resources: Resources, printer: LetterPrinter | None = None) -> Self:
+        """printer: unless given, one of its own."""
+        printer = printer or LetterPrinter(fonts=resources.settings.fonts)
         return cls(Storage.open(resources.settings.files_url), printer, resources.keys)
 
     async def close(self) -> None:

@@ -6,8 +6,12 @@ from dunwell.adapters.channels.folder.depot import FolderDepot
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.installation.lines.letters import FolderLine
 from dunwell.kit.resources import Resources
+from dunwell.messages.letters.printer import LetterPrinter
 
 
 class FolderChannel(PrintServiceChannel):
-    def __init__(self, name: str, line: FolderLine, resources: Resources) -> None:
-        super().__init__(name, line, FolderDepot(Path(line.folder)), resources)
+    def __init__(
+        self, name: str, line: FolderLine, resources: Resources,
+        printer: LetterPrinter | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(name, line, FolderDepot(Path(line.folder)), resources, printer)

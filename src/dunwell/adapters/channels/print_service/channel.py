@@ -57,13 +57,15 @@ class PrintServiceChannel:
     is_repeatable = True
 
     def __init__(
-        self, name: str, line: FolderLine | SftpLine, depot: Depot, resources: Resources
-    ) -> None:
+        self, name: str, line: FolderLine | SftpLine, depot: Depot, resources: Resources,
+        printer: LetterPrinter | None = None,
+    ) -> None:  # fmt: skip
+        """printer: one for enclosures; unless given, of its own."""
         self.name = name
         self._line = line
         self._depot = depot
         self._resources = resources
-        self._printer = LetterPrinter(1)
+        self._printer = printer or LetterPrinter(1)
         # Letters that are under way together are registered together.
         self._beginning = Gathering(self._begin, room=_REGISTERED_AT_ONCE)
         self._finishing = Gathering(self._finish, room=_REGISTERED_AT_ONCE)
