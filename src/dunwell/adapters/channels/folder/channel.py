@@ -14,4 +14,6 @@ class FolderChannel(PrintServiceChannel):
         self, name: str, line: FolderLine, resources: Resources,
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(name, line, FolderDepot(Path(line.folder)), resources, printer)
+        super().__init__(
+            name, line, depot=FolderDepot(Path(line.folder)), resources=resources, printer=printer
+        )
