@@ -34,9 +34,8 @@ _NO_ROW = {
     "intake.create_together": _CALLS,
     "landing.entering.send_code": _CALLS,
     "landing.objecting.keep_draft": _TYPED,
-    "landing.objecting.send_dispute": _CALLS,
-    # Files it sends are rows of the use case it calls; those it drops were never sent.
-    "landing.objecting.draft_files": _TYPED,
+    # What it sends are rows of the use cases it calls; files it drops were never sent.
+    "landing.objecting.send_drafted": _TYPED,
     "landing.reaching.change_address": _CALLS,
     "landing.reaching.choose_channels": _CALLS,
     "modalities.tell_plan": _PART,

@@ -280,7 +280,7 @@ NOT_TWO = {
     "alarms.signs_store._UNKNOWN": _ALARMS,
     "alarms.signs_store._UNSEEN": _ALARMS,
     "alarms.signs_store._WAITING": _ALARMS,
-    "alarms.watch_store._TAKE_TURN": _ALARMS,
+    "alarms.signs_store._TAKE_TURN": _ALARMS,
     "sending.batches.doubt_store._FIND": _DOUBT,
     "sending.batches.doubt_store._FIND_NEWEST": _DOUBT,
     "sending.batches.status_store._GIVE_BACK": _STATUSES,

@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 from dunwell.alarms.mail_store import NewMail, save_mails, sweep
 from dunwell.alarms.mail_words import Telling, write_mail
 from dunwell.alarms.signs import LineFigures, Outside, find_signs
-from dunwell.alarms.signs_store import load_seen
-from dunwell.alarms.watch_store import save_tellings, take_turn
+from dunwell.alarms.signs_store import load_seen, save_tellings, take_turn
 from dunwell.explanation.lines_store import Looked, load_deliveries, load_sent
 from dunwell.installation.alarms.alarm import Sign, compare, decide_phase
 from dunwell.installation.alarms.setup import Alarms

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dunwell.alarms.watch_store import load_looked_at
+from dunwell.alarms.signs_store import load_looked_at
 from dunwell.installation.alarms.alarm import Alarm
 from dunwell.installation.alarms.setup import Alarms
 from dunwell.installation.alarms.store import load_standing

@@ -7,6 +7,8 @@
 """
 
 import time
+from datetime import UTC, date, datetime
+from email.utils import format_datetime
 from typing import Any
 
 from starlette.requests import Request
@@ -26,7 +28,7 @@ from dunwell.api.repeating import (
     hash_request,
     read_key,
 )
-from dunwell.api.retiring import list_retirement_headers
+from dunwell.config import Settings
 from dunwell.errors import Refusal
 from dunwell.kit.multipart import MEDIA_TYPE
 from dunwell.kit.requests import request_id_of
@@ -41,7 +43,7 @@ class Server:
         self._database = tools.resources.database
         self._gate = Gate(tools)
         self._figures = figures
-        self._retirement = list_retirement_headers(tools.resources.settings)
+        self._retirement = _list_retirement_headers(tools.resources.settings)
 
     async def serve(self, endpoint: Endpoint, request: Request) -> Response:
         """Answer one request; never raises but when it is cancelled."""
@@ -134,3 +136,20 @@ async def _run(endpoint: Endpoint, call: Call) -> Response:
     if isinstance(result, Response):
         return result
     return answer_result(result)
+
+
+def _list_retirement_headers(settings: Settings) -> dict[str, str]:
+    """What goes with every answer of a legacy endpoint: `Deprecation` by RFC 9745 and `Sunset` by
+    RFC 8594, each once a setting names its day, from whose beginning in UTC it holds (spec,
+    Versioning 5)."""
+    headers: dict[str, str] = {}
+    if settings.scenarios_deprecated_on is not None:
+        at = _begin(settings.scenarios_deprecated_on)
+        headers["Deprecation"] = f"@{int(at.timestamp())}"
+    if settings.scenarios_retired_on is not None:
+        headers["Sunset"] = format_datetime(_begin(settings.scenarios_retired_on), usegmt=True)
+    return headers
+
+
+def _begin(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from dunwell.disputes.dispute import DisputeState
 from dunwell.disputes.end_dispute import lock_dispute
-from dunwell.disputes.store_assignees import load_assignee, save_assignee
+from dunwell.disputes.store import load_assignee, save_assignee
 from dunwell.errors import InvalidState
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit

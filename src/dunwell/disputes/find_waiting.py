@@ -8,7 +8,7 @@ from uuid import UUID
 
 from dunwell.disputes.dispute import find_answer_day
 from dunwell.disputes.reasons import DisputeType
-from dunwell.disputes.store_waiting import WaitingRow, count_waiting, load_waiting
+from dunwell.disputes.store_lists import WaitingRow, count_waiting, load_waiting
 from dunwell.kit.cursor import CursorForm
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work

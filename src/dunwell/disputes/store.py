@@ -1,4 +1,4 @@
-"""The SQL of disputes: rows in, values out, no rules."""
+"""The SQL of disputes and of who answers them: rows in, values out, no rules."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -72,6 +72,9 @@ UPDATE disputes SET told_at = $3 WHERE merchant_id = $1 AND dispute_id = $2
 _SAVE_HOLD = """
 UPDATE disputes SET hold_id = $3 WHERE merchant_id = $1 AND dispute_id = $2
 """
+# By primary key.
+_LOAD_ASSIGNEE = "SELECT assignee_id FROM disputes WHERE merchant_id = $1 AND dispute_id = $2"
+_SAVE_ASSIGNEE = "UPDATE disputes SET assignee_id = $3 WHERE merchant_id = $1 AND dispute_id = $2"
 
 
 async def load_dispute(
@@ -136,3 +139,15 @@ def read_dispute(row: Mapping[str, Any]) -> Dispute:
     values["actor_kind"] = ActorKind(row["actor_kind"])
     values["state"] = DisputeState(row["state"])
     return Dispute(**values)
+
+
+async def load_assignee(tx: Connection, merchant_id: int, dispute_id: UUID) -> UUID | None:
+    assignee_id: UUID | None = await tx.fetchval(_LOAD_ASSIGNEE, merchant_id, dispute_id)
+    return assignee_id
+
+
+async def save_assignee(
+    tx: Connection, merchant_id: int, dispute_id: UUID, assignee_id: UUID | None
+) -> None:
+    """Of a dispute whose claim is locked."""
+    await tx.execute(_SAVE_ASSIGNEE, merchant_id, dispute_id, assignee_id)

@@ -21,6 +21,7 @@ from dunwell.escalation.running_claims import OpenContact as RunningContact
 from dunwell.escalation.running_claims import RunningClaim, find_person, foresee
 from dunwell.escalation.schedule import StepFacts
 from dunwell.explanation.explain_rules import explain_rules
+from dunwell.explanation.life_store import load_history, load_open_contact, load_standing
 from dunwell.explanation.reasons import (
     say_contact,
     say_hold,
@@ -30,7 +31,6 @@ from dunwell.explanation.reasons import (
     say_why_then,
 )
 from dunwell.explanation.records import OpenContact, PastStep, Standing
-from dunwell.explanation.store import load_history, load_open_contact, load_standing
 from dunwell.explanation.views import (
     ClaimExplanation,
     ExplainedAssignment,

@@ -17,10 +17,9 @@ from dunwell.merchants.configuration import Logo
 from dunwell.onboarding.account_rules import find_account_faults
 from dunwell.onboarding.disputes import find_dispute_faults
 from dunwell.onboarding.file import NOT_AVAILABLE, MerchantFile, list_processes
-from dunwell.onboarding.guard_rules import find_guard_faults
 from dunwell.onboarding.identity import find_identity_faults
 from dunwell.onboarding.modalities import find_modality_faults
-from dunwell.onboarding.page_rules import find_method_faults, find_page_faults
+from dunwell.onboarding.part_rules import find_guard_faults, find_method_faults, find_page_faults
 from dunwell.onboarding.partial_payments import find_partial_faults
 from dunwell.onboarding.process_rules import find_process_faults
 from dunwell.onboarding.reading import Source

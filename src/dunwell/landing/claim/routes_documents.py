@@ -6,11 +6,13 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.errors import NotFound
-from dunwell.files.attached import AttachedFile
+from dunwell.files.attached import MAX_ATTACHMENTS, AttachedFile
 from dunwell.files.read_attachments import read_attachment
 from dunwell.files.storage import ContentMissing
-from dunwell.landing.claim.store import DOCUMENTS
+from dunwell.files.store_attachments import LOAD_PAGE
+from dunwell.kit.sql import nest_rows
 from dunwell.landing.claim.views import describe_documents, name_document
+from dunwell.landing.session.details import KEY, Detail
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.answer import answer_file
@@ -19,6 +21,9 @@ from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Visit
 
 _PLACE = "documents"
+DOCUMENTS: Detail[list[AttachedFile]] = Detail(
+    nest_rows(LOAD_PAGE, *KEY, "NULL", "NULL", str(MAX_ATTACHMENTS)), list[AttachedFile]
+)
 
 
 @in_session_with(DOCUMENTS)

@@ -27,7 +27,7 @@ from dunwell.landing.objecting.disputing import (
 )
 from dunwell.landing.objecting.keep_draft import KeptDraft
 from dunwell.landing.objecting.receive_files import Received, discard, receive_files
-from dunwell.landing.objecting.send_dispute import send_dispute
+from dunwell.landing.objecting.send_drafted import send_dispute
 from dunwell.landing.objecting.typed_form import (
     keep_typed,
     list_refusals,

@@ -14,9 +14,9 @@ from dunwell.errors import InvalidState, Refusal, Unavailable, ValidationError
 from dunwell.files.put_away import throw_away
 from dunwell.files.upload import PreparedUpload
 from dunwell.landing.objecting.disputing import find_undisputed_cents
-from dunwell.landing.objecting.draft_files import drop_draft_files, name_draft, send_draft_files
 from dunwell.landing.objecting.keep_draft import keep_draft
 from dunwell.landing.objecting.receive_files import FileRefusal, Received, discard, receive_files
+from dunwell.landing.objecting.send_drafted import drop_draft_files, name_draft, send_draft_files
 from dunwell.landing.objecting.store import DISPUTE, DisputeWithFiles
 from dunwell.landing.objecting.views import (
     DisputeWithdrawPage,

@@ -5,9 +5,11 @@ only compared with it.
 """
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 
 from starlette.responses import Response
 
+from dunwell.errors import InvalidState, ValidationError
 from dunwell.landing.paying.choosing import (
     FIELDS,
     Options,
@@ -16,8 +18,6 @@ from dunwell.landing.paying.choosing import (
     read_choice,
     render_choice,
 )
-from dunwell.landing.paying.hand_off import NotHandedOff
-from dunwell.landing.paying.hand_off import hand_off as start_hand_off
 from dunwell.landing.paying.methods import can_pay, list_methods, list_options, takes_transfers
 from dunwell.landing.paying.views import CheckPage, describe_amount, describe_choice
 from dunwell.landing.render.amounts import render_plain
@@ -26,8 +26,10 @@ from dunwell.landing.web.answer import answer_redirect
 from dunwell.landing.web.in_session import RoutedPages, in_session, takes_form
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
+from dunwell.merchants.actor import debtor_actor
 from dunwell.payments.choice import Choice
-from dunwell.payments.start_payment import REQUEST_ID_MARK, StartPayment
+from dunwell.payments.provider import ProviderAway
+from dunwell.payments.start_payment import REQUEST_ID_MARK, StartPayment, start_payment
 
 _MOST_TYPED = 40
 _TICKED: Mapping[str, Sequence[str] | None] = {"all": None, "none": ()}
@@ -134,6 +136,40 @@ def _answer_check(
     )
     origins = {site.hand_off_origins.get(method.name) for method in methods}
     return site.answer(frame, page, status, form_origins=sorted(filter(None, origins)))
+
+
+class NotHandedOff(StrEnum):
+    # The provider cannot be reached.
+    AWAY = "AWAY"
+    # Paid, ended, or money under way since the page was shown: the claim page says which.
+    NOT_PAYABLE = "NOT_PAYABLE"
+    # Another sum is owed.
+    CHANGED = "CHANGED"
+
+
+async def start_hand_off(
+    site: Site, opened: OpenedClaim, wanted: StartPayment
+) -> str | NotHandedOff:
+    """The provider's page to go to. Raises ValidationError for a provider there is not."""
+    actor = debtor_actor(str(opened.session.session_id))
+    try:
+        started = await start_payment(
+            site.resources,
+            site.providers,
+            opened.merchant,
+            actor=actor,
+            claim_id=opened.facts.claim_id,
+            wanted=wanted,
+        )
+    except ProviderAway:
+        return NotHandedOff.AWAY
+    except InvalidState:
+        return NotHandedOff.NOT_PAYABLE
+    except ValidationError as refusal:
+        if all(fault.code != "AMOUNT_CHANGED" for fault in refusal.faults):
+            raise
+        return NotHandedOff.CHANGED
+    return started.url
 
 
 PAGES: RoutedPages = {

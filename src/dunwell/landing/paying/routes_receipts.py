@@ -10,15 +10,16 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.errors import NotFound
+from dunwell.kit.sql import nest_row
 from dunwell.landing.paying.methods import can_pay
 from dunwell.landing.paying.paper import compose_receipt
-from dunwell.landing.paying.store import RECEIPT
 from dunwell.landing.paying.views import (
     describe_back,
     describe_method,
     describe_receipt,
     find_copy_address,
 )
+from dunwell.landing.session.details import KEY, Detail
 from dunwell.landing.session.states import is_closed
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.answer import answer_file
@@ -30,13 +31,17 @@ from dunwell.notices.facts import ReceiptFacts
 from dunwell.notices.notice import Addressee
 from dunwell.notices.send_notice import find_repeated, send_notice
 from dunwell.payments.banking_days import BANK_TRANSFER
-from dunwell.payments.find_request import Paid, Receipt
+from dunwell.payments.find_request import LOAD_RECEIPT, Paid, Receipt
 from dunwell.payments.provider import ProviderAway
 from dunwell.payments.request_states import RequestState
 from dunwell.payments.settle_payment import settle_payment
 
 # What the page can say of a copy that was asked for.
 _COPIES = ("sent", "refused")
+RECEIPT: Detail[Receipt] = Detail(
+    nest_row(LOAD_RECEIPT, *KEY, "$2"), Receipt, "request_id",
+    "There is no such payment of this claim.",
+)  # fmt: skip
 
 
 @in_session_with(RECEIPT)

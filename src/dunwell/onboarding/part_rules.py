@@ -1,4 +1,5 @@
-"""What a merchant file may say of the debtor's page and the ways to pay there. Pure."""
+"""What a merchant file may say, beyond their shape, of the guards, of the debtor's page and of the
+ways to pay there. Pure."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
@@ -6,9 +7,55 @@ from typing import Any
 from dunwell.errors import Fault
 from dunwell.kit.shape import read_if_fits, render_nearest
 from dunwell.merchants.configuration import PAGE_LANGUAGES
-from dunwell.onboarding.file import LandingPagePart, PaymentMethodPart
+from dunwell.messages.quiet_rules import is_all_quiet
+from dunwell.onboarding.file import (
+    GuardsPart,
+    LandingPagePart,
+    PaymentMethodPart,
+    ScenarioPart,
+    find_process_key,
+)
 from dunwell.onboarding.verification import find_verification_faults
+from dunwell.workflows.definition import ContactHours
 from dunwell.workflows.settings_rules import find_repeats
+
+_QUIET_PATH = "/guards/quietHours"
+
+
+def find_guard_faults(
+    document: Mapping[str, Any], definitions: Mapping[int, Any]
+) -> Iterator[Fault]:
+    """`definitions`: those in files of their own, by place. Parts of another shape are left out:
+    the schema has reported them."""
+    guards = read_if_fits(document.get("guards"), GuardsPart)
+    quiet = guards.quiet_hours if guards is not None else None
+    if quiet is None:
+        return
+    # HH:MM: text order is time order.
+    if quiet.since == quiet.until or (quiet.since, quiet.until) == ("00:00", "24:00"):
+        message = "Nobody would ever be sent an e-mail or SMS; leave some hours of the day."
+        yield Fault(f"{_QUIET_PATH}/to", message, "EMPTY_HOURS")
+        return
+    for name, hours in _find_contact_hours(document, definitions):
+        if is_all_quiet(quiet, hours):
+            message = f'All contact hours of "{name}" are quiet; its e-mails would never go out.'
+            yield Fault(_QUIET_PATH, message, "EMPTY_HOURS")
+
+
+def _find_contact_hours(
+    document: Mapping[str, Any], definitions: Mapping[int, Any]
+) -> Iterator[tuple[str, ContactHours]]:
+    """Of the file's processes in the merchant's own zone."""
+    parts = read_if_fits(document.get(find_process_key(document)), list[ScenarioPart]) or []
+    for index, part in enumerate(parts):
+        definition = definitions.get(index, part.definition)
+        settings = definition.get("settings") if isinstance(definition, dict) else None
+        if not isinstance(settings, dict):
+            continue
+        hours = read_if_fits(settings.get("contactHours"), ContactHours)
+        zone = document.get("timezone")
+        if hours is not None and settings.get("timezone", zone) == zone:
+            yield part.name, hours
 
 
 def find_page_faults(document: Mapping[str, Any]) -> Iterator[Fault]:

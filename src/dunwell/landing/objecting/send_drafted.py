@@ -1,17 +1,40 @@
-"""Adds files to an objection that stands: those that were chosen for it in a form that could not be
-taken any more, and are kept for its reason."""
+"""Sends what was drafted on the page: a dispute with its files, once for each form; and to one that
+stands the files that were chosen for its reason in a form that could not be taken any more."""
 
+from dataclasses import replace
 from uuid import UUID
 
 from dunwell.claims.store import lock_claim
 from dunwell.disputes.add_evidence import add_evidence
-from dunwell.disputes.dispute import Dispute
+from dunwell.disputes.dispute import Dispute, NewDispute
 from dunwell.disputes.evidence_store import load_evidence_digests
+from dunwell.disputes.open_dispute import open_dispute
 from dunwell.landing.objecting.disputing import SUBJECT
-from dunwell.landing.session.drafts import DRAFT_LASTS, DraftKey, own_by_claim
-from dunwell.landing.session.store_drafts import lock_draft, remove_files
+from dunwell.landing.objecting.keep_draft import KeptDraft, keep_draft
+from dunwell.landing.session.drafts import DRAFT_LASTS, DraftKey, Typed, own_by_claim
+from dunwell.landing.session.store_drafts import lock_draft, remove_files, save_sent
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+
+
+async def send_dispute(work: Work, claim_id: int, typed: Typed, new: NewDispute) -> KeptDraft:
+    """With the dispute's id as what was made; a form that was sent before opens nothing, nor one
+    beside which somebody has typed something else.
+
+    Raises what `open_dispute` does.
+    """
+    work.need(Right.CHANGE_CLAIMS)
+    # Before the draft, as everybody who locks both does.
+    await lock_claim(work.tx, work.merchant_id, claim_id)
+    kept = await keep_draft(work, claim_id, typed)
+    if kept.made_id is not None or kept.is_overtaken:
+        return kept
+    dispute = await open_dispute(work, claim_id, new)
+    if kept.ticket_ids:
+        await add_evidence(work, claim_id, dispute.dispute_id, kept.ticket_ids)
+    key = own_by_claim(work.merchant_id, claim_id, typed.subject)
+    await save_sent(work.tx, key, form_id=typed.form_id, made_id=dispute.dispute_id)
+    return replace(kept, made_id=dispute.dispute_id)
 
 
 def name_draft(work: Work, dispute: Dispute) -> DraftKey:
