@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from dunwell.portal.processes.cards import count_days
 from dunwell.portal.processes.fields import Manner, place_faults
 from dunwell.portal.processes.settings_form import read_settings, show_settings
 from dunwell.portal.processes.step_form import FIELDS, read_step, show_step
+from dunwell.portal.processes.views_editor import count_days
 from dunwell.portal.web.visit import Fields
 from dunwell.workflows.audited import list_parts
 from dunwell.workflows.checking import find_definition_faults, read_definition

@@ -29,7 +29,15 @@ from dunwell.portal.lines import routes_unplaced
 from dunwell.portal.lists import routes as lists
 from dunwell.portal.modalities import routes as plans
 from dunwell.portal.payments import routes as payments
-from dunwell.portal.people import routes as people
+from dunwell.portal.people import (
+    routes_account,
+    routes_audit,
+    routes_factors,
+    routes_invitation,
+    routes_people,
+    routes_sign_in,
+    routes_single_sign_on,
+)
 from dunwell.portal.processes import (
     routes_discard,
     routes_editor,
@@ -64,8 +72,10 @@ from dunwell.portal.webhooks import routes as webhooks
 from dunwell.portal.webhooks import routes_acts as webhook_acts
 
 _SLICES = (
-    people, choosing, assets, start, routes_list, routes_claim, disputes, routes_texts,
-    routes_assign, evidence, plans, lines, lists, jobs, routes_bulk, audit, routes_acts,
+    routes_sign_in, routes_single_sign_on, routes_invitation, routes_account, routes_factors,
+    routes_people, routes_audit, choosing, assets, start, routes_list, routes_claim, disputes,
+    routes_texts, routes_assign, evidence, plans, lines, lists, jobs, routes_bulk, audit,
+    routes_acts,
     webhooks, webhook_acts, payments, suppressions, routes_unplaced, rules, routes_rule, routes_try,
     rules_publish, rules_file, workflows, routes_editor, routes_step, routes_settings,
     routes_publish, routes_discard, routes_history, routes_file, texts, routes_preview,

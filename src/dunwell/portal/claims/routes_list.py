@@ -8,13 +8,15 @@ from dunwell.claims.sorting import ClaimOrder, SortKey
 from dunwell.claims.store_lists import ClaimFilter
 from dunwell.errors import ValidationError
 from dunwell.merchants.account import Work
-from dunwell.portal.claims.columns import (
+from dunwell.portal.claims.list_views import (
+    ClaimsPage,
+    Row,
     choose_columns,
+    describe_row,
     read_claim_order,
     read_columns,
     write_columns,
 )
-from dunwell.portal.claims.list_views import ClaimsPage, Row, describe_row
 from dunwell.portal.claims.saved_views import end_view, list_views, save_view
 from dunwell.portal.claims.search import search_rows
 from dunwell.portal.render.addresses import build_address

@@ -7,10 +7,9 @@ from starlette.responses import Response
 from dunwell.errors import NotFound, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
-from dunwell.portal.processes.cards import find_other_faults, list_cards
 from dunwell.portal.processes.parts_shown import find_manner
 from dunwell.portal.processes.told_faults import tell_faults
-from dunwell.portal.processes.views_editor import EditorPage
+from dunwell.portal.processes.views_editor import EditorPage, find_other_faults, list_cards
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_live
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
