@@ -1,11 +1,15 @@
-"""Builds the web application: the merchant API, its reference, and the addresses for operators.
+"""Builds the web application: the merchant API, its reference, and the addresses for operators and
+their machines: is it alive, is it ready, how is it doing.
 
-It opens nothing; what it needs is given, and other interfaces' routes are mounted beside its own.
+It opens nothing; what it needs is given, and other interfaces' routes are mounted beside its own. Health
+stands beside all interfaces; in production figures stand at the operators' address alone, which the web
+process and the worker have each.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -15,18 +19,19 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ExceptionHandler
 
-from dunwell.api.answer import answer_refusal
+from dunwell.api.answer import answer_refusal, answer_result
 from dunwell.api.call import Tools
 from dunwell.api.catalogue import ENDPOINTS
 from dunwell.api.edge import Edge
 from dunwell.api.figures import Figures
-from dunwell.api.operating import HEALTH_PATHS, build_figures_route, build_health_routes
 from dunwell.api.operation import Endpoint
+from dunwell.api.readiness import Readiness
 from dunwell.api.reference.routes import answer_document, build_reference_routes
 from dunwell.api.routes.token import OBTAIN_TOKEN
+from dunwell.api.schemas.operating import Health
 from dunwell.api.serving import Server
 from dunwell.api.token import answer_oauth_refusal, serve_token
-from dunwell.errors import InvalidRequest, MethodNotAllowed, NotFound, Refusal
+from dunwell.errors import InvalidRequest, MethodNotAllowed, NotFound, Refusal, Unavailable
 from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.intake.create_together import ClaimIntake
@@ -34,6 +39,7 @@ from dunwell.kit.resources import Resources
 from dunwell.sending.channel import ChannelAdapter
 
 _BASE_PATH = "/api"
+_HEALTH_PATHS = frozenset(("/healthz", "/readyz"))
 
 
 def _find_peer(peer: str, _forwarded: list[str]) -> str:
@@ -49,7 +55,7 @@ def build_app(
     figures: Figures | None = None,
 ) -> Starlette:
     """The root of all. `channels` carry what a sandbox merchant's moved clock sends; `routes` are
-    other faces'; `find_visitor` as `Edge` asks for it; `figures` that this counts in."""
+    other interfaces'; `find_visitor` as `Edge` asks for it; `figures` that this counts in."""
     settings, figures = resources.settings, figures or Figures()
     tools = Tools(
         resources,
@@ -61,12 +67,12 @@ def build_app(
     app = Starlette(
         routes=[
             Mount(_BASE_PATH, _build_api(tools, figures)),
-            *build_health_routes(resources),
-            *([build_figures_route(figures)] if settings.is_development else []),
+            *_build_health_routes(resources),
+            *([_build_figures_route(figures)] if settings.is_development else []),
             *build_reference_routes(settings.public_url),
             *routes,
         ],
-        middleware=[Middleware(Edge, resources, find_visitor, free_paths=HEALTH_PATHS)],
+        middleware=[Middleware(Edge, resources, find_visitor, free_paths=_HEALTH_PATHS)],
         exception_handlers=_HANDLERS,
     )
     # The edge has taken the slashes away.
@@ -77,12 +83,34 @@ def build_app(
 def build_operators_app(resources: Resources, figures: Figures) -> Starlette:
     """What a process, web or worker, tells operators at an address of its own."""
     app = Starlette(
-        routes=[*build_health_routes(resources), build_figures_route(figures)],
+        routes=[*_build_health_routes(resources), _build_figures_route(figures)],
         middleware=[Middleware(Edge, resources, _find_peer)],
         exception_handlers=_HANDLERS,
     )
     app.router.redirect_slashes = False
     return app
+
+
+def _build_health_routes(resources: Resources) -> list[Route]:
+    # This process answers; nothing else is asked.
+    alive = answer_result(Health("ok"))
+    readiness = Readiness(resources.database)
+
+    async def tell_ready(_request: Request) -> Response:
+        try:
+            await readiness.check()
+        except Unavailable as refusal:
+            return answer_refusal(refusal)
+        return alive
+
+    return [Route("/healthz", alive, methods=["GET"]), Route("/readyz", tell_ready)]
+
+
+def _build_figures_route(figures: Figures) -> Route:
+    async def show_figures(_request: Request) -> Response:
+        return Response(figures.render(), media_type=CONTENT_TYPE_LATEST)
+
+    return Route("/metrics", show_figures)
 
 
 def _build_api(tools: Tools, figures: Figures) -> Router:

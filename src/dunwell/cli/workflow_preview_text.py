@@ -1,16 +1,16 @@
-"""A preview as an operator reads it: verdict, reach, next contacts, the days ahead."""
+"""A preview as an operator reads it: verdict, reach, next contacts, the days ahead, costs."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
+from decimal import ROUND_HALF_UP, Decimal
 from zoneinfo import ZoneInfo
 
 from dunwell.cli.output import render_table
-from dunwell.cli.workflow_costs_text import render_costs
 from dunwell.cli.workflow_reading import render_differences
 from dunwell.kit.texts import say_count
 from dunwell.messages.formatting import render_money
 from dunwell.messages.guards import HeldBy
-from dunwell.rollout.costs import Costs
+from dunwell.rollout.costs import Costs, Spent
 from dunwell.rollout.effects import Effects
 from dunwell.rollout.effects_views import describe_aspects
 from dunwell.rollout.next_contacts import Kind, NextContact
@@ -37,6 +37,7 @@ _KIND_WORDS = {
     Kind.HELD: ("held", "without end: not contacted until the hold is lifted"),
     Kind.UNSETTLED: ("unsettled", "a person has to say first whether the last contact was made"),
 }
+_HEADS = ("channel", "line", "country", "messages before", "cost before", "after", "cost after")
 
 
 def render_preview(name: str, preview: Preview, costs: Costs | None = None) -> str:
@@ -174,3 +175,31 @@ def _money(cents: int, currency: str) -> str:
 
 def _indent(text: str) -> list[str]:
     return [f"  {line}".rstrip() for line in text.splitlines()]
+
+
+def render_costs(costs: Costs, currency: str) -> Iterator[str]:
+    """Of the same days."""
+    yield "What these messages cost by the prices of their lines, without enclosures"
+    rows = [
+        (
+            each.channel, each.line or "-", each.country or "-",
+            *_cells(each.before, currency), *_cells(each.after, currency),
+        )
+        for each in costs.rows
+    ]  # fmt: skip
+    sums = ("together", "", "", *_cells(costs.before, currency), *_cells(costs.after, currency))
+    table = render_table(_HEADS, [*rows, sums], right=_HEADS[3:])
+    yield from (f"  {line}".rstrip() for line in table.splitlines())
+    unpriced = max(costs.before.unpriced, costs.after.unpriced)
+    if unpriced:
+        yield f"  Without a price: {costs.before.unpriced:,} before, {costs.after.unpriced:,} after"
+
+
+def _cells(spent: Spent, currency: str) -> tuple[str, str]:
+    if spent.messages and spent.messages == spent.unpriced:
+        return f"{spent.messages:,}", "no price"
+    return f"{spent.messages:,}" if spent.messages else "-", _render_cost(spent.cents, currency)
+
+
+def _render_cost(cents: Decimal, currency: str) -> str:
+    return render_money(int(cents.to_integral_value(ROUND_HALF_UP)), currency, "en")

@@ -1,14 +1,16 @@
-"""What the outbox folder holds, for its pages: the messages of all channels, newest first.
+"""What the outbox folder holds, for its pages: the messages of all channels, newest first, and each
+taken apart.
 
 File work only, to be called from a thread. Drafts (`.part`) are not messages.
 """
 
 import email
 import os
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
 from email.policy import default as modern
 from pathlib import Path
 from uuid import UUID
@@ -108,3 +110,54 @@ _READERS: dict[Channel, Callable[[Path], tuple[str, str, datetime | None]]] = {
     "SMS": _read_sms,
     "LETTER": _read_letter,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedEmail:
+    """As its reader gets it."""
+
+    subject: str
+    headers: list[tuple[str, str]]
+    text: str
+    html: str | None
+    file_names: list[str]
+
+
+def open_email(path: Path) -> OpenedEmail:
+    message = parse_email(path.read_bytes())
+    plain, html = message.get_body(("plain",)), message.get_body(("html",))
+    return OpenedEmail(
+        subject=str(message["Subject"]),
+        headers=[(name, str(value)) for name, value in message.items()],
+        text=_read_text(plain) if plain else "",
+        html=_show_images(_read_text(html), message) if html else None,
+        file_names=[part.get_filename("") for part in message.iter_attachments()],
+    )
+
+
+def open_sms(path: Path) -> SmsRecord:
+    return msgspec.json.decode(path.read_bytes(), type=SmsRecord)
+
+
+def open_letter(path: Path) -> LetterRecord:
+    return msgspec.json.decode(path.read_bytes(), type=LetterRecord)
+
+
+def find_enclosure(path: Path, number: int) -> Path | None:
+    """path: the letter's record. Enclosures are numbered from 1."""
+    return next(iter(sorted(path.parent.glob(f"{path.stem}.{number}.*"))), None)
+
+
+def _show_images(html: str, message: EmailMessage) -> str:
+    """With the pictures that the message brings along in their places."""
+    for part in message.walk():  # type: EmailMessage
+        name = part.get("Content-ID", "").strip("<>")
+        if name and part.get_content_maintype() == "image":
+            encoded = b64encode(part.get_content()).decode()
+            html = html.replace(f"cid:{name}", f"data:{part.get_content_type()};base64,{encoded}")
+    return html
+
+
+def _read_text(part: MIMEPart) -> str:
+    """With plain newlines, as a browser counts them when it compares a style block's hash."""
+    return str(part.get_content()).replace("\r\n", "\n")

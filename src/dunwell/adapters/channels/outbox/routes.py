@@ -10,22 +10,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
+from starlette.templating import Jinja2Templates
 
-from dunwell.adapters.channels.outbox.answers import (
-    PDF_POLICY,
-    render_missing,
-    render_page,
-    send_file,
-    send_html,
-    send_style,
-)
 from dunwell.adapters.channels.outbox.folder import outbox_folder
-from dunwell.adapters.channels.outbox.listing import find_message, load_page
-from dunwell.adapters.channels.outbox.opening import (
+from dunwell.adapters.channels.outbox.listing import (
     find_enclosure,
+    find_message,
+    load_page,
     open_email,
     open_letter,
     open_sms,
@@ -33,6 +28,7 @@ from dunwell.adapters.channels.outbox.opening import (
 from dunwell.errors import InvalidRequest
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
+from dunwell.messages.mail_style import render_frame_policy
 
 _PAGE_LENGTH = 50
 _MOST_PAGES = 1_000_000
@@ -42,6 +38,23 @@ _OPENING: dict[Channel, tuple[str, Callable[[Path], Any]]] = {
     "SMS": ("sms.html", open_sms),
     "LETTER": ("letter.html", open_letter),
 }
+_FACE = Path(__file__).parent
+_PAGE_POLICY = (
+    "default-src 'none'; style-src 'self'; frame-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+# Shown in a frame of the letter's page; a sandbox would keep browsers from showing it at all.
+PDF_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+
+_templates = Jinja2Templates(
+    env=Environment(
+        loader=FileSystemLoader(_FACE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+)
 
 
 def outbox_routes(resources: Resources) -> list[Route]:
@@ -114,3 +127,37 @@ class _Pages:
         named = request.path_params
         found = find_message(self._folder, named["merchant_id"], named["communication_id"])
         return found[1] if found and found[0] == channel else None
+
+
+def render_page(request: Request, template: str, status: int = 200, **values: Any) -> Response:
+    headers = _headers(_PAGE_POLICY)
+    return _templates.TemplateResponse(
+        request, template, values, status_code=status, headers=headers
+    )
+
+
+def render_missing(request: Request) -> Response:
+    return render_page(request, "missing.html", 404)
+
+
+def send_style() -> Response:
+    style = (_FACE / "outbox.css").read_bytes()
+    return Response(style, headers=_headers(_PAGE_POLICY), media_type="text/css")
+
+
+def send_html(html: str) -> Response:
+    """An e-mail's own page, for its frame."""
+    return HTMLResponse(html, headers=_headers(render_frame_policy(html)))
+
+
+def send_file(
+    path: Path, media_type: str, *, policy: str = _PAGE_POLICY, disposition: str = "attachment"
+) -> Response:
+    return FileResponse(
+        path, media_type=media_type, headers=_headers(policy),
+        filename=path.name, content_disposition_type=disposition,
+    )  # fmt: skip
+
+
+def _headers(policy: str) -> dict[str, str]:
+    return {"Content-Security-Policy": policy}
