@@ -16,7 +16,7 @@ FOLDERS = ("src", "tests", "tools", "bench", "examples")
 FILE_CAP, TEST_CAP, FUNCTION_CAP, CLASS_CAP = 300, 400, 45, 200
 FOLDER_CAP = 40
 # How many modules may hold one function of fewer lines than SHORT; migrations and __init__ apart.
-SHALLOW_CAP, SHORT = 20, 15
+SHALLOW_CAP, SHORT = 6, 15
 # How many arguments a call gives by their place, and whom that does not bind: what takes as many as
 # there are, and what stands outside of the house.
 PLACED_CAP = 4

@@ -225,7 +225,7 @@ QUIET = _name({
         "files.store_attachments._RELEASED", "landing.reaching.store.LOAD_KNOWN",
         "landing.claim.others._BY_EMAIL", "landing.claim.others._BY_NUMBER",
         "landing.objecting.store._LOAD_KEPT", "landing.objecting.store._LOAD_UNSENT",
-        "landing.reaching.store_typed._LOAD_TYPED", "messages.suppression.LOAD_KNOWN",
+        "landing.reaching.store._LOAD_TYPED", "messages.suppression.LOAD_KNOWN",
         "rollout.running_store._LOAD_OPEN",
     ),
     "looks behind an instant that all rows bear: tests.engine.test_reports": (
@@ -234,7 +234,7 @@ QUIET = _name({
     "takes a place that no row holds: tests.engine.test_webhook_log tries it at two": (
         "events.store_log._FIND", "events.store_log._FIND_END",
         "events.store_log._FIND_GIVEN_UP", "events.store_log._FIND_GIVEN_UP_END",
-        "events.store_log._FIND_OF_CLAIM", "events.store_replay._REPLAY_GIVEN_UP",
+        "events.store_log._FIND_OF_CLAIM", "events.replay_deliveries._REPLAY_GIVEN_UP",
     ),
     "takes records or places that no row holds; tried with two merchants by its use case": (
         "claims.searching.store._BEGIN",

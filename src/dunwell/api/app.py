@@ -1,9 +1,9 @@
 """Builds the web application: the merchant API, its reference, and the addresses for operators and
 their machines: is it alive, is it ready, how is it doing.
 
-It opens nothing; what it needs is given, and other interfaces' routes are mounted beside its own. Health
-stands beside all interfaces; in production figures stand at the operators' address alone, which the web
-process and the worker have each.
+It opens nothing; what it needs is given, and other interfaces' routes are mounted beside its own.
+Health stands beside them all; in production figures stand at the operators' address alone, which
+the web process and the worker have each.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -11,7 +11,7 @@ from dunwell.events.endpoint import Endpoint
 from dunwell.events.endpoint_health import EndpointHealth
 from dunwell.events.proof import MOST_NUMBERED, Proof, prove
 from dunwell.events.store_endpoints import load_endpoint
-from dunwell.events.store_health import load_health
+from dunwell.events.store_health import load_health, load_proof
 from dunwell.events.store_log import (
     LogFilter,
     LoggedDelivery,
@@ -22,7 +22,6 @@ from dunwell.events.store_log import (
     load_log,
     load_tries,
 )
-from dunwell.events.store_proof import load_proof
 from dunwell.kit.cursor import CursorForm
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work

@@ -22,11 +22,10 @@ from dunwell.onboarding.changes import (
 from dunwell.onboarding.checking import CheckedFile
 from dunwell.onboarding.configuration import merge_configuration, render_configuration
 from dunwell.onboarding.file import CredentialPart, MerchantFile
-from dunwell.onboarding.rules_decision import decide_rules
+from dunwell.onboarding.process_decision import decide_rules, decide_workflow
 from dunwell.onboarding.scenario_decision import decide_scenario
 from dunwell.onboarding.standing import Standing
 from dunwell.onboarding.webhook_rules import to_wanted
-from dunwell.onboarding.workflow_decision import decide_workflow
 
 
 def decide_changes(

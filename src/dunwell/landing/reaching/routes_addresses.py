@@ -15,8 +15,12 @@ from dunwell.landing.entering.staying import is_its_form
 from dunwell.landing.entering.tries import Locked, Wrong
 from dunwell.landing.entering.views import CodeField
 from dunwell.landing.reaching.change_address import Typed, ask_change, confirm_change
-from dunwell.landing.reaching.store import PendingChange, load_change
-from dunwell.landing.reaching.store_typed import NEW_ADDRESSES, save_typed_address
+from dunwell.landing.reaching.store import (
+    NEW_ADDRESSES,
+    PendingChange,
+    load_change,
+    save_typed_address,
+)
 from dunwell.landing.reaching.views import AddressPage, mask_present
 from dunwell.landing.reaching.ways import CHANGEABLE, AddressFault, read_address, render_address
 from dunwell.landing.session.session import Level, is_like_token

@@ -1,12 +1,22 @@
-"""The SQL of a debtor's preferences: what is on file, and an address that waits for its code."""
+"""The SQL of a debtor's preferences: what is on file, and a new address that waits for its code.
+
+What somebody typed is shown again to be corrected, while its code is waited for and when its form
+came too late to be taken. It is kept with the session that typed it: another session of the claim,
+whose reader may hold the old address, does not see the new one (docs/decisions/0019).
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+import msgspec
+
 from dunwell.kit.db import Connection
-from dunwell.kit.sql import nest_row
-from dunwell.landing.session.details import Detail
+from dunwell.kit.sql import compose, nest_row, nest_rows
+from dunwell.landing.session.details import KEY, Detail
+from dunwell.landing.session.drafts import DraftKey
+from dunwell.landing.session.session import REMEMBERED, Session
+from dunwell.landing.session.store_drafts import lock_draft, save_fields
 from dunwell.messages.suppression import LOAD_KNOWN, KnownSuppressions
 from dunwell.notices.notice import NoticeChannel
 
@@ -53,6 +63,21 @@ WHERE merchant_id = $1 AND notice_id = $2 AND channel = 'EMAIL'
 SUPPRESSIONS: Detail[KnownSuppressions | None] = Detail(
     nest_row(LOAD_KNOWN, "s.merchant_id", "s.address_digests"), KnownSuppressions | None
 )
+_FIELD = "address"
+# By primary keys.
+_LOAD_WAITING = """
+SELECT change.channel, change.address, notice.state = 'FAILED' AS is_undelivered
+FROM debtor_contact_changes change
+LEFT JOIN debtor_notices notice
+    ON notice.merchant_id = $1 AND notice.notice_id = change.notice_id
+WHERE change.merchant_id = $1 AND change.claim_id = $2
+"""
+# By the beginning of the primary key; $2: the session.
+_LOAD_TYPED = """
+SELECT substr(draft.subject, 9) AS channel, draft.fields ->> 'address' AS address
+FROM debtor_drafts draft
+WHERE draft.merchant_id = $1 AND draft.session_id = $2 AND draft.subject LIKE 'address:%'
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +126,52 @@ async def remove_change(tx: Connection, merchant_id: int, claim_id: int) -> None
 async def remove_old_changes(tx: Connection, before: datetime, limit: int) -> int:
     tag: str = await tx.execute(_SWEEP, before, limit)
     return int(tag.rpartition(" ")[2])
+
+
+class TypedAddress(msgspec.Struct, frozen=True, gc=False):
+    channel: NoticeChannel
+    address: str
+
+
+class WaitingAddress(msgspec.Struct, frozen=True, gc=False):
+    """A change that waits for the code sent to the new address."""
+
+    channel: NoticeChannel
+    # Not for who has not typed it.
+    address: str
+    # The notice with the code was reported not to arrive.
+    is_undelivered: bool | None
+
+
+class NewAddresses(msgspec.Struct, frozen=True, gc=False):
+    """What waits for its code, whoever typed it; what this session has typed last."""
+
+    waiting: WaitingAddress | None
+    typed: list[TypedAddress]
+
+    def find_typed(self, channel: NoticeChannel) -> str | None:
+        return next((each.address for each in self.typed if each.channel == channel), None)
+
+
+NEW_ADDRESSES: Detail[NewAddresses] = Detail(
+    compose(
+        "json_build_object('waiting', {waiting}, 'typed', {typed})",
+        waiting=nest_row(_LOAD_WAITING, *KEY),
+        typed=nest_rows(_LOAD_TYPED, "s.merchant_id", "s.session_id"),
+    ),
+    NewAddresses,
+)
+
+
+async def save_typed_address(
+    tx: Connection, session: Session, channel: NoticeChannel, address: str
+) -> None:
+    """In place of the one before. Its claim must be locked."""
+    key = DraftKey(session.merchant_id, session.claim_id, session.session_id, _name(channel))
+    await lock_draft(tx, key, session.expires_at + REMEMBERED)
+    await save_fields(tx, key, {_FIELD: address})
+
+
+def _name(channel: NoticeChannel) -> str:
+    """Of the draft."""
+    return f"address:{channel}"
