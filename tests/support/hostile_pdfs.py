@@ -115,10 +115,18 @@ _CHANGES: dict[str, Callable[[pikepdf.Pdf], None]] = {
 }  # fmt: skip
 
 
+def _pack_nothing(megabytes: int) -> bytes:
+    """As zlib would. One million bytes are packed like those before: they are packed once."""
+    nothing, packer = bytes(1_000_000), zlib.compressobj()
+    first, again = (packer.compress(nothing) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    # Adler-32 of nothing but zeros.
+    checksum = (megabytes * len(nothing) % 65_521 << 16 | 1).to_bytes(4)
+    return first + again * (megabytes - 1) + packer.flush()[:-4] + checksum
+
+
 def _a_bomb(rounds: int) -> bytes:
     """600 MB of nothing, packed so many times."""
-    filters, packer = Array([Name.FlateDecode] * rounds), zlib.compressobj()
-    content = b"".join([packer.compress(bytes(1_000_000)) for _ in range(600)]) + packer.flush()
+    filters, content = Array([Name.FlateDecode] * rounds), _pack_nothing(600)
     for _ in range(rounds - 1):
         content = zlib.compress(content)
     return a_pdf_with(lambda pdf: pdf.pages[0].obj.__setitem__(
