@@ -2,7 +2,7 @@
 alone, and once more beside another one that has the same rows in every table, with the same ids.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from tests.support.two_merchants import (
     OTHER,
     OWN,
     drop_checks,
+    find_kinds,
     find_merchant_parameters,
     find_named,
     furnish_merchant,
@@ -62,12 +63,14 @@ _OWN = {name: text for name, text in list_statements().items() if find_merchant_
 
 async def test_what_another_merchant_has_changes_nothing(database: Database) -> None:
     leaks, idle = [], set(_OWN)
+    async with database.connection() as tx:
+        kinds = {name: await find_kinds(tx, text) for name, text in _OWN.items()}
     for everywhere in WORLDS.values():
         async with database.connection() as tx:
             trial = tx.transaction()
             await trial.start()
             try:
-                found, did = await _compare(tx, everywhere)
+                found, did = await _compare(tx, everywhere, kinds)
             finally:
                 await trial.rollback()
                 await tx.execute("RESET session_replication_role")
@@ -82,8 +85,11 @@ def test_each_statement_is_of_one_merchant_or_it_is_said_why_not() -> None:
     assert set(list_statements()) - set(_OWN) == NOT_ONE_MERCHANTS.keys()
 
 
-async def _compare(tx: Connection, everywhere: Mapping[str, Any]) -> tuple[list[object], set[str]]:
-    """What differs for the other's sake, and the statements that did anything."""
+async def _compare(
+    tx: Connection, everywhere: Mapping[str, Any], kinds: Mapping[str, Sequence[str] | None]
+) -> tuple[list[object], set[str]]:
+    """What differs for the other's sake, and the statements that did anything. kinds: of each
+    statement's parameters."""
     await drop_checks(tx)
     for number in (1, 2):
         await insert_row(tx, "users", number)
@@ -91,21 +97,22 @@ async def _compare(tx: Connection, everywhere: Mapping[str, Any]) -> tuple[list[
     await tx.execute(_ALONE)
     tables, own = await list_tables(tx), await load_own(tx)
     named = {name: find_named(tables, text) for name, text in _OWN.items()}
+    standing = await read_rows(tx, tables)
     values, alone = {}, {}
     for name, text in _OWN.items():
         for number in (1, 9) if "INSERT" in text else (1,):
-            made = await make_values(tx, text, number, own)
-            done = made and await try_statement(tx, text, made, named[name])
+            made = make_values(text, kinds[name] or (), number, own)
+            done = made and await try_statement(tx, text, made, named[name], standing[OWN])
             if made and done:
                 values[name, number], alone[name, number] = made, done
     await furnish_merchant(tx, OTHER, **everywhere)
     await tx.execute(_ALONE)
-    standing = await read_rows(tx, OTHER, tables)
+    standing = await read_rows(tx, tables)
     leaks: list[object] = []
     for (name, number), before in alone.items():
-        theirs = {table: standing[table] for table in named[name]}
+        theirs = {table: standing[OTHER][table] for table in named[name]}
         given = values[name, number]
-        beside = await try_statement(tx, _OWN[name], given, named[name])
+        beside = await try_statement(tx, _OWN[name], given, named[name], standing[OWN])
         if beside is None or beside.theirs != theirs or not beside.is_same(before):
             leaks.append((name, before, beside))
     return leaks, {name for (name, _), each in alone.items() if each.does_anything}

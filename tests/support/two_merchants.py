@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +19,8 @@ from tests.support.rows import NOW, as_bytes, insert_row
 OWN, OTHER = 1, 2
 # The first row of each table.
 FirstRows = Mapping[str, Mapping[str, Any]]
+# As text, by table.
+Rows = Mapping[str, str]
 _TABLES = """
 SELECT t.relname AS name, array_agg(a.attname::text) AS columns,
     array_agg(a.attname::text) FILTER (WHERE a.atttypid = 'smallint'::regtype) AS small
@@ -98,8 +101,7 @@ async def rolled_back(database: Database) -> AsyncIterator[Connection]:
 
 async def drop_checks(tx: Connection) -> None:
     """So that rows may stand in any state. Of a transaction that is rolled back."""
-    for row in await tx.fetch(_CHECKS):
-        await tx.execute(row["statement"])
+    await tx.execute(";".join(row["statement"] for row in await tx.fetch(_CHECKS)))
 
 
 def find_merchant_parameters(text: str) -> set[int]:
@@ -117,9 +119,8 @@ def _find_inserted(text: str) -> list[int]:
     ]
 
 
-async def make_values(tx: Connection, text: str, number: int, own: FirstRows) -> list[Any] | None:
-    """For each parameter what the own merchant's rows of that number hold; there need be none.
-    None: it is a part of another statement, and none by itself."""
+async def find_kinds(tx: Connection, text: str) -> list[str] | None:
+    """The types of its parameters. None: it is a part of another statement, and none by itself."""
     trial = tx.transaction()
     await trial.start()
     try:
@@ -128,6 +129,11 @@ async def make_values(tx: Connection, text: str, number: int, own: FirstRows) ->
         return None
     finally:
         await trial.rollback()
+    return [kind.name for kind in prepared.get_parameters()]
+
+
+def make_values(text: str, kinds: Sequence[str], number: int, own: FirstRows) -> list[Any]:
+    """For each parameter what the own merchant's rows of that number hold; there need be none."""
     merchants = find_merchant_parameters(text)
     rows = {
         column: value
@@ -135,8 +141,8 @@ async def make_values(tx: Connection, text: str, number: int, own: FirstRows) ->
         for column, value in own[name].items()
     }
     return [
-        _make(place, kind.name, text, merchants, _like(rows, number))
-        for place, kind in enumerate(prepared.get_parameters(), 1)
+        _make(place, kind, text, merchants, _like(rows, number))
+        for place, kind in enumerate(kinds, 1)
     ]
 
 
@@ -167,6 +173,7 @@ def _make(number: int, kind: str, text: str, merchants: set[int], rows: Mapping[
     return [value] if kind.endswith("[]") else value
 
 
+@cache
 def _find_use(text: str, number: int) -> tuple[str, str]:
     """The column a parameter is compared with, and how."""
     compared = rf"(\w+)\)? *(=|<>|>=|<=|<|>) *(?:ANY *\()?\(?\${number}\b"
@@ -191,22 +198,23 @@ async def list_tables(tx: Connection) -> Sequence[str]:
 
 def find_named(names: Iterable[str], text: str) -> list[str]:
     """The tables that a statement names."""
-    return [name for name in names if re.search(rf"\b{name}\b", text)]
+    words = set(re.findall(r"\w+", text))
+    return [name for name in names if name in words]
 
 
-async def read_rows(tx: Connection, merchant_id: int, names: Sequence[str]) -> Mapping[str, str]:
-    """Of each of the tables the merchant's rows."""
+async def read_rows(tx: Connection, names: Sequence[str]) -> Mapping[int, Rows]:
+    """Of each merchant and each of the tables."""
     if not names:
-        return {}
+        return {OWN: {}, OTHER: {}}
     rows = await tx.fetch(
         " UNION ALL ".join(
-            f"SELECT '{each}' AS name, string_agg(t::text, '|' ORDER BY t::text) AS rows"
-            f" FROM {each} t WHERE merchant_id = $1"
+            f"SELECT merchant_id, '{each}' AS name, string_agg(t::text, '|' ORDER BY t::text)"
+            f" FROM {each} t WHERE merchant_id IN ({OWN}, {OTHER}) GROUP BY merchant_id"
             for each in names
-        ),
-        merchant_id,
+        )
     )
-    return {row["name"]: row["rows"] for row in rows}
+    found = {(merchant_id, name): text for merchant_id, name, text in rows}
+    return {each: {name: found.get((each, name), "") for name in names} for each in (OWN, OTHER)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +222,8 @@ class Tried:
     """What a statement answered, and what both merchants have after it."""
 
     answer: Sequence[str]
-    own: Mapping[str, str]
-    theirs: Mapping[str, str]
+    own: Rows
+    theirs: Rows
     does_anything: bool
 
     def is_same(self, other: "Tried") -> bool:
@@ -225,21 +233,23 @@ class Tried:
         } == {name: _plain(rows) for name, rows in other.own.items()}
 
 
-def _plain(rows: str | None) -> Sequence[str]:
-    return sorted(_DRAWN.sub("#", rows or "").split("|"))
+def _plain(rows: str) -> Sequence[str]:
+    return sorted(_DRAWN.sub("#", rows).split("|"))
 
 
 async def try_statement(
-    tx: Connection, text: str, values: Sequence[Any], names: Sequence[str]
+    tx: Connection, text: str, values: Sequence[Any], names: Sequence[str], standing: Rows
 ) -> Tried | None:
-    """Nothing of it is kept. None: it is refused. names: of the tables that are looked at."""
-    before = await read_rows(tx, OWN, names)
+    """Nothing of it is kept. None: it is refused. names: of the tables that are looked at;
+    standing: the own merchant's rows before."""
     trial = tx.transaction()
     await trial.start()
     try:
         answer = sorted(str(tuple(row)) for row in await tx.fetch(text, *values))
-        own, theirs = await read_rows(tx, OWN, names), await read_rows(tx, OTHER, names)
-        return Tried(answer, own, theirs, bool(answer) or own != before)
+        rows = await read_rows(tx, names)
+        own = rows[OWN]
+        changed = any(own[name] != standing[name] for name in names)
+        return Tried(answer, own, rows[OTHER], bool(answer) or changed)
     except asyncpg.PostgresError:
         return None
     finally:
