@@ -9,9 +9,9 @@ import asyncio
 from importlib.resources import files
 
 import asyncpg
-from alembic import command
 from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
+from alembic.runtime.environment import EnvironmentContext
+from alembic.runtime.migration import MigrationContext, MigrationStep, RevisionStep
 from alembic.script import Script, ScriptDirectory
 from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
@@ -52,8 +52,10 @@ async def _migrate(url: str, to: str, lock_seconds: float) -> None:
         poolclass=NullPool,
     )
     turn = await connect(url, OpenConnection)
+    # Read once: to read all of them takes longer than to run one.
+    scripts = ScriptDirectory.from_config(_configure())
     try:
-        while not await _migrate_in_turn(turn, engine, to, lock_seconds):  # noqa: ASYNC110
+        while not await _migrate_in_turn(turn, engine, scripts, to, lock_seconds):  # noqa: ASYNC110
             await asyncio.sleep(_TURN_SECONDS)
     finally:
         await turn.close()
@@ -62,15 +64,16 @@ async def _migrate(url: str, to: str, lock_seconds: float) -> None:
 
 
 async def _migrate_in_turn(
-    turn: asyncpg.Connection, engine: AsyncEngine, to: str, lock_seconds: float
-) -> bool:
+    turn: asyncpg.Connection, engine: AsyncEngine, scripts: ScriptDirectory, to: str,
+    lock_seconds: float,
+) -> bool:  # fmt: skip
     """False: another process has it. Whoever asks keeps no transaction open until the next time: an
     index that is built waits for all those that happened to be asking, and they for it."""
     async with turn.transaction():
         if not await _has_turn(turn):
             return False
-        for script in await _list_missing(engine, to):
-            await _run_patiently(engine, script, lock_seconds)
+        for script in await _list_missing(engine, scripts, to):
+            await _run_patiently(engine, scripts, script, lock_seconds)
         return True
 
 
@@ -82,10 +85,9 @@ async def _has_turn(turn: asyncpg.Connection) -> bool:
     return is_taken
 
 
-async def _list_missing(engine: AsyncEngine, to: str) -> list[Script]:
+async def _list_missing(engine: AsyncEngine, scripts: ScriptDirectory, to: str) -> list[Script]:
     async with engine.connect() as connection:
         present = await connection.run_sync(_read_revision)
-    scripts = ScriptDirectory.from_config(_configure())
     missing = [*scripts.iterate_revisions(to, present or "base")]
     return missing[::-1]
 
@@ -94,10 +96,12 @@ def _read_revision(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
 
 
-async def _run_patiently(engine: AsyncEngine, script: Script, lock_seconds: float) -> None:
+async def _run_patiently(
+    engine: AsyncEngine, scripts: ScriptDirectory, script: Script, lock_seconds: float
+) -> None:
     for left in reversed(range(_TRIES)):
         try:
-            await _run(engine, script, lock_seconds)
+            await _run(engine, scripts, script, lock_seconds)
         except Exception as error:
             if not _is_lock_timeout(error):
                 raise
@@ -118,23 +122,29 @@ def _is_lock_timeout(error: BaseException | None) -> bool:
     return error is not None
 
 
-async def _run(engine: AsyncEngine, script: Script, lock_seconds: float) -> None:
+async def _run(
+    engine: AsyncEngine, scripts: ScriptDirectory, script: Script, lock_seconds: float
+) -> None:
     if getattr(script.module, "IN_TRANSACTION", True):
         async with engine.begin() as connection:
             await connection.execute(
                 text(_SET_TIMEOUT), {"milliseconds": str(round(lock_seconds * 1000))}
             )
-            await connection.run_sync(_upgrade, script.revision)
+            await connection.run_sync(_upgrade, scripts, script)
     else:
         alone = engine.execution_options(isolation_level="AUTOCOMMIT")
         async with alone.connect() as connection:
-            await connection.run_sync(_upgrade, script.revision)
+            await connection.run_sync(_upgrade, scripts, script)
 
 
-def _upgrade(connection: Connection, to: str) -> None:
+def _upgrade(connection: Connection, scripts: ScriptDirectory, script: Script) -> None:
+    def list_steps(_present: object, _context: object) -> list[RevisionStep]:
+        return [MigrationStep.upgrade_from_script(scripts.revision_map, script)]
+
     config = _configure()
     config.attributes["connection"] = connection
-    command.upgrade(config, to)
+    with EnvironmentContext(config, scripts, fn=list_steps, destination_rev=script.revision):
+        scripts.run_env()
 
 
 def _configure() -> Config:
