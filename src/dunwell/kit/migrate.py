@@ -55,7 +55,9 @@ async def _migrate(url: str, to: str, lock_seconds: float) -> None:
     # Read once: to read all of them takes longer than to run one.
     scripts = ScriptDirectory.from_config(_configure())
     try:
-        while not await _migrate_in_turn(turn, engine, scripts, to, lock_seconds):  # noqa: ASYNC110
+        while not await _migrate_in_turn(  # noqa: ASYNC110
+            turn, engine, scripts=scripts, to=to, lock_seconds=lock_seconds
+        ):
             await asyncio.sleep(_TURN_SECONDS)
     finally:
         await turn.close()
