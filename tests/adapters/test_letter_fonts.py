@@ -125,7 +125,8 @@ async def test_equal_letters_are_equal_bytes_whatever_was_printed_before(
 
 async def test_children_with_fonts_are_few_and_as_confined(printer: LetterPrinter) -> None:
     others = {*list_children()}
-    for name in _NAMES.values():
+    # Each needs other fonts, hence another child.
+    for name in [*_NAMES.values()][:4]:
         await printer.print_sheet(write_sheet(a_letter(address=[name, "x"]).sheet))
     children = [each for each in list_children() if each not in others]
     assert len(children) <= 2

@@ -1,6 +1,7 @@
 """What a process's settings must keep beyond their shape (CONTRACT 6). Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
 import holidays as public_holidays
 
@@ -67,7 +68,7 @@ def _find_hours_faults(hours: ContactHours) -> Iterator[Fault]:
 
 def _find_region_faults(region: Holidays) -> Iterator[Fault]:
     path = f"{_ROOT}/holidays"
-    countries = public_holidays.list_supported_countries()
+    countries = _list_countries()
     if region.country not in countries:
         message = f'No holidays are known for "{region.country}"; use a code such as "DE".'
         yield Fault(f"{path}/country", message, "UNKNOWN_COUNTRY")
@@ -77,3 +78,9 @@ def _find_region_faults(region: Holidays) -> Iterator[Fault]:
         nearest = render_nearest(region.subdivision, known)
         message = f'"{region.subdivision}" is no part of {region.country}. {nearest}'
         yield Fault(f"{path}/subdivision", message, "UNKNOWN_SUBDIVISION")
+
+
+@cache
+def _list_countries() -> Mapping[str, Sequence[str]]:
+    """Each with its subdivisions; to put them together takes longer than all else here."""
+    return public_holidays.list_supported_countries()
