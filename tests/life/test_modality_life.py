@@ -23,12 +23,13 @@ class Life:
     arrangement: Arrangement
 
     async def at_day(self, day: int) -> list[str]:
-        """Run until the end of that day's contact hours; the types of all events so far."""
+        """Run until the end of that day's contact hours, a few times a day; the types of all events
+        so far."""
         house = self.arrangement.house
         until = START + timedelta(days=day, hours=7)
         await house.run()
         while house.clock.now() < until:
-            house.clock.move_to(min(until, house.clock.now() + timedelta(hours=1)))
+            house.clock.move_to(min(until, house.clock.now() + timedelta(hours=3)))
             await house.run()
             await tell(house)
         return [event["type"] for event in await house.events(self.arrangement.claim_id)]
