@@ -1,5 +1,5 @@
-"""A clerk at the portal in Chromium: signs in at its door, presses and fills what has a name, by
-mouse or by keyboard, with scripts or without, in either language.
+"""A clerk at the portal in Chromium: has signed in, or stands at its door; presses and fills what
+has a name, by mouse or by keyboard, with scripts or without, in either language.
 
 Names are the templates' English, said in the clerk's language from the portal's own catalogues;
 what stands in for a name or a number (`%(reference)s`) may be anything, or the fact that is given.
@@ -8,13 +8,13 @@ what stands in for a name or a number (`%(reference)s`) may be anything, or the 
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import Locator, Page, expect
 
 from dunwell.merchants.rights import Role
 from dunwell.people.user import Place
@@ -23,7 +23,9 @@ from dunwell.portal.render.wording import load_languages
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import Site
+from tests.browser.visit import Tabs, listen
 from tests.support.people import PASSWORD, Person, a_new_user, a_reception, join
+from tests.support.portal import COOKIE
 from tests.support.portal_world import PortalWorld
 
 _HEIGHT, _PATIENCE = 900, 8_000
@@ -62,15 +64,15 @@ in_all_portal_ways = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.na
 
 @dataclass
 class AtWork:
-    """One person's browser, signed in."""
+    """One person's browser."""
 
     page: Page
     way: PortalWay
     site: Site
     world: PortalWorld
     person: Person
+    complaints: list[str]
     journey: str = ""
-    complaints: list[str] = field(default_factory=list)
     steps: int = 0
 
     def say(self, text: str, /, **facts: str) -> re.Pattern[str]:
@@ -198,9 +200,24 @@ class AtWork:
 
 @asynccontextmanager
 async def sit_down(
-    chromium: Browser, site: Site, world: PortalWorld, way: PortalWay, journey: str = ""
+    tabs: Tabs, site: Site, world: PortalWorld, way: PortalWay, journey: str = ""
 ) -> AsyncIterator[AtWork]:
-    """Somebody new, who signs in with password and app, and chooses the merchant."""
+    """Somebody new who has signed in, at the merchant's first page."""
+    async with stand_at_door(tabs, site, world, way, journey) as clerk:
+        secret = clerk.person.session.secret
+        await clerk.page.context.add_cookies(
+            [{"name": COOKIE, "value": secret, "url": site.origin}]
+        )
+        await clerk.go("")
+        await clerk.sees("What waits for a person")
+        yield clerk
+
+
+@asynccontextmanager
+async def stand_at_door(
+    tabs: Tabs, site: Site, world: PortalWorld, way: PortalWay, journey: str = ""
+) -> AsyncIterator[AtWork]:
+    """Somebody new, who has a password and an app."""
     number = next(_names)
     new = a_new_user(
         f"clerk-{number}@example.org",
@@ -208,21 +225,16 @@ async def sit_down(
     )  # fmt: skip
     person = await join(a_reception(site.till.resources), new, visitor=_HERE)
     locale = {"de": "de-DE", "en": "en-GB"}[way.language]
-    context = await chromium.new_context(locale=locale, java_script_enabled=way.scripts)
-    page = await context.new_page()
-    page.set_default_timeout(_PATIENCE)
-    await page.set_viewport_size({"width": way.width, "height": _HEIGHT})
-    clerk = AtWork(page, way, site, world, person, journey)
-    page.on("console", lambda said: clerk.complaints.append(said.text))
-    page.on("pageerror", lambda error: clerk.complaints.append(str(error)))
-    await _sign_in(clerk)
-    yield clerk
-    complaints = [each for each in clerk.complaints if not each.startswith(_STATUS)]
-    assert not complaints, complaints
-    await context.close()
+    async with tabs.lend(site, locale=locale, scripts=way.scripts) as page:
+        page.set_default_timeout(_PATIENCE)
+        await page.set_viewport_size({"width": way.width, "height": _HEIGHT})
+        async with listen(page) as complaints:
+            yield AtWork(page, way, site, world, person, complaints, journey)
+        assert [each for each in complaints if not each.startswith(_STATUS)] == []
 
 
-async def _sign_in(clerk: AtWork) -> None:
+async def sign_in(clerk: AtWork) -> None:
+    """With password and app; and choose the merchant."""
     page = clerk.page
     await page.goto(f"{clerk.site.origin}/portal")
     await clerk.fill("E-mail address", clerk.person.email)

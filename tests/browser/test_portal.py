@@ -8,12 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Page, expect
 
 from dunwell.messages.seal_ledger import seal_ledger
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import Site
+from tests.browser.visit import Tabs, listen
 from tests.support.portal import COOKIE, sign_in
 from tests.support.portal_world import PortalWorld, a_portal_world
 
@@ -42,22 +43,17 @@ class Seat:
 
 @asynccontextmanager
 async def _sit_down(
-    chromium: Browser, site: Site, *, locale: str = "en-GB", width: int = 1280,
+    tabs: Tabs, site: Site, *, locale: str = "en-GB", width: int = 1280,
     scripts: bool = True,
 ) -> AsyncIterator[Seat]:  # fmt: skip
     world = await a_portal_world(site.till.house)
     language = locale[:2]
     clerk = await sign_in(site.till.resources, site.app, world.house, language=language)
     secret = clerk.http.cookies[COOKIE]
-    context = await chromium.new_context(locale=locale, java_script_enabled=scripts)
-    await context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])
-    page = await context.new_page()
-    await page.set_viewport_size({"width": width, "height": _HEIGHT})
-    complaints: list[str] = []
-    page.on("console", lambda said: complaints.append(said.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    yield Seat(page, world, site, complaints)
-    await context.close()
+    async with tabs.lend(site, locale=locale, scripts=scripts) as page, listen(page) as complaints:
+        await page.context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])
+        await page.set_viewport_size({"width": width, "height": _HEIGHT})
+        yield Seat(page, world, site, complaints)
 
 
 def _list_paths(world: PortalWorld) -> dict[str, str]:
@@ -88,10 +84,10 @@ def _list_paths(world: PortalWorld) -> dict[str, str]:
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
 async def test_every_page_is_accessible_and_fits(
-    chromium: Browser, site: Site, html_checker: HtmlChecker, locale: str
+    tabs: Tabs, site: Site, html_checker: HtmlChecker, locale: str
 ) -> None:
     found = []
-    async with _sit_down(chromium, site, locale=locale) as seat:
+    async with _sit_down(tabs, site, locale=locale) as seat:
         paths = {**_list_paths(seat.world), "message": await _find_message(seat)}
         for name, path in paths.items():
             source = await seat.go(path)
@@ -122,9 +118,9 @@ async def _find_message(seat: Seat) -> str:
 
 @pytest.mark.parametrize("width", [390, 1280])
 async def test_the_disputed_claim_is_found_and_answered_by_keyboard(
-    chromium: Browser, site: Site, width: int
+    tabs: Tabs, site: Site, width: int
 ) -> None:
-    async with _sit_down(chromium, site, width=width) as seat:
+    async with _sit_down(tabs, site, width=width) as seat:
         page = seat.page
         await seat.go("")
         await page.keyboard.press("g")
@@ -151,9 +147,9 @@ async def test_the_disputed_claim_is_found_and_answered_by_keyboard(
 
 
 async def test_a_page_is_left_after_a_question_when_something_was_typed(
-    chromium: Browser, site: Site
+    tabs: Tabs, site: Site
 ) -> None:
-    async with _sit_down(chromium, site) as seat:
+    async with _sit_down(tabs, site) as seat:
         asked: list[str] = []
 
         async def answer(dialog):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
@@ -167,6 +163,7 @@ async def test_a_page_is_left_after_a_question_when_something_was_typed(
         await seat.page.get_by_role("link", name="Back to the claim").click()
         await expect(seat.page.get_by_label("Note")).to_have_value("Half a thought")
         assert asked == ["beforeunload"]
+        seat.page.remove_listener("dialog", answer)
 
 
 async def _is_drawn(page: Page, selector: str) -> bool:
@@ -178,9 +175,9 @@ async def _is_drawn(page: Page, selector: str) -> bool:
 
 @pytest.mark.parametrize("width", [390, 1280])
 async def test_evidence_is_looked_at_page_by_page_by_keyboard(
-    chromium: Browser, site: Site, width: int
+    tabs: Tabs, site: Site, width: int
 ) -> None:
-    async with _sit_down(chromium, site, width=width) as seat:
+    async with _sit_down(tabs, site, width=width) as seat:
         page, claim = seat.page, seat.world.claim_id
         await seat.go(f"/claims/{claim}/disputes/{seat.world.disputed.dispute_id}")
         assert await _is_drawn(page, ".files img")
@@ -199,9 +196,9 @@ async def test_evidence_is_looked_at_page_by_page_by_keyboard(
 
 @pytest.mark.parametrize("scripts", [True, False])
 async def test_evidence_is_looked_at_and_saved_by_mouse(
-    chromium: Browser, site: Site, *, scripts: bool
+    tabs: Tabs, site: Site, *, scripts: bool
 ) -> None:
-    async with _sit_down(chromium, site, scripts=scripts) as seat:
+    async with _sit_down(tabs, site, scripts=scripts) as seat:
         page, claim = seat.page, seat.world.claim_id
         await seat.go(f"/claims/{claim}/disputes/{seat.world.disputed.dispute_id}")
         await page.get_by_role("link", name="Look at it Sendungsnachweis").click()
@@ -218,9 +215,9 @@ async def test_evidence_is_looked_at_and_saved_by_mouse(
 
 
 async def test_a_dispute_is_taken_on_by_keyboard_and_found_among_mine(
-    chromium: Browser, site: Site
+    tabs: Tabs, site: Site
 ) -> None:
-    async with _sit_down(chromium, site) as seat:
+    async with _sit_down(tabs, site) as seat:
         page = seat.page
         await seat.go(f"/claims/{seat.world.claim_id}/disputes/{seat.world.disputed.dispute_id}")
         await page.get_by_role("button", name="I take it").focus()
@@ -240,10 +237,8 @@ async def test_a_dispute_is_taken_on_by_keyboard_and_found_among_mine(
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-async def test_a_plan_is_given_away_by_mouse(
-    chromium: Browser, site: Site, *, scripts: bool
-) -> None:
-    async with _sit_down(chromium, site, width=390, scripts=scripts) as seat:
+async def test_a_plan_is_given_away_by_mouse(tabs: Tabs, site: Site, *, scripts: bool) -> None:
+    async with _sit_down(tabs, site, width=390, scripts=scripts) as seat:
         page, world = seat.page, seat.world
         await seat.go(f"/claims/{world.plan_claim_id}/plans/{world.plan_id}")
         await page.get_by_label("Who answers it").select_option(label="me")
@@ -255,10 +250,8 @@ async def test_a_plan_is_given_away_by_mouse(
         assert seat.complaints == []
 
 
-async def test_the_audit_log_is_filtered_and_checked_by_keyboard(
-    chromium: Browser, site: Site
-) -> None:
-    async with _sit_down(chromium, site) as seat:
+async def test_the_audit_log_is_filtered_and_checked_by_keyboard(tabs: Tabs, site: Site) -> None:
+    async with _sit_down(tabs, site) as seat:
         await seal_ledger(site.till.resources)
         page = seat.page
         await seat.go("")

@@ -1,17 +1,24 @@
-"""A day's work in the portal, from its door on: each journey by mouse and by keyboard, on a phone
+"""The portal's door, and a day's work behind it: each journey by mouse and by keyboard, on a phone
 and on a screen, with scripts and without, in English and in German."""
 
 from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
-from playwright.async_api import Browser
 
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.jobs.run_exports import run_exports
 from dunwell.jobs.run_jobs import run_jobs
-from tests.browser.clerk import AtWork, PortalWay, in_all_portal_ways, sit_down
+from tests.browser.clerk import (
+    AtWork,
+    PortalWay,
+    in_all_portal_ways,
+    sign_in,
+    sit_down,
+    stand_at_door,
+)
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
+from tests.browser.visit import Tabs
 from tests.support.portal_world import a_portal_world
 
 _ANSWER = "The parcel never came back to us."
@@ -236,9 +243,18 @@ _JOURNEYS: Mapping[str, Callable[[AtWork, Judge], Awaitable[None]]] = {
 
 
 @in_all_portal_ways
+async def test_somebody_signs_in_with_password_and_app_and_chooses_the_merchant(
+    tabs: Tabs, site: Site, way: PortalWay
+) -> None:
+    world = await a_portal_world(site.till.house)
+    async with stand_at_door(tabs, site, world, way, "door") as clerk:
+        await sign_in(clerk)
+
+
+@in_all_portal_ways
 @pytest.mark.parametrize("journey", _JOURNEYS)
 async def test_a_day_in_the_portal(
-    chromium: Browser,
+    tabs: Tabs,
     site: Site,
     html_checker: HtmlChecker,
     journey: str,
@@ -251,5 +267,5 @@ async def test_a_day_in_the_portal(
         if clerk.way.scripts:
             await clerk.judge(html_checker)
 
-    async with sit_down(chromium, site, world, way, journey) as clerk:
+    async with sit_down(tabs, site, world, way, journey) as clerk:
         await _JOURNEYS[journey](clerk, judge)

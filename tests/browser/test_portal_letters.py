@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Page, expect
 
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import Installation
@@ -15,6 +15,7 @@ from dunwell.installation.lines.letters import Batch, FolderLine
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import Site
+from tests.browser.visit import Tabs, listen
 from tests.support.letter_house import LetterHouse, a_house_with_a_folder, write_status
 from tests.support.portal import COOKIE, sign_in
 
@@ -53,20 +54,20 @@ async def post(site: Site, tmp_path: Path) -> AsyncIterator[LetterHouse]:
 
 @asynccontextmanager
 async def a_page(
-    chromium: Browser, site: Site, locale: str = "en-GB", *, with_scripts: bool = True
+    tabs: Tabs, site: Site, locale: str = "en-GB", *, with_scripts: bool = True
 ) -> AsyncIterator[Page]:
     """Of somebody who operates all merchants."""
     clerk = await sign_in(site.till.resources, site.app, site.till.house, language=locale[:2])
-    context = await chromium.new_context(locale=locale, java_script_enabled=with_scripts)
     secret = clerk.http.cookies[COOKIE]
-    await context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])
-    yield await context.new_page()
-    await context.close()
+    async with tabs.lend(site, locale=locale, scripts=with_scripts) as page:
+        await page.context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])
+        await page.set_viewport_size({"width": 1280, "height": 720})
+        yield page
 
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
 async def test_letter_batches_are_looked_through(
-    chromium: Browser, site: Site, post: LetterHouse, html_checker: HtmlChecker, locale: str
+    tabs: Tabs, site: Site, post: LetterHouse, html_checker: HtmlChecker, locale: str
 ) -> None:
     [newest] = await post.house.rows(_NEWEST)
     batch = f"lines/batches/{newest['batch_id']}"
@@ -74,9 +75,8 @@ async def test_letter_batches_are_looked_through(
         "lines/batches": "letter-batches", batch: "letter-batch",
         f"{batch}?show=failed": "letter-batch-failed", _ASKED: "letters-asked",
     }  # fmt: skip
-    found, complaints = [], list[str]()
-    async with a_page(chromium, site, locale) as page:
-        page.on("console", lambda said: complaints.append(said.text))
+    found = []
+    async with a_page(tabs, site, locale) as page, listen(page) as complaints:
         for name, kept in shown.items():
             answer = await page.goto(f"{site.origin}/portal/{name}")
             assert answer is not None
@@ -96,10 +96,10 @@ async def test_letter_batches_are_looked_through(
 
 @pytest.mark.parametrize("with_scripts", [True, False])
 async def test_letters_are_settled_by_keyboard(
-    chromium: Browser, site: Site, post: LetterHouse, with_scripts: bool
+    tabs: Tabs, site: Site, post: LetterHouse, with_scripts: bool
 ) -> None:
     """With scripts one tick takes them all."""
-    async with a_page(chromium, site, with_scripts=with_scripts) as page:
+    async with a_page(tabs, site, with_scripts=with_scripts) as page:
         await page.goto(f"{site.origin}/portal/{_ASKED}")
         boxes = page.locator("input[name=letter]")
         every = page.get_by_label("Tick all of this page")

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser
 
 from dunwell.alarms.look import look_for_alarms
 from dunwell.installation.apply_installation import apply_installation
@@ -12,6 +11,7 @@ from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import list_loose_ends
 from tests.browser.site import Stage
 from tests.browser.test_portal_money import sit_down
+from tests.browser.visit import Tabs
 
 _LINES: dict[str, Any] = {
     "post": {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"},
@@ -43,9 +43,9 @@ RETURNING 1
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
 async def test_lines_and_alarms_are_accessible_and_fit(
-    chromium: Browser, stage: Stage, html_checker: HtmlChecker, locale: str
+    tabs: Tabs, stage: Stage, html_checker: HtmlChecker, locale: str
 ) -> None:
-    async with sit_down(chromium, stage, locale=locale) as seat:
+    async with sit_down(tabs, stage, locale=locale) as seat:
         house = seat.world.house
         resources, now = house.resources, house.clock.now()
         await apply_installation(resources, check_installation({"lines": _LINES}))

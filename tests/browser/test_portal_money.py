@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Page, expect
 
 from dunwell.kit.clock import MovableClock
 from dunwell.merchants.actor import debtor_actor
@@ -18,6 +18,7 @@ from dunwell.people.user import Place
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import OFFERING_ALL, Site, Stage
+from tests.browser.visit import Tabs, listen
 from tests.support.people import PASSWORD, a_new_user, a_reception, join
 from tests.support.portal import COOKIE, sign_in
 from tests.support.portal_hooks import Hooked, a_hooked_claim
@@ -67,22 +68,18 @@ class Seat:
 
 @asynccontextmanager
 async def sit_down(
-    chromium: Browser, stage: Stage, *, locale: str = "en-GB", width: int = 1280,
+    tabs: Tabs, stage: Stage, *, locale: str = "en-GB", width: int = 1280,
     scripts: bool = True, url: str = "http://127.0.0.1:1/hooks/dunwell",
 ) -> AsyncIterator[Seat]:  # fmt: skip
     site = await stage.give_site(OFFERING_ALL)
     world = await a_portal_world(site.till.house)
     hooked = await a_hooked_claim(world.house, world.claim_ids[5], f"Bad gateway {MARKUP}", url)
     clerk = await sign_in(site.till.resources, site.app, world.house, language=locale[:2])
-    context = await chromium.new_context(locale=locale, java_script_enabled=scripts)
     secret = clerk.http.cookies[COOKIE]
-    await context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])
-    page, complaints = await context.new_page(), list[str]()
-    await page.set_viewport_size({"width": width, "height": _HEIGHT})
-    page.on("console", lambda said: complaints.append(said.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    yield Seat(page, world, hooked, site, complaints)
-    await context.close()
+    async with tabs.lend(site, locale=locale, scripts=scripts) as page, listen(page) as complaints:
+        await page.context.add_cookies([{"name": COOKIE, "value": secret, "url": site.origin}])
+        await page.set_viewport_size({"width": width, "height": _HEIGHT})
+        yield Seat(page, world, hooked, site, complaints)
 
 
 async def _list_paths(seat: Seat) -> dict[str, str]:
@@ -106,10 +103,10 @@ async def _list_paths(seat: Seat) -> dict[str, str]:
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
 async def test_every_page_is_accessible_and_fits(
-    chromium: Browser, stage: Stage, html_checker: HtmlChecker, locale: str
+    tabs: Tabs, stage: Stage, html_checker: HtmlChecker, locale: str
 ) -> None:
     found = []
-    async with sit_down(chromium, stage, locale=locale) as seat:
+    async with sit_down(tabs, stage, locale=locale) as seat:
         for name, path in (await _list_paths(seat)).items():
             source = await seat.go(path)
             policy = "default-src 'none'"
@@ -122,11 +119,11 @@ async def test_every_page_is_accessible_and_fits(
 
 @pytest.mark.parametrize("width", [390, 1280])
 async def test_a_gap_is_found_and_sent_again_and_a_secret_rotated_by_keyboard(
-    chromium: Browser, stage: Stage, width: int
+    tabs: Tabs, stage: Stage, width: int
 ) -> None:
     async with (
         a_receiver(answers(202, "thanks")) as receiver,
-        sit_down(chromium, stage, width=width, url=receiver.url) as seat,
+        sit_down(tabs, stage, width=width, url=receiver.url) as seat,
     ):
         page = seat.page
         await seat.go("")
@@ -154,9 +151,9 @@ async def test_a_gap_is_found_and_sent_again_and_a_secret_rotated_by_keyboard(
 
 
 async def test_a_payment_is_taken_back_by_mouse_and_the_account_keeps_it(
-    chromium: Browser, stage: Stage
+    tabs: Tabs, stage: Stage
 ) -> None:
-    async with sit_down(chromium, stage) as seat:
+    async with sit_down(tabs, stage) as seat:
         page = seat.page
         await seat.go("/payments")
         await page.get_by_role("row").filter(has_text="bank-1").get_by_role("link").first.click()
@@ -172,10 +169,8 @@ async def test_a_payment_is_taken_back_by_mouse_and_the_account_keeps_it(
         assert seat.complaints == []
 
 
-async def test_a_payment_is_taken_back_without_scripts_on_a_phone(
-    chromium: Browser, stage: Stage
-) -> None:
-    async with sit_down(chromium, stage, locale="de-DE", width=390, scripts=False) as seat:
+async def test_a_payment_is_taken_back_without_scripts_on_a_phone(tabs: Tabs, stage: Stage) -> None:
+    async with sit_down(tabs, stage, locale="de-DE", width=390, scripts=False) as seat:
         page = seat.page
         await seat.go("/payments")
         await (
@@ -191,20 +186,19 @@ async def test_a_payment_is_taken_back_without_scripts_on_a_phone(
 
 @pytest.mark.parametrize("width", [390, 1280])
 async def test_an_address_is_added_and_lifted_by_who_has_signed_in(
-    chromium: Browser, stage: Stage, width: int
+    tabs: Tabs, stage: Stage, width: int
 ) -> None:
-    async with sit_down(chromium, stage) as seat:
+    async with (
+        sit_down(tabs, stage) as seat,
+        tabs.lend(seat.site) as page,
+        listen(page) as complaints,
+    ):
+        await page.set_viewport_size({"width": width, "height": _HEIGHT})
         house = seat.world.house
         person = await join(
             a_reception(seat.site.till.resources),
             a_new_user("paula@example.org", name="Paula", place=Place(Role.OPERATOR)),
         )
-        context = await chromium.new_context(
-            locale="en-GB", viewport={"width": width, "height": _HEIGHT}
-        )
-        page, complaints = await context.new_page(), list[str]()
-        page.on("console", lambda said: complaints.append(said.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
         assert isinstance(house.clock, MovableClock)
         house.clock.advance(timedelta(seconds=30))
         await page.goto(seat.address("/suppressions"))
@@ -232,4 +226,3 @@ async def test_an_address_is_added_and_lifted_by_who_has_signed_in(
         await expect(page.get_by_role("status").first).to_contain_text("is written to again")
         await expect(page.locator("main")).to_contain_text("There are none.")
         assert complaints == []
-        await context.close()

@@ -4,12 +4,13 @@ German: built from nothing, changed by two people at once, published, looked bac
 from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import expect
 
 from dunwell.workflows.store import load_workflows
 from tests.browser.clerk import WAYS, AtWork, PortalWay, in_all_portal_ways, sit_down
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
+from tests.browser.visit import Tabs
 from tests.support.portal_world import a_portal_world
 
 Judge = Callable[[AtWork], Awaitable[None]]
@@ -100,7 +101,7 @@ async def open_process(clerk: AtWork) -> None:
 @in_all_portal_ways
 @pytest.mark.parametrize("journey", _JOURNEYS)
 async def test_a_process_is_kept_in_the_portal(
-    chromium: Browser, site: Site, html_checker: HtmlChecker, journey: str, way: PortalWay
+    tabs: Tabs, site: Site, html_checker: HtmlChecker, journey: str, way: PortalWay
 ) -> None:
     world = await a_portal_world(site.till.house)
 
@@ -108,18 +109,18 @@ async def test_a_process_is_kept_in_the_portal(
         if clerk.way.scripts:
             await clerk.judge(html_checker)
 
-    async with sit_down(chromium, site, world, way, journey) as clerk:
+    async with sit_down(tabs, site, world, way, journey) as clerk:
         await _JOURNEYS[journey](clerk, judge)
 
 
 @in_all_portal_ways
 async def test_two_at_one_step_lose_nothing(
-    chromium: Browser, site: Site, html_checker: HtmlChecker, way: PortalWay
+    tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
     world = await a_portal_world(site.till.house)
     async with (
-        sit_down(chromium, site, world, WAYS[0]) as other,
-        sit_down(chromium, site, world, way, "together-step") as clerk,
+        sit_down(tabs, site, world, WAYS[0]) as other,
+        sit_down(tabs, site, world, way, "together-step") as clerk,
     ):
         await open_process(clerk)
         await clerk.open_named("Wait a week")
@@ -144,13 +145,11 @@ async def test_two_at_one_step_lose_nothing(
         assert await clerk.page.locator("#days").input_value() == "14"
 
 
-async def test_a_step_saves_itself_and_a_colleague_sees_it_arrive(
-    chromium: Browser, site: Site
-) -> None:
+async def test_a_step_saves_itself_and_a_colleague_sees_it_arrive(tabs: Tabs, site: Site) -> None:
     world = await a_portal_world(site.till.house)
     async with (
-        sit_down(chromium, site, world, WAYS[0], "arrives") as watching,
-        sit_down(chromium, site, world, WAYS[0], "saves") as typing,
+        sit_down(tabs, site, world, WAYS[0], "arrives") as watching,
+        sit_down(tabs, site, world, WAYS[0], "saves") as typing,
     ):
         await open_process(watching)
         await open_process(typing)
@@ -165,9 +164,9 @@ async def test_a_step_saves_itself_and_a_colleague_sees_it_arrive(
         await expect(watching.page.locator("#draft")).to_contain_text("Kim")
 
 
-async def test_a_step_is_moved_by_dragging(chromium: Browser, site: Site) -> None:
+async def test_a_step_is_moved_by_dragging(tabs: Tabs, site: Site) -> None:
     world = await a_portal_world(site.till.house)
-    async with sit_down(chromium, site, world, WAYS[0], "drags") as clerk:
+    async with sit_down(tabs, site, world, WAYS[0], "drags") as clerk:
         await open_process(clerk)
         steps = clerk.page.locator("[data-step]")
         names = await steps.locator("h3 a").all_inner_texts()

@@ -5,12 +5,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import expect
 
 from dunwell.assignment.read_rules import RulesView, read_rules
 from tests.browser.clerk import WAYS, AtWork, PortalWay, in_all_portal_ways, sit_down
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
+from tests.browser.visit import Tabs
 from tests.support.house import House
 from tests.support.portal_world import PortalWorld, a_portal_world
 from tests.support.rules_world import (
@@ -41,11 +42,11 @@ _SCRIPTED = WAYS[0]
 
 @asynccontextmanager
 async def at_rules(
-    chromium: Browser, site: Site, way: PortalWay, journey: str = ""
+    tabs: Tabs, site: Site, way: PortalWay, journey: str = ""
 ) -> AsyncIterator[AtWork]:
     world = await a_portal_world(site.till.house)
     await a_rules_house(world.house)
-    async with sit_down(chromium, site, world, way, journey) as clerk:
+    async with sit_down(tabs, site, world, way, journey) as clerk:
         yield clerk
 
 
@@ -60,9 +61,9 @@ async def names(world: PortalWorld) -> list[str]:
 
 @in_all_portal_ways
 async def test_every_page_is_accessible_and_fits(
-    chromium: Browser, site: Site, html_checker: HtmlChecker, way: PortalWay
+    tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
-    async with at_rules(chromium, site, way, "rules-pages") as clerk:
+    async with at_rules(tabs, site, way, "rules-pages") as clerk:
         texts = {**HIDDEN, "name": f"Unten {MARKUP}", "target": f"Texts {MARKUP}"}
         await draft(
             clerk.world.house, {**LARGE, "active": False}, TRIAL, ABROAD, EVERYTHING, HIDDEN,
@@ -80,9 +81,9 @@ def _quote(text: str) -> str:
 
 @in_all_portal_ways
 async def test_a_rule_is_made_moved_looked_at_and_published(
-    chromium: Browser, site: Site, html_checker: HtmlChecker, way: PortalWay
+    tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
-    async with at_rules(chromium, site, way, "rules") as clerk:
+    async with at_rules(tabs, site, way, "rules") as clerk:
         page, world = clerk.page, clerk.world
         await clerk.go("")
         await clerk.turn_to("Rules")
@@ -123,9 +124,9 @@ async def test_a_rule_is_made_moved_looked_at_and_published(
 
 @in_all_portal_ways
 async def test_a_claim_is_tried_and_what_was_missing_is_named(
-    chromium: Browser, site: Site, html_checker: HtmlChecker, way: PortalWay
+    tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
-    async with at_rules(chromium, site, way, "rules-try") as clerk:
+    async with at_rules(tabs, site, way, "rules-try") as clerk:
         await clerk.go("/rules")
         await clerk.press("Try a claim")
         await clerk.fill("A claim that is there, by its reference or number", "RE-2026-1003")
@@ -142,11 +143,11 @@ async def test_a_claim_is_tried_and_what_was_missing_is_named(
 
 @in_all_portal_ways
 async def test_the_second_who_saves_a_rule_sees_both_and_loses_nothing(
-    chromium: Browser, site: Site, html_checker: HtmlChecker, way: PortalWay
+    tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
-    async with at_rules(chromium, site, way, "rules-together") as clerk:
+    async with at_rules(tabs, site, way, "rules-together") as clerk:
         page, world = clerk.page, clerk.world
-        async with sit_down(chromium, site, world, _SCRIPTED) as other:
+        async with sit_down(tabs, site, world, _SCRIPTED) as other:
             await clerk.go("/rules/rule?name=Large")
             await other.go("/rules/rule?name=Large")
             await other.page.locator("#outstanding_min").fill("600")
@@ -168,10 +169,8 @@ async def test_the_second_who_saves_a_rule_sees_both_and_loses_nothing(
             assert (await read(world.house)).version == 6
 
 
-async def test_a_rule_is_dragged_and_checked_while_it_is_written(
-    chromium: Browser, site: Site
-) -> None:
-    async with at_rules(chromium, site, _SCRIPTED) as clerk:
+async def test_a_rule_is_dragged_and_checked_while_it_is_written(tabs: Tabs, site: Site) -> None:
+    async with at_rules(tabs, site, _SCRIPTED) as clerk:
         page = clerk.page
         await clerk.go("/rules")
         rows = page.locator("ol.rules > li")
@@ -192,10 +191,8 @@ async def test_a_rule_is_dragged_and_checked_while_it_is_written(
 
 
 @pytest.mark.parametrize("width", [320, 1280])
-async def test_no_name_however_long_widens_a_page(
-    chromium: Browser, site: Site, width: int
-) -> None:
-    async with at_rules(chromium, site, _SCRIPTED) as clerk:
+async def test_no_name_however_long_widens_a_page(tabs: Tabs, site: Site, width: int) -> None:
+    async with at_rules(tabs, site, _SCRIPTED) as clerk:
         long = "Mahnverfahrensvorstufenregelung" * 8
         await draft(clerk.world.house, {**LARGE, "name": long}, {**LARGE, "name": "Hidden"})
         await clerk.page.set_viewport_size({"width": width, "height": 900})

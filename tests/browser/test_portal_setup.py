@@ -4,7 +4,7 @@ configured by the pages' own words alone, by mouse and by keyboard, in both lang
 from dataclasses import dataclass, field
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import expect
 
 from dunwell.portal.setup.sections import SECTIONS
 from tests.browser.clerk import AtWork, PortalWay, in_all_portal_ways, sit_down
@@ -12,6 +12,7 @@ from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends
 from tests.browser.site import Site, Stage
 from tests.browser.test_portal_money import sit_down as take_seat
+from tests.browser.visit import Tabs
 from tests.support.portal_world import a_portal_world
 
 _PATHS = {
@@ -25,10 +26,10 @@ _TEN_MINUTES = 600
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
 async def test_every_page_is_accessible_and_fits(
-    chromium: Browser, stage: Stage, html_checker: HtmlChecker, locale: str
+    tabs: Tabs, stage: Stage, html_checker: HtmlChecker, locale: str
 ) -> None:
     found = []
-    async with take_seat(chromium, stage, locale=locale) as seat:
+    async with take_seat(tabs, stage, locale=locale) as seat:
         for name, path in _PATHS.items():
             source = await seat.go(path)
             policy = "default-src 'none'"
@@ -104,10 +105,10 @@ async def _set_up(paper: _Paper, html_checker: HtmlChecker) -> None:
 
 @in_all_portal_ways
 async def test_a_merchant_comes_from_nothing_to_configured_in_ten_minutes(
-    chromium: Browser, site: Site, html_checker: HtmlChecker, way: PortalWay
+    tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
     world = await a_portal_world(site.till.house)
-    async with sit_down(chromium, site, world, way, "setup") as clerk:
+    async with sit_down(tabs, site, world, way, "setup") as clerk:
         begun = clerk.steps
         choice = clerk.page.locator("header").get_by_role("link", name=clerk.say("Change merchant"))
         await clerk.press_at(choice)

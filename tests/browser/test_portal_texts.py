@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import expect
 
 from tests.browser.clerk import AtWork, PortalWay, in_all_portal_ways, sit_down
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_violations, measure
 from tests.browser.site import OFFERING_ALL, Site, Stage
+from tests.browser.visit import Tabs
 from tests.support.portal_world import a_portal_world
 from tests.support.texts import a_texts_house
 
@@ -30,12 +31,12 @@ async def site(stage: Stage) -> Site:
 
 @asynccontextmanager
 async def at_texts(
-    chromium: Browser, site: Site, way: PortalWay, journey: str
+    tabs: Tabs, site: Site, way: PortalWay, journey: str
 ) -> AsyncIterator[tuple[AtWork, str]]:
     """And the path of the process's pages."""
     world = await a_portal_world(site.till.house)
     path = await a_texts_house(world.house)
-    async with sit_down(chromium, site, world, way, f"texts-{journey}") as clerk:
+    async with sit_down(tabs, site, world, way, f"texts-{journey}") as clerk:
         yield clerk, path
 
 
@@ -56,11 +57,11 @@ def _list_paths(path: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("language", ["en", "de"])
 async def test_every_page_is_accessible_and_fits(
-    chromium: Browser, site: Site, html_checker: HtmlChecker, language: str
+    tabs: Tabs, site: Site, html_checker: HtmlChecker, language: str
 ) -> None:
     way = PortalWay("de" if language == "de" else "en", 1280, scripts=True, by="mouse")
     found = list[str]()
-    async with at_texts(chromium, site, way, "looks") as (clerk, path):
+    async with at_texts(tabs, site, way, "looks") as (clerk, path):
         for name, address in _list_paths(path).items():
             await clerk.go(address)
             source = await clerk.page.content()
@@ -73,7 +74,7 @@ async def test_every_page_is_accessible_and_fits(
                 assert not measured["broken"], (name, width, measured)
                 found += [f"{name} {width} {each}" for each in await list_violations(clerk.page)]
                 await keep_screenshot(clerk.page, f"texts-{name}-{language}-{width}")
-        clerk.complaints = [each for each in clerk.complaints if not each.startswith(_AXE)]
+        clerk.complaints[:] = [each for each in clerk.complaints if not each.startswith(_AXE)]
     assert found == []
 
 
@@ -136,17 +137,17 @@ async def look_and_simulate(clerk: AtWork, path: str) -> None:
 
 @in_all_portal_ways
 @pytest.mark.parametrize("journey", [close_the_gaps, look_and_simulate], ids=lambda it: it.__name__)
-async def test_journeys(chromium: Browser, site: Site, way: PortalWay, journey: Journey) -> None:
-    async with at_texts(chromium, site, way, journey.__name__) as (clerk, path):
+async def test_journeys(tabs: Tabs, site: Site, way: PortalWay, journey: Journey) -> None:
+    async with at_texts(tabs, site, way, journey.__name__) as (clerk, path):
         await journey(clerk, path)
 
 
 @pytest.mark.parametrize("width", [390, 1280])
 async def test_what_is_typed_is_told_at_once_and_a_placeholder_stands_where_the_cursor_was(
-    chromium: Browser, site: Site, width: int
+    tabs: Tabs, site: Site, width: int
 ) -> None:
     way = PortalWay("en", width, scripts=True, by="keyboard")
-    async with at_texts(chromium, site, way, "typing") as (clerk, path):
+    async with at_texts(tabs, site, way, "typing") as (clerk, path):
         await clerk.go(f"{path}/texts/edit?template=reminder&channel=SMS&language=de")
         page, body = clerk.page, clerk.page.locator("#body")
         checked = page.locator("[data-checked]")
@@ -165,13 +166,11 @@ async def test_what_is_typed_is_told_at_once_and_a_placeholder_stands_where_the_
         assert clerk.complaints == []
 
 
-async def test_two_people_at_one_text_see_both_and_lose_nothing(
-    chromium: Browser, site: Site
-) -> None:
+async def test_two_people_at_one_text_see_both_and_lose_nothing(tabs: Tabs, site: Site) -> None:
     way = PortalWay("en", 1280, scripts=True, by="mouse")
-    async with at_texts(chromium, site, way, "together") as (clerk, path):
+    async with at_texts(tabs, site, way, "together") as (clerk, path):
         address = f"{path}/texts/edit?template=reminder&channel=SMS&language=de"
-        async with sit_down(chromium, site, clerk.world, way) as other:
+        async with sit_down(tabs, site, clerk.world, way) as other:
             await clerk.go(address)
             await other.go(address)
             await other.fill("Text", "Von der Kollegin")

@@ -1,11 +1,10 @@
 """Two people at one claim, and at one answer, each in their own browser: the second is told what
 has changed, and nothing that was typed is lost."""
 
-from playwright.async_api import Browser
-
 from tests.browser.clerk import WAYS, PortalWay, in_all_portal_ways, sit_down
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
+from tests.browser.visit import Tabs
 from tests.support.portal_world import a_portal_world
 
 _FIRST, _SECOND = "We have found your parcel.", "Please send us the receipt of the parcel."
@@ -13,13 +12,13 @@ _FIRST, _SECOND = "We have found your parcel.", "Please send us the receipt of t
 
 @in_all_portal_ways
 async def test_the_second_save_of_contact_data_shows_what_has_changed(
-    chromium: Browser, site: Site, html_checker: HtmlChecker, way: PortalWay
+    tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
     world = await a_portal_world(site.till.house)
     form = f"/claims/{world.claim_ids[5]}/contact"
     async with (
-        sit_down(chromium, site, world, WAYS[0]) as other,
-        sit_down(chromium, site, world, way, "together") as clerk,
+        sit_down(tabs, site, world, WAYS[0]) as other,
+        sit_down(tabs, site, world, way, "together") as clerk,
     ):
         await clerk.go(form)
         await clerk.fill("City", "Bremen")
@@ -40,13 +39,13 @@ async def test_the_second_save_of_contact_data_shows_what_has_changed(
 
 @in_all_portal_ways
 async def test_two_who_answer_one_objection_keep_both_texts(
-    chromium: Browser, site: Site, html_checker: HtmlChecker, way: PortalWay
+    tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
     world = await a_portal_world(site.till.house)
     answer = f"/claims/{world.claim_id}/disputes/{world.disputed.dispute_id}"
     async with (
-        sit_down(chromium, site, world, WAYS[0]) as other,
-        sit_down(chromium, site, world, way, "together-answer") as clerk,
+        sit_down(tabs, site, world, WAYS[0]) as other,
+        sit_down(tabs, site, world, way, "together-answer") as clerk,
     ):
         await clerk.go(answer)
         await other.go(answer)

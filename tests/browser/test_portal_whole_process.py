@@ -10,13 +10,14 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
-from playwright.async_api import Browser, Locator
+from playwright.async_api import Locator
 
 from dunwell.kit.yaml_document import parse_yaml
 from dunwell.workflows.checking import read_definition
 from tests.browser.clerk import AtWork, PortalWay, sit_down
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
+from tests.browser.visit import Tabs
 from tests.support.portal_world import a_portal_world
 
 _EXAMPLE = parse_yaml((Path(__file__).parents[2] / "examples/friendly-reminders.yaml").read_text())
@@ -231,10 +232,10 @@ def _strip(value: Any) -> Any:
 
 @pytest.mark.parametrize("way", _WAYS, ids=lambda way: way.name)
 async def test_somebody_new_builds_the_process_of_the_example_and_a_claim_has_it(
-    chromium: Browser, site: Site, html_checker: HtmlChecker, way: PortalWay
+    tabs: Tabs, site: Site, html_checker: HtmlChecker, way: PortalWay
 ) -> None:
     world = await a_portal_world(site.till.house)
-    async with sit_down(chromium, site, world, way, "whole") as clerk:
+    async with sit_down(tabs, site, world, way, "whole") as clerk:
         merchant_id = await _open_merchant(clerk)
         await _configure(clerk)
         await clerk.press("A process, with its texts")

@@ -1,5 +1,6 @@
 """One page in a browser, and what it asked for and complained of."""
 
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ from tests.support.landing import OWN_FORM
 
 # Of the screen: a phone's.
 HEIGHT = 844
+# Milliseconds.
+_PATIENCE = 30_000
 _STATUS = "Failed to load resource: the server responded with a status of"
 
 
@@ -71,28 +74,44 @@ class Visit:
 
 
 class Tabs:
-    """One tab for each kind of reader, kept from test to test: to open one takes the browser
-    longer than ten pages."""
+    """Tabs for each kind of reader, kept from test to test: to open one takes the browser longer
+    than ten pages."""
 
     def __init__(self, chromium: Browser) -> None:
         self._chromium = chromium
-        self._open: dict[tuple[str, bool], Page] = {}
+        self._free: defaultdict[tuple[str, bool], list[Page]] = defaultdict(list)
+
+    @asynccontextmanager
+    async def lend(
+        self, site: Site, *, locale: str = "en-GB", scripts: bool = True
+    ) -> AsyncIterator[Page]:
+        """To who has no cookies yet; after a failure the next one gets another tab."""
+        async with self._lend(locale, scripts=scripts) as page:
+            yield page
+            if scripts:
+                # They would go on asking for news of what is gone; this page has none. For one that
+                # is not ours the browser would start another process.
+                await page.goto(f"{site.origin}/claim/notices")
+
+    @asynccontextmanager
+    async def _lend(self, locale: str, *, scripts: bool) -> AsyncIterator[Page]:
+        free = self._free[locale, scripts]
+        page = free.pop() if free else await _open_tab(self._chromium, locale, scripts=scripts)
+        await page.context.clear_cookies()
+        page.set_default_timeout(_PATIENCE)
+        yield page
+        free.append(page)
 
     @asynccontextmanager
     async def visit(
         self, site: Site, *, locale: str = "de-DE", width: int = 390, scripts: bool = True
     ) -> AsyncIterator[Visit]:
-        """As `a_visit`, by who has been at other sites before and kept nothing of them; after a
-        failure the next one gets another tab."""
-        page = self._open.pop((locale, scripts), None)
-        if page is None:
-            page = await _open_tab(self._chromium, locale, scripts=scripts)
-        await page.context.clear_cookies()
-        await page.set_viewport_size({"width": width, "height": HEIGHT})
-        async with _watched(page, site) as visit:
-            yield visit
-        await page.emulate_media(forced_colors="none")
-        self._open[locale, scripts] = page
+        """As `a_visit`, by who has been at other sites before and kept nothing of them."""
+        async with self._lend(locale, scripts=scripts) as page:
+            await page.set_viewport_size({"width": width, "height": HEIGHT})
+            async with _watched(page, site) as visit:
+                yield visit
+            await page.emulate_media(forced_colors="none")
 
 
 @asynccontextmanager
@@ -106,6 +125,27 @@ async def a_visit(
     async with _watched(page, site) as visit:
         yield visit
     await page.context.close()
+
+
+@asynccontextmanager
+async def listen(page: Page) -> AsyncIterator[list[str]]:
+    """What its pages complain of, as they do."""
+    complaints: list[str] = []
+    heard: dict[Any, Callable[[Any], None]] = {
+        "console": lambda said: complaints.append(said.text),
+        "pageerror": lambda error: complaints.append(str(error)),
+    }
+    async with _hear(page, heard):
+        yield complaints
+
+
+@asynccontextmanager
+async def _hear(page: Page, heard: dict[Any, Callable[[Any], None]]) -> AsyncIterator[None]:
+    for event, note in heard.items():
+        page.on(event, note)
+    yield
+    for event, note in heard.items():
+        page.remove_listener(event, note)
 
 
 async def _open_tab(chromium: Browser, locale: str, *, scripts: bool) -> Page:
@@ -122,9 +162,6 @@ async def _watched(page: Page, site: Site) -> AsyncIterator[Visit]:
         "response": visit.note,
         "pageerror": lambda error: visit.complaints.append(str(error)),
     }
-    for event, note in heard.items():
-        page.on(event, note)
-    yield visit
-    for event, note in heard.items():
-        page.remove_listener(event, note)
+    async with _hear(page, heard):
+        yield visit
     assert visit.list_strays() == []
