@@ -29,6 +29,19 @@ _PROGRAM = (
     or shutil.which("chromium")
 )
 
+# They take many times as long as the others: a whole demo, whole processes, all of a part's pages.
+_LONG = (
+    "test_newcomer",
+    "test_portal_whole_process",
+    "test_every_page_is_accessible_and_fits",
+    "test_a_merchant_comes_from_nothing_to_configured",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The long ones first: at the end the other processes would have nothing to do beside them."""
+    items.sort(key=lambda item: not any(name in item.nodeid for name in _LONG))
+
 
 @pytest.fixture(scope="session")
 async def chromium() -> AsyncIterator[Browser]:
