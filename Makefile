@@ -93,9 +93,9 @@ pooler: $(VENV)/installed-dev  ## the API's and the engine's tests behind pgBoun
 	$(PYTEST) --pooler tests/api tests/engine $(ARGS)
 
 # Chromium, Java and npm come from the system (.ci/run). SCREENSHOTS=1: pictures of every page go to
-# var/screenshots.
+# var/screenshots. Three, as each waits for frames to be drawn and programs to start.
 e2e: $(VENV)/installed-dev $(VNU) $(STANDARD_WEBHOOKS) $(OPENID_CLIENT) $(IDENTITY)  ## the debtor's pages in Chromium
-	$(PYTEST) tests/browser $(ARGS)
+	$(PYTEST) -n 3 tests/browser $(ARGS)
 
 # Mail servers, an SMS gateway and an SFTP server of Debian's, on ports of loopback; what is missing of
 # tests/servers/packages.txt is installed by .ci/run. Two servers of single sign-on come from npm.
