@@ -230,7 +230,8 @@ async def stand_at_door(
         await page.set_viewport_size({"width": way.width, "height": _HEIGHT})
         async with listen(page) as complaints:
             yield AtWork(page, way, site, world, person, complaints, journey)
-        assert [each for each in complaints if not each.startswith(_STATUS)] == []
+        strays = [each for each in complaints if not each.startswith(_STATUS)]
+        assert not strays, strays
 
 
 async def sign_in(clerk: AtWork) -> None:
