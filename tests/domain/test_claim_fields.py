@@ -15,6 +15,7 @@ from dunwell.claims.fields import (
 from dunwell.intake.check_claims import check_claims
 from dunwell.intake.submission import ClaimSubmission
 from dunwell.kit.logging import FIELDS as LOGGED
+from dunwell.merchants.audit_fields import FieldClass, find_class
 from tests.support.claims import a_claim
 
 DEBTOR = DebtorFields(
@@ -56,3 +57,11 @@ def test_the_quick_reading_of_a_body_knows_the_same_fields() -> None:
 
 def test_no_log_names_a_field_of_a_debtor() -> None:
     assert not LOGGED & {each.name for each in FIELDS + ADDRESS_FIELDS}
+
+
+def test_the_audit_log_shows_no_field_that_tells_of_a_debtor() -> None:
+    # Settings of merchants have two of these names; a day tells of nobody; an address is told of by
+    # its parts.
+    shown = {"language", "country", "maxDeferralDate", "address"}
+    names = {each.wire_name for each in (*FIELDS, *ADDRESS_FIELDS)} - shown
+    assert {each for each in names if find_class(each) is FieldClass.PLAIN} == set()

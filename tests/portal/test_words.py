@@ -2,14 +2,19 @@
 
 import re
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
 
 import pytest
 from babel.messages.pofile import read_po
 from jinja2.ext import babel_extract
 
-from dunwell.portal.render.pages import TEMPLATES
-from dunwell.portal.render.wording import list_catalogues
+from dunwell.claims.holds import HoldKind
+from dunwell.claims.states import Status
+from dunwell.disputes.reasons import DisputeType
+from dunwell.merchants.actor import ActorKind
+from dunwell.portal.render.pages import TEMPLATES, load_environment
+from dunwell.portal.render.wording import list_catalogues, load_languages
 
 _OPTIONS = {
     "trimmed": "true", "newstyle_gettext": "true", "trim_blocks": "true", "lstrip_blocks": "true",
@@ -61,3 +66,16 @@ def test_a_translation_has_the_facts_of_its_text(language: str) -> None:
         for text, translated in _read(path):
             for each in translated:
                 assert set(_FACT.findall(each)) <= set(_FACT.findall(text)) | {"count"}, text
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [("REASONS", DisputeType), ("HOLDS", HoldKind), ("STATUSES", Status), ("ACTORS", ActorKind)],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_a_clerk_reads_words_and_no_value_of_the_database(
+    words: str, values: type[StrEnum]
+) -> None:
+    environment = load_environment(load_languages()["en"])
+    module = environment.get_template("_words.html").module
+    assert set(getattr(module, words)) == {*values}

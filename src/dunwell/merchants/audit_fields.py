@@ -26,9 +26,10 @@ _SECRET = frozenset((
     "key", "code", "link",
 ))  # fmt: skip
 _PERSONAL = frozenset((
-    "email", "mobileNumber", "phone", "debtorName", "debtorLastName", "companyName", "street",
-    "addressLine2", "postalCode", "city", "dateOfBirth", "customerNumber", "contractNumber",
-    "customFields", "iban", "message", "text", "note", "words", "fileName", "friendlyName",
+    "email", "mobileNumber", "phone", "salutation", "debtorName", "debtorLastName", "companyName",
+    "street", "addressLine2", "postalCode", "city", "dateOfBirth", "customerNumber",
+    "contractNumber", "customFields", "iban", "message", "text", "note", "words", "fileName",
+    "friendlyName",
 ))  # fmt: skip
 
 

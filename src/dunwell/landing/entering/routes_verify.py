@@ -1,7 +1,5 @@
 """Raising what a session shows: a known fact, a letter's code, a code to the address on file."""
 
-from collections.abc import Mapping
-
 from starlette.responses import Response
 
 from dunwell.kit.db import Connection
@@ -31,25 +29,17 @@ from dunwell.landing.entering.visitors import digest_visitor
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.store import load_on_file
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.landing.web.in_session import RoutedPages, in_session, in_session_with, takes_form
+from dunwell.landing.web.in_session import (
+    PLACES,
+    RoutedPages,
+    in_session,
+    in_session_with,
+    takes_form,
+)
 from dunwell.landing.web.problems import answer_problem
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.notices.notice import NoticeChannel
-
-# By its name, the page a reader comes back to, and what it needs. No address from outside is one.
-PLACES: Mapping[str, tuple[str, Level]] = {
-    "claim": ("claim", Level.FACT),
-    "documents": ("documents", Level.FACT),
-    "others": ("others", Level.CODE),
-    "options": ("options", Level.FACT),
-    "plan": ("plan", Level.FACT),
-    "later": ("later", Level.FACT),
-    "help": ("help", Level.FACT),
-    "reach": ("preferences", Level.FACT),
-    "dispute": ("reasons", Level.FACT),
-    "preferences": ("preferences", Level.CODE),
-}
 
 
 async def go_to_place(site: Site, visit: Visit) -> Response:

@@ -23,6 +23,20 @@ Take: TypeAlias = Callable[[Site, Visit, OpenedClaim, Form], Awaitable[Response]
 # A form, or nothing.
 _Brought = ParamSpec("_Brought")
 _Handle: TypeAlias = Callable[Concatenate[Site, Visit, OpenedClaim, _Brought], Awaitable[Response]]
+# Where a reader goes on to who was asked for more, by its name in the address that asks: the page,
+# and what it needs. No address from outside is one.
+PLACES: Mapping[str, tuple[str, Level]] = {
+    "claim": ("claim", Level.FACT),
+    "documents": ("documents", Level.FACT),
+    "others": ("others", Level.CODE),
+    "options": ("options", Level.FACT),
+    "plan": ("plan", Level.FACT),
+    "later": ("later", Level.FACT),
+    "help": ("help", Level.FACT),
+    "reach": ("preferences", Level.FACT),
+    "dispute": ("reasons", Level.FACT),
+    "preferences": ("preferences", Level.CODE),
+}
 
 
 def in_session(show: Show) -> Run:
@@ -70,7 +84,8 @@ def takes_form_with(detail: Detail[Any]) -> Callable[[Take], Run]:
 
 def from_level(level: Level, name: str) -> Callable[[Show], Show]:
     """For pages that show more than a link alone may: below the level the reader is asked for what
-    raises it, and comes back to the page of this name (`verify.PLACES`)."""
+    raises it, and comes back to the page of this name (`PLACES`)."""
+    _check_place(name)
 
     def guard(show: Show) -> Show:
         @wraps(show)
@@ -84,8 +99,15 @@ def from_level(level: Level, name: str) -> Callable[[Show], Show]:
     return guard
 
 
+def _check_place(name: str) -> None:
+    """Raises ImportError: whoever proved more would land on the claim's page instead."""
+    if name not in PLACES:
+        raise ImportError(f"A page asks for more on the way to {name}, which PLACES does not name.")
+
+
 def takes_form_from(level: Level, name: str) -> Callable[[Take], Take]:
     """The same for a form, of which nothing is done below the level."""
+    _check_place(name)
 
     def guard(take: Take) -> Take:
         @wraps(take)
