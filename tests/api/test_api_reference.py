@@ -10,6 +10,7 @@ import pytest
 from dunwell.api.catalogue import OPERATIONS
 from dunwell.api.failures import KINDS
 from dunwell.api.operation import Operation
+from dunwell.api.reference.components import name_failure
 from dunwell.api.reference.document import build_document
 from dunwell.api.reference.routes import encode_document
 from tests.support.api import Api
@@ -35,8 +36,8 @@ def test_every_example_is_what_the_document_says(operation: Operation) -> None:
     answers: dict[str, Any] = described["responses"]["200"]["content"]
     # A file is shown by no example.
     contents = [] if operation.file_types else [answers["application/json"]]
-    if operation.body and operation.body.media_type == "application/json":
-        contents.append(described["requestBody"]["content"]["application/json"])
+    if operation.body and operation.body.media_type.endswith("json"):
+        contents.append(described["requestBody"]["content"][operation.body.media_type])
     for content in contents:
         whole = {**content["schema"], "components": document["components"]}
         jsonschema.Draft202012Validator(whole).validate(content["example"])
@@ -45,9 +46,9 @@ def test_every_example_is_what_the_document_says(operation: Operation) -> None:
 def test_every_error_type_has_its_status_cause_and_remedy() -> None:
     schemas = build_document()["components"]["schemas"]
     for kind in KINDS:
-        assert schemas[kind.name]["x-status"] == kind.status
-        assert kind.cause in schemas[kind.name]["description"]
-        assert kind.remedy in schemas[kind.name]["description"]
+        assert schemas[name_failure(kind)]["x-status"] == kind.status
+        assert kind.cause in schemas[name_failure(kind)]["description"]
+        assert kind.remedy in schemas[name_failure(kind)]["description"]
 
 
 def test_every_reference_in_the_document_leads_somewhere() -> None:

@@ -111,8 +111,8 @@ class Scene:
 
     def _send_body(self, body: Body) -> dict[str, Any]:
         example = self.translate(body.example)
-        if body.media_type == "application/json":
-            return {"json": example}
+        if body.media_type.endswith("json"):
+            return {"json": example, "headers": {"Content-Type": body.media_type}}
         if not body.media_type.startswith("multipart"):
             return {"data": example}
         name = example.pop("fileName").removeprefix("@")

@@ -31,10 +31,12 @@ def has_body(request: Request) -> bool:
     return request.headers.get("content-length", "0") != "0"
 
 
-async def read_json_bytes(request: Request, further_media_types: Sequence[str] = ()) -> bytes:
+async def read_json_bytes(
+    request: Request, media_types: Sequence[str] = ("application/json",)
+) -> bytes:
     """The body of a JSON request, not parsed. Raises UnsupportedMediaType, PayloadTooLarge, and
     InvalidRequest for another encoding than UTF-8."""
-    _check_media_type(request, "application/json", *further_media_types)
+    _check_media_type(request, *media_types)
     body = await read_body(request, MAX_JSON_BYTES)
     check_encoding(body)
     return body

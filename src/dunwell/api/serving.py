@@ -80,7 +80,8 @@ class Server:
         elif not body.is_required and not has_body(request):
             call.body = b"{}"
         else:
-            call.body = await read_json_bytes(request, body.further_media_types)
+            media_types = (body.media_type, *body.further_media_types)
+            call.body = await read_json_bytes(request, media_types)
         return call
 
     async def _perform(self, endpoint: Endpoint, request: Request, call: Call) -> Response:

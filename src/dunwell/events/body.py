@@ -113,8 +113,17 @@ class EventClaim(Wire, frozen=True, gc=False):
     id: int
     merchant_id: int
     reference_number: str
-    action: Annotated[str, Meta(description="Deprecated: repeats the event type.")]
-    executed_at: Annotated[_EventInstant, Meta(description="Deprecated: use date.")]
+    action: Annotated[
+        str,
+        Meta(
+            description="Deprecated: repeats the event type.",
+            extra_json_schema={"deprecated": True},
+        ),
+    ]
+    executed_at: Annotated[
+        _EventInstant,
+        Meta(description="Deprecated: use date.", extra_json_schema={"deprecated": True}),
+    ]
     customer_number: str | UnsetType = UNSET
 
 

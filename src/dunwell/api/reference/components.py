@@ -10,7 +10,12 @@ import msgspec
 from dunwell.api.failures import KINDS, FailureKind
 from dunwell.api.fault_codes import FAULT_CODES
 from dunwell.api.operation import Operation
-from dunwell.api.schemas.claims import SUBMISSION_WORDS
+from dunwell.api.schemas.claims import (
+    SUBMISSION_WORDS,
+    ClaimCreationResult,
+    CreatedClaim,
+    FailedClaim,
+)
 from dunwell.api.schemas.failures import Failure
 from dunwell.api.schemas.token import TokenFailure
 from dunwell.claims.fields import FIELDS
@@ -20,12 +25,19 @@ Schema = dict[str, Any]
 
 _REFERENCE = "#/components/schemas/{name}"
 
+# Beside a component of the name "ValidationError", openapi-generator's Python client cannot catch
+# pydantic's exception of that name. On the wire the type keeps its name.
+_VALIDATION = "ValidationFailure"
+_RENAMED = {"ValidationError": _VALIDATION}
 _EVENT_CLAIMS: list[type[EventClaim]] = [EventClaim, *EventClaim.__subclasses__()]
 # What the contract does not name, marked as ours, by shape and field.
 _ADDITIONS = {
     "ClaimSubmission": tuple(each.wire_name for each in FIELDS if not each.about.in_contract),
     **{each.__name__: ("customerNumber",) for each in _EVENT_CLAIMS},
 }
+# Clients made by openapi-python-client take the first shape that they can read. They check that an
+# error is an object, but not that an id is an integer.
+_CREATION_RESULTS: tuple[type[ClaimCreationResult], ...] = (FailedClaim, CreatedClaim)
 
 
 class Components:
@@ -39,15 +51,17 @@ class Components:
             if operation.body and not is_schema(operation.body.shape)
         ]
         shapes += [Failure, TokenFailure, Event, *{kind.details for kind in KINDS}]
+        shapes += _CREATION_RESULTS
         schemas, named = msgspec.json.schema_components(shapes, ref_template=_REFERENCE)
         self._schemas = list(zip(shapes, schemas, strict=True))
         self.named: dict[str, Schema] = {name: _clean(each) for name, each in named.items()}
         for kind in KINDS:
-            self.named[kind.name] = _error_schema(kind)
+            self.named[name_failure(kind)] = _error_schema(kind)
         self._name_failures("Failure", KINDS)
         self.named["Failure"]["description"] = "Any error, told apart by its type."
         self._name_events()
-        self.named["ValidationError"]["description"] += _render_codes()
+        self._name_creation_results()
+        self.named[_VALIDATION]["description"] += _render_codes()
         _mark_additions(self.named)
         _describe_submission(self.named)
 
@@ -64,7 +78,7 @@ class Components:
 
     def wrap_failures(self, kinds: Sequence[FailureKind]) -> Schema:
         """The envelope of an error of one of these types."""
-        name = "Or".join(kind.name for kind in kinds)
+        name = "Or".join(map(name_failure, kinds))
         if name not in self.named:
             self._name_failures(name, kinds)
         return self._wrap(name, refer_to(name), {"type": "null"})
@@ -83,10 +97,12 @@ class Components:
     def _name_failures(self, name: str, kinds: Sequence[FailureKind]) -> None:
         self.named[name] = {
             "title": name,
-            "oneOf": [refer_to(kind.name) for kind in kinds],
+            "oneOf": [refer_to(name_failure(kind)) for kind in kinds],
             "discriminator": {
                 "propertyName": "type",
-                "mapping": {kind.name: _REFERENCE.format(name=kind.name) for kind in kinds},
+                "mapping": {
+                    kind.name: _REFERENCE.format(name=name_failure(kind)) for kind in kinds
+                },
             },
         }
 
@@ -103,6 +119,15 @@ class Components:
         assert listed["items"] == union
         listed["items"] = refer_to("Event")
 
+    def _name_creation_results(self) -> None:
+        """msgspec has no union of shapes without a tag; they are told apart by `error`."""
+        union = self.named[ClaimCreationResult.__name__]
+        self.named[ClaimCreationResult.__name__] = {
+            "title": union["title"],
+            "description": union["description"],
+            "oneOf": [refer_to(each.__name__) for each in _CREATION_RESULTS],
+        }
+
 
 def is_schema(shape: Any) -> bool:
     return isinstance(shape, dict)
@@ -112,10 +137,15 @@ def refer_to(name: str) -> Schema:
     return {"$ref": _REFERENCE.format(name=name)}
 
 
+def name_failure(kind: FailureKind) -> str:
+    """The name of the component that describes this type of error."""
+    return _RENAMED.get(kind.name, kind.name)
+
+
 def _error_schema(kind: FailureKind) -> Schema:
     return {
         "type": "object",
-        "title": kind.name,
+        "title": name_failure(kind),
         "description": f"{kind.cause}\n\n**What to do:** {kind.remedy}",
         "required": ["type", "message", "details"],
         "properties": {

@@ -4,9 +4,11 @@ from typing import Any
 
 from dunwell.api.catalogue import OPERATIONS, TAGS
 from dunwell.api.failures import KINDS, FailureKind
-from dunwell.api.operation import Operation, Parameter
+from dunwell.api.operation import Body, Operation, Parameter
 from dunwell.api.reference.components import Components, Schema, refer_to
 from dunwell.api.reference.failure_examples import TOKEN_FAILURES, show_failure
+from dunwell.api.reference.generator_rules import prepare_for_generators
+from dunwell.api.reference.links import list_links
 from dunwell.api.reference.refusals import list_statuses
 from dunwell.api.routes.events import LIST_EVENTS
 from dunwell.api.routes.parameters import IDEMPOTENCY_KEY
@@ -45,6 +47,10 @@ _INFO = {
     "contact": {"name": "The operator who gave you your client id"},
     "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
 }
+# Generators make one class of each tag. The class of a webhook replaces that of operations with the
+# same tag, so the webhook has its own.
+_WEBHOOK_TAG = "Webhooks"
+_WEBHOOK_TAG_WORDS = "What the service posts to your endpoints."
 _WEBHOOK = (
     "Each event of a type an endpoint is set up for is posted to it as JSON, signed as Standard "
     "Webhooks has it (`webhook-id`, `webhook-timestamp`, `webhook-signature`), with the claim's "
@@ -61,12 +67,15 @@ def build_document() -> dict[str, Any]:
     for operation in OPERATIONS:
         described = _describe_operation(operation, components)
         paths.setdefault(operation.path, {})[operation.method.lower()] = described
-    return {
+    document = {
         "openapi": "3.1.0",
         "info": _INFO,
         "servers": [{"url": "/api"}],
         "security": [{"accessToken": []}],
-        "tags": [{"name": name, "description": words} for name, words in TAGS.items()],
+        "tags": [
+            {"name": name, "description": words}
+            for name, words in {**TAGS, _WEBHOOK_TAG: _WEBHOOK_TAG_WORDS}.items()
+        ],
         "paths": paths,
         "webhooks": {"event": {"post": _describe_webhook()}},
         "components": {
@@ -79,9 +88,10 @@ def build_document() -> dict[str, Any]:
             },
             "headers": _HEADERS,
             "examples": {name: {"value": show_failure(name)} for name in _list_answered()},
-            "schemas": dict(sorted(components.named.items())),
+            "schemas": components.named,
         },
     }
+    return prepare_for_generators(document)
 
 
 def _list_answered() -> list[str]:
@@ -121,14 +131,23 @@ def _describe_operation(operation: Operation, components: Components) -> dict[st
             "required": operation.body.is_required,
             "content": {operation.body.media_type: content},
         }
-        # Named in words: of two media types generators make a client that chooses the wrong one.
-        if operation.body.further_media_types:
-            others = ", ".join(f"`{each}`" for each in operation.body.further_media_types)
-            described["requestBody"]["description"] = f"May be sent as {others} too."
+        words = _describe_body(operation.body)
+        if words:
+            described["requestBody"]["description"] = words
     if not operation.needs_token:
         described["security"] = []
     described["responses"] = _describe_responses(operation, components)
     return described
+
+
+def _describe_body(body: Body) -> str:
+    """What the body's schema does not say. Further media types are named in words: of an operation
+    with two, openapi-python-client generates code that does not compile."""
+    sentences = [body.description] if body.description else []
+    if body.further_media_types:
+        others = ", ".join(f"`{each}`" for each in body.further_media_types)
+        sentences.append(f"It may be sent as {others} too.")
+    return " ".join(sentences)
 
 
 def _describe_parameter(parameter: Parameter) -> dict[str, Any]:
@@ -148,6 +167,9 @@ def _describe_parameter(parameter: Parameter) -> dict[str, Any]:
 
 def _describe_responses(operation: Operation, components: Components) -> dict[str, Any]:
     responses = {"200": _describe_success(operation, components)}
+    links = list_links(operation, OPERATIONS)
+    if links:
+        responses["200"]["links"] = links
     if not operation.has_envelope:
         for status, words in _TOKEN_STATUSES.items():
             responses[str(status)] = _describe_response(
@@ -205,7 +227,7 @@ def _describe_file(operation: Operation) -> dict[str, Any]:
 def _describe_webhook() -> dict[str, Any]:
     return {
         "operationId": "receiveEvent",
-        "tags": ["Events"],
+        "tags": [_WEBHOOK_TAG],
         "summary": "Receive an event",
         "description": _WEBHOOK,
         "requestBody": {
@@ -217,6 +239,6 @@ def _describe_webhook() -> dict[str, Any]:
                 }
             },
         },
-        "responses": {"2XX": {"description": "Taken."}},
+        "responses": {"200": {"description": "Taken; so is any other 2xx."}},
         "security": [],
     }

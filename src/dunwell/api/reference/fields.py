@@ -32,7 +32,7 @@ def list_fields(schema: Schema, named: Mapping[str, Schema], depth: int = 0) -> 
         yield Field(
             name=name,
             kind=describe_kind(field, named),
-            description=_describe(field, resolved),
+            description=_describe(field, resolved, named),
             is_required=name in required,
             is_addition=bool(field.get("x-addition")),
             depth=depth,
@@ -49,11 +49,11 @@ def describe_kind(schema: Schema, named: Mapping[str, Schema]) -> str:
         if union in schema:
             kinds = [describe_kind(each, named) for each in schema[union]]
             return " or ".join(dict.fromkeys(kinds))
+    if "enum" in schema or "const" in schema:
+        return "null" if schema.get("const", ...) is None else "string"
     if isinstance(schema.get("type"), list):
         kinds = [describe_kind({**schema, "type": each}, named) for each in schema["type"]]
         return " or ".join(kinds)
-    if "enum" in schema or "const" in schema:
-        return "string"
     if schema.get("type") == "array":
         return f"array of {_pluralise(describe_kind(schema.get('items', {}), named))}"
     kind = schema.get("type", "any")
@@ -65,9 +65,9 @@ def _pluralise(kind: str) -> str:
     return " or ".join(f"{each}s" for each in kind.split(" or "))
 
 
-def _describe(field: Schema, resolved: Schema) -> str:
+def _describe(field: Schema, resolved: Schema, named: Mapping[str, Schema]) -> str:
     """What the field says of itself, and its limits."""
-    plain = _drop_null(resolved)
+    plain = resolve(_drop_null(resolved), named)
     sentences = [str(field.get("description") or resolved.get("description") or "")]
     if "oneOf" in plain or "properties" in plain:
         sentences = [str(field.get("description") or "")]

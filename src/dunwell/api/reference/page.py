@@ -73,7 +73,7 @@ def _view(operation: Operation, document: dict[str, Any]) -> OperationView:
         request = list(list_fields(content["schema"], named))
     return OperationView(
         operation=operation,
-        parameters=[_view_parameter(each) for each in described.get("parameters", ())],
+        parameters=[_view_parameter(each, named) for each in described.get("parameters", ())],
         request=request,
         result=list(list_fields(result, named)),
         result_kind=describe_kind(result, named),
@@ -95,8 +95,8 @@ def _show_answer(
     return schema, render_json(content["application/json"]["example"])
 
 
-def _view_parameter(parameter: dict[str, Any]) -> Field:
-    schema = parameter["schema"]
+def _view_parameter(parameter: dict[str, Any], named: dict[str, Any]) -> Field:
+    schema = resolve(parameter["schema"], named)
     described = parameter["description"]
     if "enum" in schema:
         described += " One of " + ", ".join(f"`{each}`" for each in schema["enum"]) + "."
@@ -104,7 +104,7 @@ def _view_parameter(parameter: dict[str, Any]) -> Field:
         described += f" At most {schema['maximum']:,}."
     return Field(
         name=parameter["name"],
-        kind=f"{describe_kind(schema, {})} in {parameter['in']}",
+        kind=f"{describe_kind(schema, named)} in {parameter['in']}",
         description=described,
         is_required=parameter["required"],
         is_addition=bool(parameter.get("x-addition")),
@@ -149,7 +149,7 @@ def _render_body(operation: Operation) -> list[str]:
     body = operation.body
     if body is None:
         return []
-    if body.media_type == "application/json":
-        return ['-H "Content-Type: application/json"', f"-d '{render_json(body.example)}'"]
+    if body.media_type.endswith("json"):
+        return [f'-H "Content-Type: {body.media_type}"', f"-d '{render_json(body.example)}'"]
     flag = "-F" if body.media_type.startswith("multipart") else "-d"
     return [f"{flag} '{name}={value}'" for name, value in body.example.items()]

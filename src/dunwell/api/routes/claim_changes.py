@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from dunwell.api.answer import JSON
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation
 from dunwell.api.paths import read_claim_id
@@ -51,8 +52,8 @@ CHANGE_CLAIM = Operation(
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     body=Body(
-        media_type="application/json",
-        further_media_types=(_MERGE_PATCH,),
+        media_type=_MERGE_PATCH,
+        further_media_types=(JSON,),
         shape=ContactPatch,
         example={
             "email": "erika.mustermann@example.org",

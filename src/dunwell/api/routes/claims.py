@@ -1,5 +1,9 @@
 """Create claims."""
 
+from typing import Annotated
+
+from msgspec import Meta
+
 from dunwell.api.answer import describe
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
@@ -14,7 +18,7 @@ from dunwell.errors import (
 )
 from dunwell.intake.check_claims import read_claims
 from dunwell.intake.create_claims import CreationResult, create_claims
-from dunwell.intake.submission import ClaimSubmission
+from dunwell.intake.submission import MAX_CLAIMS, ClaimSubmission
 from dunwell.kit.process import Turns
 from dunwell.merchants.rights import Right
 
@@ -68,7 +72,7 @@ CREATE_CLAIMS = Operation(
     parameters=(MERCHANT_ID,),
     body=Body(
         media_type="application/json",
-        shape=list[ClaimSubmission],
+        shape=Annotated[list[ClaimSubmission], Meta(min_length=1, max_length=MAX_CLAIMS)],
         example=[_CLAIM_EXAMPLE, _FAULTY_EXAMPLE],
     ),
     result=list[wire.ClaimCreationResult],
@@ -120,11 +124,20 @@ async def _create(call: Call) -> list[wire.ClaimCreationResult]:
 
 
 def _show_result(created: CreationResult) -> wire.ClaimCreationResult:
+    if created.error is not None:
+        return wire.FailedClaim(
+            id=None,
+            reference_number=created.reference_number,
+            error=describe(created.error),
+            result=None,
+        )
+    assert created.claim_id is not None
+    assert created.reference_number is not None
     warnings = [wire.CreationWarning(each.code, each.message) for each in created.remarks]
-    return wire.ClaimCreationResult(
+    return wire.CreatedClaim(
         id=created.claim_id,
         reference_number=created.reference_number,
-        error=describe(created.error) if created.error else None,
+        error=None,
         result=wire.CreationRemarks(warnings) if warnings else None,
     )
 

@@ -5,7 +5,14 @@ from msgspec.structs import asdict
 from dunwell.api.call import Call
 from dunwell.api.operation import Endpoint, Operation, Parameter, Span
 from dunwell.api.routes.disputes import DISPUTE_EXAMPLE, show_dispute
-from dunwell.api.routes.parameters import CURSOR, LIMIT, MERCHANT_ID, read_page
+from dunwell.api.routes.parameters import (
+    CURSOR,
+    LIMIT,
+    MERCHANT_ID,
+    flag_parameter,
+    read_flag,
+    read_page,
+)
 from dunwell.api.schemas.disputes import FoundDispute, FoundDisputeList
 from dunwell.disputes.dispute import DisputeState, find_answer_day
 from dunwell.disputes.find_disputes import find_disputes
@@ -30,10 +37,8 @@ FIND_DISPUTES = Operation(
             schema={"type": "string", "enum": list(DisputeState)},
             description="Only disputes in this state.",
         ),
-        Parameter(
-            name="overdue", place="query", example="false",
-            schema={"type": "string", "enum": ["true", "false"]},
-            description="Only those whose answer is overdue; false: all.",
+        flag_parameter(
+            "overdue", "Only those whose answer is overdue; false: all.", example=False
         ),
         LIMIT,
         CURSOR,
@@ -54,7 +59,7 @@ async def _find(call: Call) -> FoundDisputeList:
     query = call.query
     limit, cursor = read_page(query)
     state = query.choice("state", tuple(DisputeState))
-    is_overdue = query.choice("overdue", ("true", "false")) == "true"
+    is_overdue = read_flag(query, "overdue") is True
     query.check()
     found = await find_disputes(
         call.work, limit=limit, cursor=cursor, state=DisputeState(state) if state else None,

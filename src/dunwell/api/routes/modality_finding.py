@@ -13,6 +13,7 @@ from dunwell.api.routes.parameters import (
     SINCE,
     UNTIL,
     choose_parameter,
+    flag_parameter,
     read_flag,
     read_page,
 )
@@ -36,7 +37,7 @@ FIND_MODALITIES = Operation(
         MERCHANT_ID,
         choose_parameter("state", ModalityState, "Only those in this state."),
         choose_parameter("type", ModalityType, "Only those of this type."),
-        choose_parameter("stands", ("true", "false"), "Whether they have not ended yet."),
+        flag_parameter("stands", "Whether they have not ended yet.", example=True),
         SINCE,
         UNTIL,
         LIMIT,

@@ -163,6 +163,14 @@ def choose_parameter(name: str, allowed: Iterable[str], description: str) -> Par
     )  # fmt: skip
 
 
+def flag_parameter(name: str, description: str, *, example: bool) -> Parameter:
+    """A filter of the query that is true or false; `read_flag` reads it."""
+    return Parameter(
+        name=name, place="query", example=example, schema={"type": "boolean"},
+        description=description,
+    )  # fmt: skip
+
+
 def read_flag(query: Query, name: str) -> bool | None:
     """None: not given."""
     value = query.choice(name, ("true", "false"))

@@ -11,6 +11,7 @@ from dunwell.api.routes.parameters import (
     SINCE,
     UNTIL,
     choose_parameter,
+    flag_parameter,
     read_flag,
     read_page,
 )
@@ -50,7 +51,7 @@ FIND_PAYMENTS = Operation(
     ),
     parameters=(
         MERCHANT_ID,
-        choose_parameter("reversed", ("false", "true"), "Whether they were taken back."),
+        flag_parameter("reversed", "Whether they were taken back.", example=False),
         _PROVIDER,
         SINCE,
         UNTIL,

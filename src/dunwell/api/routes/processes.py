@@ -14,6 +14,7 @@ from dunwell.api.paths import read_claim_id, read_workflow_id
 from dunwell.api.reading import read_shape
 from dunwell.api.routes.parameters import CLAIM_ID, MERCHANT_ID, WORKFLOW_ID
 from dunwell.api.schemas.processes import (
+    FURTHER_ASSIGNMENT_BODIES,
     AnyAssignmentRequest,
     AssignedClaim,
     AssignmentRequest,
@@ -89,7 +90,8 @@ ASSIGN_TO_WORKFLOW = Operation(
     parameters=(MERCHANT_ID, WORKFLOW_ID),
     body=Body(
         media_type="application/json",
-        shape=AnyAssignmentRequest,
+        shape=AssignmentRequest,
+        description=FURTHER_ASSIGNMENT_BODIES,
         example={"claimIds": [4711, 4712]},
     ),
     result=list[AssignmentResult],

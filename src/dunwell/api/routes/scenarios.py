@@ -8,7 +8,8 @@ from dunwell.api.paths import read_scenario_id
 from dunwell.api.routes.parameters import MERCHANT_ID, SCENARIO_ID
 from dunwell.api.routes.processes import read_claim_ids, show_outcome
 from dunwell.api.schemas.processes import (
-    AnyAssignmentRequest,
+    FURTHER_ASSIGNMENT_BODIES,
+    AssignmentRequest,
     AssignmentResult,
     ContactHours,
     Holidays,
@@ -91,7 +92,8 @@ ASSIGN_TO_SCENARIO = Operation(
     parameters=(MERCHANT_ID, SCENARIO_ID),
     body=Body(
         media_type="application/json",
-        shape=AnyAssignmentRequest,
+        shape=AssignmentRequest,
+        description=FURTHER_ASSIGNMENT_BODIES,
         example={"claimIds": [4711, 4712]},
     ),
     result=list[AssignmentResult],

@@ -71,12 +71,27 @@ class CreationRemarks(Wire, frozen=True):
 
 
 class ClaimCreationResult(Wire, frozen=True):
-    """What became of one submitted claim (spec, Claim creation result)."""
+    """What became of one submitted claim (spec, Claim creation result): created or failed."""
 
-    id: Annotated[int | None, Meta(description="Null when the claim was not created.")]
-    reference_number: Annotated[str | None, Meta(description="As submitted.")]
-    error: Failure | None
-    result: CreationRemarks | None
+
+class CreatedClaim(ClaimCreationResult, frozen=True):
+    """A claim that was created: `error` is null."""
+
+    id: int
+    reference_number: Annotated[str, Meta(description="As submitted.")]
+    error: None
+    result: Annotated[CreationRemarks | None, Meta(description="Null: no warnings.")]
+
+
+class FailedClaim(ClaimCreationResult, frozen=True):
+    """A claim that was not created: `id` is null, and `error` says why."""
+
+    id: None
+    reference_number: Annotated[
+        str | None, Meta(description="As submitted; null when it could not be read.")
+    ]
+    error: Failure
+    result: None
 
 
 class ClaimItem(Wire, frozen=True):

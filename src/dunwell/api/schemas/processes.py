@@ -97,5 +97,10 @@ class AssignedClaim(Given, frozen=True):
 AssignedClaims = Annotated[
     list[ClaimId | AssignedClaim], Meta(min_length=1, max_length=MAX_ASSIGNED)
 ]
-# A bare array is taken too, of ids or of objects that hold one (CONTRACT 5).
+# A bare array is taken too, of ids or of objects that hold one (CONTRACT 5). The document describes
+# the object alone: Java clients made of a union with an array do not compile.
 AnyAssignmentRequest: Any = AssignmentRequest | AssignedClaims
+FURTHER_ASSIGNMENT_BODIES = (
+    "Instead of this object, the service also accepts a bare array of 1 to 1,000 claim ids, "
+    '`[4711, 4712]`, or of objects with a `claimId`, `[{"claimId": 4711}]`.'
+)
