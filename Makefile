@@ -19,6 +19,9 @@ CLIENTS := var/clients
 CLIENT_TOOLS := $(CLIENTS)/node_modules/.package-lock.json
 MODEL_OPTIONS := --output-model-type pydantic_v2.BaseModel --target-python-version 3.11 --use-annotated \
   --naming-strategy parent-prefixed --formatters builtin --disable-warnings
+# The package from PyPI carries its JAR, which has Jackson in it.
+OPENAPI_GENERATOR := $(VENV)/lib/python3*/site-packages/openapi_generator_cli/openapi-generator.jar
+JAVA_LIBRARIES := /usr/share/java/httpclient.jar:/usr/share/java/httpmime.jar:/usr/share/java/httpcore.jar:/usr/share/java/jakarta-annotation-api.jar
 NODE_BIN := REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(CLIENTS)/node_modules/.bin
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -33,6 +36,7 @@ APART := --ignore tests/browser --ignore tests/clients --ignore tests/controls -
 INSTALL := $(BIN)/python tools/install.py
 
 .PHONY: help setup demo test check check-types check-imports check-style check-size contract bench faults mutants pooler e2e servers clients lock clean
+.PHONY: client-lint client-generated client-java client-hey client-types client-types-compiled client-typescript client-openapi-python client-models client-python
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
@@ -102,22 +106,57 @@ e2e: $(VENV)/installed-dev $(VNU) $(STANDARD_WEBHOOKS) $(OPENID_CLIENT) $(IDENTI
 servers: $(VENV)/installed-dev $(IDENTITY)  ## channels and single sign-on against real servers
 	$(PYTEST) -rs tests/servers $(ARGS)
 
-# Both linters with all they recommend, then a program over each generated client: by its types, and
-# against a running Dunwell. Needs npm.
-clients: $(VENV)/installed-clients $(CLIENT_TOOLS)  ## clients in TypeScript and Python, generated and tried
+# Two linters with all their recommended rules; then seven clients are generated from the document and
+# compiled, and a program over each runs against a Dunwell. Needs npm and what .ci/run installs for Java.
+# The generators share no files, so they run at the same time.
+clients: $(VENV)/installed-clients $(CLIENT_TOOLS)  ## clients in Java, Python and TypeScript, generated and tried
+	rm -rf $(addprefix $(CLIENTS)/,java python fetch hey dunwell_client built classes)
+	cp tools/clients/*.ts tools/clients/*.py tools/clients/*.java $(CLIENTS)
+	cp tools/clients/tsconfig*.json tools/clients/mypy.ini $(CLIENTS)
+	$(MAKE) --no-print-directory --output-sync=target --jobs=3 client-lint client-hey client-types \
+	  client-openapi-python client-models client-java client-types-compiled client-typescript client-python
+	$(BIN)/python -m pytest tests/clients $(ARGS)
+
+client-lint:
 	$(NODE_BIN)/spectral lint docs/openapi.json --ruleset tools/clients/spectral.yaml --fail-severity hint
 	$(NODE_BIN)/redocly lint docs/openapi.json --config tools/clients/redocly.yaml
-	rm -rf $(CLIENTS)/dunwell_client $(CLIENTS)/built
-	cp tools/clients/*.ts tools/clients/*.py tools/clients/tsconfig.json $(CLIENTS)
+
+# One Java process generates all three; it exits with 0 even if one of them failed, so each client's
+# own step looks for its files.
+client-generated:
+	java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -jar $(OPENAPI_GENERATOR) batch --fail-fast --threads 3 \
+	  --root-dir . -- tools/clients/generators/*.yaml > $(CLIENTS)/generators.log 2>&1 \
+	  || { cat $(CLIENTS)/generators.log; exit 1; }
+
+client-java: client-generated
+	find $(CLIENTS)/java/src/main -name '*.java' > $(CLIENTS)/java/sources
+	javac -nowarn -proc:none -d $(CLIENTS)/classes -cp "$$(echo $(OPENAPI_GENERATOR)):$(JAVA_LIBRARIES)" \
+	  @$(CLIENTS)/java/sources $(CLIENTS)/HandOver.java
+
+client-hey:
+	$(NODE_BIN)/openapi-ts --file tools/clients/openapi-ts.config.js --silent
+
+client-types:
 	$(NODE_BIN)/openapi-typescript docs/openapi.json --output $(CLIENTS)/schema.d.ts
+
+client-types-compiled: client-types
 	$(NODE_BIN)/tsc --project $(CLIENTS)
+
+client-typescript: client-generated client-hey
+	$(NODE_BIN)/tsc --project $(CLIENTS)/tsconfig.generated.json
+
+client-openapi-python:
 	$(BIN)/openapi-python-client generate --path docs/openapi.json --config tools/clients/openapi-python-client.yaml \
 	  --meta none --output-path $(CLIENTS)/dunwell_client --overwrite --fail-on-warning
+
+client-models:
 	$(BIN)/datamodel-codegen --input docs/openapi.json --input-file-type openapi --output $(CLIENTS)/dunwell_models.py \
 	  $(MODEL_OPTIONS)
-	cd $(CLIENTS) && $(CURDIR)/$(BIN)/mypy --config-file= --strict -p dunwell_client \
-	  -m dunwell_models -m hand_over -m hand_over_models
-	$(BIN)/python -m pytest tests/clients $(ARGS)
+
+# What openapi-generator writes is checked as it imports, and by the types that the program uses of it.
+client-python: client-generated client-openapi-python client-models
+	cd $(CLIENTS) && MYPYPATH=python $(CURDIR)/$(BIN)/mypy --config-file=mypy.ini --strict -p dunwell_client \
+	  -m dunwell_models -m hand_over -m hand_over_models -m hand_over_generated
 
 # Some 15 minutes on a machine that does nothing else; celery needs redis-server from the system.
 # Parts: make bench ARGS="create-one idle"; into bench/RESULTS.md: ARGS=--write

@@ -16,20 +16,21 @@ from dunwell_client.models import (
     CheckpointReachedEvent,
     ClaimCreationResultListEnvelope,
     ClaimSubmission,
+    CreatedClaim,
     DetailsAccessedEvent,
     DisputedEvent,
     EscalatedEvent,
     EventListEnvelope,
     FeeAddedEvent,
     ItemSubmission,
-    ItemSubmissionType,
+    ItemType,
     NotFoundEnvelope,
     ObtainTokenBody,
     PaymentCompletedEvent,
     PaymentInProgressEvent,
     PaymentModalityStateChangeEvent,
     Token,
-    ValidationError,
+    ValidationFailure,
 )
 from dunwell_client.types import File
 
@@ -64,7 +65,7 @@ def tell(event: Event) -> str:
 
 
 def make_claim(reference: str, value: str) -> ClaimSubmission:
-    item = ItemSubmission(reference=reference, type_=ItemSubmissionType.PRIMARY, value=value)
+    item = ItemSubmission(reference=reference, type_=ItemType.PRIMARY, value=value)
     return ClaimSubmission(
         reference_number=reference,
         currency="EUR",
@@ -89,10 +90,10 @@ def main(base_url: str, merchant: str, client_id: str, client_secret: str) -> No
     answer = create_claims.sync(merchant_id, client=client, body=claims)
     assert isinstance(answer, ClaimCreationResultListEnvelope), answer
     for each in answer.result:
-        if isinstance(each.error, ValidationError):
+        if isinstance(each, CreatedClaim):
+            print(each.reference_number, "created")
+        elif isinstance(each.error, ValidationFailure):
             print(each.reference_number, each.error.details.errors[0].code)
-        else:
-            print(each.reference_number, "not created" if each.id is None else "created")
     events = list_events.sync(merchant_id, client=client)
     assert isinstance(events, EventListEnvelope), events
     for event in events.result.items:

@@ -61,12 +61,12 @@ const created = await client.POST("/merchants/{merchant_id}/claims", {
   body: [claimOf("CLIENT-1", "4990"), claimOf("CLIENT-2", "none")],
 });
 if (created.error) throw new Error(created.error.error.message);
-const results: Schemas["ClaimCreationResultListEnvelope"]["result"] = created.data.result;
+const results: Schemas["ClaimCreationResult"][] = created.data.result;
 for (const each of results) {
-  if (each.error?.type === "ValidationError") {
+  if (typeof each.id === "number") {
+    console.log(`${each.referenceNumber} created`);
+  } else if (typeof each.error === "object" && each.error?.type === "ValidationError") {
     console.log(`${each.referenceNumber} ${each.error.details.errors[0]?.code}`);
-  } else {
-    console.log(`${each.referenceNumber} ${each.id === null ? "not created" : "created"}`);
   }
 }
 

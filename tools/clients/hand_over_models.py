@@ -10,17 +10,19 @@ from dunwell_models import (
     CheckpointReachedEvent,
     ClaimCreationResultListEnvelope,
     ClaimSubmission,
+    CreatedClaim,
     DisputedEvent,
     EscalatedEvent,
     Event,
     EventListEnvelope,
+    FailedClaim,
     FeeAddedEvent,
     ItemSubmission,
-    ItemSubmissionType,
+    ItemType,
     NotFoundEnvelope,
     PaymentCompletedEvent,
     Token,
-    ValidationError,
+    ValidationFailure,
 )
 
 
@@ -47,7 +49,7 @@ def make_claim(reference: str, value: str) -> ClaimSubmission:
         debtorName="Erika",
         debtorLastName="Mustermann",
         email="erika@example.org",
-        items=[ItemSubmission(reference=reference, type=ItemSubmissionType.PRIMARY, value=value)],
+        items=[ItemSubmission(reference=reference, type=ItemType.PRIMARY, value=value)],
     )
 
 
@@ -63,10 +65,11 @@ def main(base_url: str, merchant: str, client_id: str, client_secret: str) -> No
     sent[1]["items"][0]["value"] = "none"  # the models refuse it themselves
     created = client.post(f"{base_url}/claims", json=sent)
     for each in ClaimCreationResultListEnvelope.model_validate_json(created.content).result:
-        if each.error is not None and isinstance(each.error.root, ValidationError):
-            print(each.referenceNumber, each.error.root.details.errors[0].code)
-        else:
-            print(each.referenceNumber, "not created" if each.id is None else "created")
+        match each.root:
+            case CreatedClaim() as result:
+                print(result.referenceNumber, "created")
+            case FailedClaim(error=error) as result if isinstance(error.root, ValidationFailure):
+                print(result.referenceNumber, error.root.details.errors[0].code)
     events = client.get(f"{base_url}/events")
     for event in EventListEnvelope.model_validate_json(events.content).result.items:
         print(tell(event))
