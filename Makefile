@@ -121,8 +121,7 @@ client-lint:
 	$(NODE_BIN)/spectral lint docs/openapi.json --ruleset tools/clients/spectral.yaml --fail-severity hint
 	$(NODE_BIN)/redocly lint docs/openapi.json --config tools/clients/redocly.yaml
 
-# One Java process generates all three; it exits with 0 even if one of them failed, so each client's
-# own step looks for its files.
+# One Java process generates all three clients of openapi-generator.
 client-generated:
 	java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -jar $(OPENAPI_GENERATOR) batch --fail-fast --threads 3 \
 	  --root-dir . -- tools/clients/generators/*.yaml > $(CLIENTS)/generators.log 2>&1 \

@@ -36,6 +36,7 @@ public class HandOver {
   public static void main(String[] given) throws ApiException {
     ApiClient client = new ApiClient();
     client.updateBaseUri(given[0]);
+    // Without this, Java sends "Upgrade: h2c" with its requests to plain HTTP addresses.
     client.setHttpClientBuilder(HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1));
     long merchantId = Long.parseLong(given[1]);
     String token = new AuthenticationApi(client)
