@@ -1,53 +1,121 @@
-"""The child that parses strangers' files can do nothing else, whatever code a file makes it run."""
+"""The children that read what strangers made can do nothing else, whatever code a file makes them
+run. The printer of letters is confined as the parser of files is."""
 
 import subprocess
 import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import psutil
 import pytest
 
+from dunwell.files.content_types import PDF
 from dunwell.files.inspection import Inspector
+from dunwell.files.pictures import PagePainter, Shown
+from dunwell.kit.child_pool import LENGTH
 from dunwell.kit.confinement import find_confinement
+from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.messages.letters.sheet import write_sheet
 from tests.support.children import end_all, find_children
 from tests.support.confined import TRIES
 from tests.support.files import a_pdf
+from tests.support.letters import a_letter
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Landlock and seccomp are Linux's")
 
 
+@pytest.mark.parametrize("kind", ["parser", "printer"])
 @pytest.mark.parametrize("name", TRIES)
-def test_code_inside_the_child_is_refused(name: str) -> None:
+def test_code_inside_the_child_is_refused(name: str, kind: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.support.confined", name],
+        [sys.executable, "-m", "tests.support.confined", kind, name],
         cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.stdout.startswith("refused: "), done
 
 
-async def test_the_parser_is_shut_in() -> None:
-    await end_all("inspection_child")
+async def _inspect(children: list[Callable[[], Awaitable[None]]]) -> None:
     inspector = Inspector(1)
+    children.append(inspector.close)
+    await inspector.inspect(a_pdf())
+
+
+async def _paint(children: list[Callable[[], Awaitable[None]]]) -> None:
+    painter = PagePainter(1)
+    children.append(painter.close)
+
+    async def load() -> bytes:
+        return a_pdf()
+
+    await painter.count_pages(Shown("key", PDF, load))
+
+
+async def _print(children: list[Callable[[], Awaitable[None]]]) -> None:
+    printer = LetterPrinter(1)
+    children.append(printer.close)
+    await printer.print_sheet(write_sheet(a_letter().sheet))
+
+
+_KINDS = {"inspection_child": _inspect, "drawing_child": _paint, "printer_child": _print}
+
+
+@asynccontextmanager
+async def _child_of(module: str) -> AsyncIterator[psutil.Process]:
+    """The only child of this kind, after it has done something."""
+    await end_all(module)
+    closing: list[Callable[[], Awaitable[None]]] = []
     try:
-        assert await inspector.inspect(a_pdf()) == "application/pdf"
-        (child,) = find_children("inspection_child")
-        status = _read_status(child.pid)
-        limits = {kind: child.rlimit(kind)[0] for kind in _LIMITED}
+        await _KINDS[module](closing)
+        (child,) = find_children(module)
+        yield child
     finally:
-        await inspector.close()
-    assert "NoNewPrivs:\t1" in status
+        for close in closing:
+            await close()
+
+
+@pytest.mark.parametrize("module", _KINDS)
+async def test_every_limit_of_a_child_is_a_hard_limit(module: str) -> None:
+    async with _child_of(module) as child:
+        limits = {kind: child.rlimit(kind) for kind in _LIMITED}
+    assert all(soft == hard for soft, hard in limits.values()), limits
+    assert all(0 <= hard <= 1 << 30 for _, hard in limits.values()), limits
+    assert limits[psutil.RLIMIT_NPROC] == limits[psutil.RLIMIT_FSIZE] == (0, 0)
+    assert 0 < limits[psutil.RLIMIT_CPU][0] <= 30
+
+
+@pytest.mark.parametrize("module", _KINDS)
+async def test_every_thread_of_a_child_is_confined(module: str) -> None:
+    async with _child_of(module) as child:
+        statuses = _read_statuses(child.pid)
+    assert all("NoNewPrivs:\t1" in status for status in statuses)
     if find_confinement().has_seccomp:
-        assert "Seccomp:\t2" in status
-    assert all(0 <= limit < 1 << 30 for limit in limits.values()), limits
-    assert limits[psutil.RLIMIT_NPROC] == 0
+        assert all("Seccomp:\t2" in status for status in statuses)
+    # The first thread reads the requests; no other one is started by them.
+    assert "CapEff:\t0000000000000000" in statuses[0]
 
 
-def _read_status(pid: int) -> str:
-    return Path(f"/proc/{pid}/status").read_text()
+def _read_statuses(pid: int) -> list[str]:
+    """What the kernel says of each thread, the first one first."""
+    tasks = sorted(Path(f"/proc/{pid}/task").iterdir(), key=lambda task: int(task.name))
+    return [(task / "status").read_text() for task in tasks]
+
+
+def test_a_child_exits_before_its_processor_time_ends_in_the_middle_of_a_request() -> None:
+    """Its hard limit cannot be renewed for each request."""
+    asked = LENGTH.pack(1) + b"x"
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.spent_child"],
+        cwd=Path(__file__).parents[2], input=asked * 20, capture_output=True, timeout=60,
+        check=False,
+    )  # fmt: skip
+    answered = done.stdout.count(b"done")
+    assert (done.returncode, 2 <= answered <= 8) == (0, True), (done, answered)
 
 
 _LIMITED = (
     psutil.RLIMIT_AS,
+    psutil.RLIMIT_CORE,
     psutil.RLIMIT_CPU,
     psutil.RLIMIT_FSIZE,
     psutil.RLIMIT_NOFILE,

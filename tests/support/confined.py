@@ -1,5 +1,6 @@
-"""A child that is shut in as the parser of files is, and then tries what its argument names:
-`python -m tests.support.confined NAME`. It says what came of it.
+"""A child that is confined as the parser of files or as the printer of letters is, and then tries
+what its second argument names: `python -m tests.support.confined parser|printer NAME`. It prints
+what came of it.
 """
 
 import os
@@ -10,7 +11,13 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from dunwell.kit.child import shut_in
+from dunwell.messages.letters.printer import Job
+from dunwell.messages.letters.printer_child import make_printer
+from dunwell.messages.letters.sheet import write_sheet
+from tests.support.letters import a_letter
 
 
 def _fork_without_bound() -> object:
@@ -21,11 +28,19 @@ def _fork_without_bound() -> object:
 
 
 def _eat_memory() -> object:
-    return len(bytearray(512 * 1024 * 1024))
+    return len(bytearray(1024 * 1024 * 1024))
 
 
 def _limit_parent() -> object:
     return resource.prlimit(os.getppid(), resource.RLIMIT_CPU, (1, 1))
+
+
+def _raise_limit(kind: int) -> object:
+    """Raise the soft limit to the hard one, or the hard one, whichever is possible."""
+    soft, hard = resource.getrlimit(kind)
+    raised = hard if soft != hard else soft + 1
+    resource.setrlimit(kind, (raised, max(hard, raised)))
+    return resource.getrlimit(kind)
 
 
 def _start_thread() -> object:
@@ -47,16 +62,30 @@ TRIES: dict[str, Callable[[], object]] = {
     "thread": _start_thread,
     "signal": lambda: os.kill(os.getppid(), 0),
     "limits": _limit_parent,
+    "raise memory": lambda: _raise_limit(resource.RLIMIT_AS),
+    "raise processor time": lambda: _raise_limit(resource.RLIMIT_CPU),
+    "raise file size": lambda: _raise_limit(resource.RLIMIT_FSIZE),
+    "raise processes": lambda: _raise_limit(resource.RLIMIT_NPROC),
+    "raise files": lambda: _raise_limit(resource.RLIMIT_NOFILE),
+    "raise by prlimit": lambda: resource.prlimit(0, resource.RLIMIT_CPU, (10_000, 10_000)),
+    "raise own by id": lambda: resource.prlimit(os.getpid(), resource.RLIMIT_CPU, (-1, -1)),
     "memory": _eat_memory,
 }
 
 
 def main() -> None:
-    name = sys.argv[1]
-    shut_in(256 * 1024 * 1024)
+    kind, name = sys.argv[1:]
+    memory_bytes = 256 * 1024 * 1024
+    if kind == "printer":
+        printer, memory_bytes = make_printer(), 1024 * 1024 * 1024
+        job = Job("PRINT", write_sheet(a_letter().sheet))
+    shut_in(memory_bytes, 5)
+    if kind == "printer":
+        # It works, with the threads it has, and is confined nevertheless.
+        assert b"%PDF-" in printer.answer(msgspec.msgpack.encode(job))
     try:
         outcome = f"did it: {TRIES[name]()!r:.60}"
-    except (OSError, MemoryError, RuntimeError) as error:
+    except (OSError, MemoryError, RuntimeError, ValueError) as error:
         outcome = f"refused: {type(error).__name__}"
     os.write(1, outcome.encode())
 

@@ -1,6 +1,7 @@
 """Small files of each type, made as strangers would make them."""
 
 import io
+import random
 import zlib
 
 import pikepdf
@@ -47,6 +48,14 @@ def an_image(kind: str, width: int = 8, height: int = 8) -> bytes:
     """kind: JPEG, PNG or WEBP."""
     out = io.BytesIO()
     Image.new("RGB", (width, height), (200, 30, 30)).save(out, kind)
+    return out.getvalue()
+
+
+def a_noisy_jpeg(width: int = 4000, height: int = 3000, seed: int = 1) -> bytes:
+    """A picture like a photograph, which takes time to read and to write."""
+    noise, out = random.Random(seed), io.BytesIO()
+    small = Image.frombytes("RGB", (200, 150), noise.randbytes(200 * 150 * 3))
+    small.resize((width, height), Image.Resampling.BICUBIC).save(out, "JPEG", quality=90)
     return out.getvalue()
 
 

@@ -21,7 +21,7 @@ _CPU_SECONDS_PER_PAGE = 5
 def main() -> None:
     """Answer until the parent goes away."""
     _make_ready()
-    shut_in(_MEMORY_BYTES)
+    shut_in(_MEMORY_BYTES, _CPU_SECONDS_PER_PAGE)
     serve(_draw, _CPU_SECONDS_PER_PAGE)
 
 

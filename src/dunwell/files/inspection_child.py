@@ -21,7 +21,7 @@ _ENCODINGS = ("ascii", "latin-1", "utf-8", "utf-16", "utf-16-be", "utf-16-le", "
 def main() -> None:
     """Answer until the parent goes away."""
     _make_ready()
-    shut_in(_MEMORY_BYTES)
+    shut_in(_MEMORY_BYTES, _CPU_SECONDS_PER_FILE)
     serve(_inspect, _CPU_SECONDS_PER_FILE)
 
 

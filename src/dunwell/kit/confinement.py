@@ -1,10 +1,11 @@
-"""Shuts a process in before it reads what a stranger made: from then on it opens no file and no
-socket, starts no process and gains no right, whatever code a file makes it run.
+"""Confine a process before it reads what a stranger made: from then on it opens no file and no
+socket, starts no process, gains no right and raises none of its limits, whatever code a file makes
+it run.
 
-Linux does it twice over: Landlock takes the whole file system away (landlock(7)), a seccomp filter
-lets no call pass but those a parser at work needs (seccomp(2)). There is no kept library for either
-in Python; both are a few numbers. Elsewhere, and where a kernel lacks one, the other and the limits
-of `kit.child` stand.
+Linux does it twice: Landlock takes the whole file system away (landlock(7)), and a seccomp filter
+lets no call pass except those that a parser at work needs (seccomp(2)). No maintained Python
+library offers either; both are a few numbers. On other systems, and where a kernel lacks one of
+them, the other one and the limits of `kit.child` still hold.
 """
 
 import ctypes
@@ -15,8 +16,10 @@ import sys
 from dataclasses import dataclass
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
-_PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 22, 38
-_SECCOMP_MODE_FILTER = 2
+_PR_SET_NO_NEW_PRIVS = 38
+# Install a filter in all threads of the process at once (SECCOMP_FILTER_FLAG_TSYNC): the layout
+# engine of letters keeps threads of its own.
+_SECCOMP_SET_MODE_FILTER, _SECCOMP_ALL_THREADS = 1, 1
 _SECCOMP_GET_ACTION_AVAIL = 2
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050001  # SECCOMP_RET_ALLOW; SECCOMP_RET_ERRNO with EPERM
 # The same numbers on every kind of processor.
@@ -37,14 +40,18 @@ _CALLS = {
     "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139),
     "readv": (19, 65), "writev": (20, 66), "sched_yield": (24, 124), "mremap": (25, 216),
     "madvise": (28, 233), "getpid": (39, 172), "exit": (60, 93), "getrusage": (98, 165),
-    "getrlimit": (97, 163), "setrlimit": (160, 164),
+    "getrlimit": (97, 163),
     "sigaltstack": (131, 132), "gettid": (186, 178), "futex": (202, 98),
     "sched_getaffinity": (204, 123), "restart_syscall": (219, 128),
     "getcwd": (79, 17), "clock_gettime": (228, 113), "clock_nanosleep": (230, 115),
     "exit_group": (231, 94), "getrandom": (318, 278), "rseq": (334, 293),
 }  # fmt: skip
-# Of this process alone: it could set the limits of others of its user.
+# prlimit64 only reads limits here, and only those of this process: with a new limit as its third
+# argument, or with the id of another process, it is refused. setrlimit is not allowed at all.
 _LIMITS_CALL = (302, 261)
+_SECCOMP_CALL = {"x86_64": 317, "aarch64": 277}
+_CAPSET_CALL = {"x86_64": 126, "aarch64": 91}
+_CAPABILITY_VERSION = 0x20080522
 # The processor's audit number, and its column above.
 _PROCESSORS = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
@@ -68,19 +75,38 @@ def find_confinement() -> Confinement:
     return Confinement(max(version, 0), _has_seccomp())
 
 
-def confine() -> Confinement:
-    """Shut this process in for good, as far as the kernel can; what it could. All that is needed
-    must be imported and open. Call it while there is one thread."""
-    found = find_confinement()
+def take_files() -> None:
+    """Take the file system and the network from this thread for good, as far as the kernel can.
+
+    Also gives up the privileges of root, with which a process could raise its hard limits.
+    """
     if sys.platform != "linux":
-        return found
+        return
     if _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise _refused("no_new_privs")
+    _drop_capabilities()
+    found = find_confinement()
     if found.landlock:
         _take_files(found.landlock)
-    if found.has_seccomp:
+
+
+def filter_calls() -> None:
+    """Refuse all but the listed calls, in all threads and for good, where the kernel has seccomp.
+
+    Call it last: limits cannot be changed afterwards.
+    """
+    if find_confinement().has_seccomp:
         _filter_calls()
-    return found
+
+
+def _drop_capabilities() -> None:
+    number = _CAPSET_CALL.get(platform.machine())
+    if number is None:
+        return
+    header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
+    nothing = bytes(24)  # effective, permitted and inheritable, 64 bits each
+    if _LIBC.syscall(number, header, nothing) != 0:
+        raise _refused("capabilities")
 
 
 def _take_files(version: int) -> None:
@@ -100,15 +126,16 @@ def _take_files(version: int) -> None:
 def _has_seccomp() -> bool:
     if platform.machine() not in _PROCESSORS:
         return False
-    number = {"x86_64": 317, "aarch64": 277}[platform.machine()]
+    number = _SECCOMP_CALL[platform.machine()]
     action = ctypes.c_uint32(_REFUSE & 0xFFFF0000)
     return bool(_LIBC.syscall(number, _SECCOMP_GET_ACTION_AVAIL, 0, ctypes.byref(action)) == 0)
 
 
 def _filter_calls() -> None:
     program = _write_filter(*_PROCESSORS[platform.machine()])
-    filled = _Program(len(program) // 8, program)
-    if _LIBC.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(filled), 0, 0) != 0:
+    filled = ctypes.byref(_Program(len(program) // 8, program))
+    number = _SECCOMP_CALL[platform.machine()]
+    if _LIBC.syscall(number, _SECCOMP_SET_MODE_FILTER, _SECCOMP_ALL_THREADS, filled) != 0:
         raise _refused("seccomp")
 
 
@@ -118,12 +145,16 @@ def _write_filter(audit_number: int, column: int) -> bytes:
     count = len(numbers)
     program = [
         (_LOAD, 0, 0, 4),
-        (_JUMP_EQUAL, 0, count + 5, audit_number),
+        (_JUMP_EQUAL, 0, count + 9, audit_number),
         (_LOAD, 0, 0, 0),
-        (_JUMP_AT_LEAST, count + 3, 0, _X32_BIT),
-        *((_JUMP_EQUAL, count + 3 - place, 0, number) for place, number in enumerate(numbers)),
-        (_JUMP_EQUAL, 0, 2, _LIMITS_CALL[column]),
+        (_JUMP_AT_LEAST, count + 7, 0, _X32_BIT),
+        *((_JUMP_EQUAL, count + 7 - place, 0, number) for place, number in enumerate(numbers)),
+        (_JUMP_EQUAL, 0, 6, _LIMITS_CALL[column]),
         (_LOAD, 0, 0, 16),  # its first argument: the process; 0 is this one
+        (_JUMP_EQUAL, 0, 4, 0),
+        (_LOAD, 0, 0, 32),  # its third argument, in two halves: the new limit; 0 is none
+        (_JUMP_EQUAL, 0, 2, 0),
+        (_LOAD, 0, 0, 36),
         (_JUMP_EQUAL, 1, 0, 0),
         (_RETURN, 0, 0, _REFUSE),
         (_RETURN, 0, 0, _ALLOW),

@@ -1,8 +1,9 @@
 """The child that prints letters and papers: `python -m dunwell.messages.letters.printer_child`.
 
 Typst places data in one fixed layout. The child has the fonts that come with Typst and those it was
-started with ("2:/path/to/font.ttc", a face of a file), which it reads before it begins; limits on
-memory and time; and, once it runs, can open neither file nor socket.
+started with ("2:/path/to/font.ttc", a face of a file), which it reads before it starts work. It is
+then confined as the child that checks uploads is (`files.inspection_child`): logos, attachments and
+texts come from outside.
 """
 
 import base64
@@ -18,7 +19,7 @@ import pikepdf
 import typst
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from dunwell.kit.child import limit_memory, open_nothing_more, serve
+from dunwell.kit.child import serve, shut_in
 from dunwell.messages.letters.code_image import draw_svg
 from dunwell.messages.letters.layout import list_layouts, load_layout
 from dunwell.messages.letters.printer import Done, Job, Part
@@ -32,12 +33,16 @@ _REFUSED = (RuntimeError, pikepdf.PdfError, UnidentifiedImageError, ValueError, 
 
 def main() -> None:
     """Work until the parent goes away."""
+    printer = make_printer(sys.argv[1:])
+    shut_in(_MEMORY_BYTES, _CPU_SECONDS_PER_JOB)
+    serve(printer.answer, _CPU_SECONDS_PER_JOB)
+
+
+def make_printer(faces: Sequence[str] = ()) -> "SheetPrinter":
+    """Read and import all that printing needs; nothing can be opened later."""
     folder = Path(__file__).parent
     letters, papers = ((folder / name).read_bytes() for name in ("letter.typ", "paper.typ"))
-    printer = _Printer(letters, papers, sys.argv[1:])
-    limit_memory(_MEMORY_BYTES)
-    open_nothing_more()
-    serve(printer.answer, _CPU_SECONDS_PER_JOB)
+    return SheetPrinter(letters, papers, faces)
 
 
 # One point is one pixel: as high as two of an e-mail's lines on the sharpest screens.
@@ -65,7 +70,7 @@ class _DrawnPaper(msgspec.Struct):
     logo: Picture | None
 
 
-class _Printer:
+class SheetPrinter:
     def __init__(self, layout: bytes, papers_layout: bytes, faces: Sequence[str] = ()) -> None:
         with _gather_files(faces) as folder:
             fonts = typst.Fonts(include_system_fonts=False, font_paths=[folder] if folder else [])

@@ -1,0 +1,18 @@
+"""A child that takes a quarter of a second of processor time for each answer, of the one second
+that a request may take: `python -m tests.support.spent_child`."""
+
+import time
+
+from dunwell.kit.child import serve, shut_in
+
+
+def _spend(_request: bytes) -> bytes:
+    until = time.process_time() + 0.25
+    while time.process_time() < until:
+        pass
+    return b"done"
+
+
+if __name__ == "__main__":
+    shut_in(256 * 1024 * 1024, 1)
+    serve(_spend, 1)
