@@ -15,6 +15,7 @@ from dunwell.adapters.channels.outbox.late_failures import report_late_failures
 from dunwell.adapters.channels.outbox.routes import outbox_routes
 from dunwell.adapters.installed import choose_channels, choose_providers
 from dunwell.adapters.lines import Lines, open_lines
+from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.adapters.mail.mailboxes import MAILBOX_SECONDS, Mailboxes
 from dunwell.adapters.payments.callbacks import callback_routes
 from dunwell.adapters.payments.sandbox.notices import NOTICE_SECONDS, open_notice_sender
@@ -44,6 +45,8 @@ from dunwell.jobs.sweep_jobs import SWEEP_JOBS_SECONDS, sweep_jobs
 from dunwell.keys.installation_seals import seal_installation
 from dunwell.keys.reseal import RESEAL_SECONDS, Resealer
 from dunwell.keys.sealed import list_sealed_values
+from dunwell.kit.children.fair_queue import PERSON_WAITS
+from dunwell.kit.document_reader import DocumentReader
 from dunwell.kit.http_server import Bounds
 from dunwell.kit.postgres import find_database_url
 from dunwell.kit.resources import Resources
@@ -100,19 +103,20 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
     """The application, and with it the child processes it hands files to."""
     channels = choose_channels(resources.settings)
     providers = choose_providers(resources.settings, resources)
-    inspector, painter = Inspector(), PagePainter()
-    press = LetterPrinter(1, fonts=resources.settings.fonts)
+    inspector, painter, documents = Inspector(), PagePainter(), DocumentReader()
+    press = LetterPrinter(1, fonts=resources.settings.fonts, limits=PERSON_WAITS)
     UPLOADS.keep_in(resources.settings.data_dir / "incoming")
     async with AsyncExitStack() as closing:
         closing.push_async_callback(inspector.close)
         closing.push_async_callback(press.close)
         closing.push_async_callback(painter.close)
+        closing.push_async_callback(documents.close)
         installation = await closing.enter_async_context(open_installation(resources))
         identities = await closing.enter_async_context(open_providers(installation))
         lines = await closing.enter_async_context(open_lines(resources, installation))
         around = Surroundings(
             painter=painter, providers=identities, adapters=Adapters(channels, lines.find),
-            channels=channels,
+            channels=channels, documents=documents,
         )  # fmt: skip
         debtors = build_site(
             resources, providers,
@@ -182,9 +186,11 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
         ]
 
 
-def open_mail_loops(resources: Resources, installation: StandingInstallation) -> Sequence[Loop]:
+def open_mail_loops(
+    resources: Resources, reader: MailReader, installation: StandingInstallation
+) -> Sequence[Loop]:
     """The loops of the process that takes what comes back to e-mails."""
-    mailboxes = Mailboxes(resources, installation)
+    mailboxes = Mailboxes(resources, reader, installation)
     return [Loop("mailboxes", mailboxes.run_once, idle_seconds=MAILBOX_SECONDS)]
 
 

@@ -10,11 +10,15 @@ from pathlib import Path
 import psutil
 import pytest
 
+from dunwell.adapters.mail.incoming import Envelope
+from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.files.content_types import PDF
 from dunwell.files.inspection import Inspector
 from dunwell.files.pictures import PagePainter, Shown
-from dunwell.kit.child_pool import LENGTH
-from dunwell.kit.confinement import find_confinement
+from dunwell.kit.children.child_pool import LENGTH
+from dunwell.kit.children.confinement import find_confinement
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.document_reader import DocumentReader
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.letters.sheet import write_sheet
 from tests.support.children import end_all, find_children
@@ -57,7 +61,25 @@ async def _print(children: list[Callable[[], Awaitable[None]]]) -> None:
     await printer.print_sheet(write_sheet(a_letter().sheet))
 
 
-_KINDS = {"inspection_child": _inspect, "drawing_child": _paint, "printer_child": _print}
+async def _read_document(children: list[Callable[[], Awaitable[None]]]) -> None:
+    documents = DocumentReader()
+    children.append(documents.close)
+    await documents.read("a: 1", "key", lambda value: value)
+
+
+async def _read_mail(children: list[Callable[[], Awaitable[None]]]) -> None:
+    reader = MailReader()
+    children.append(reader.close)
+    await reader.read(KeyRing({1: b"k" * 32}), Envelope("post", "", "x@y.example", b"\r\nx"))
+
+
+_KINDS = {
+    "yaml_child": _read_document,
+    "mail_child": _read_mail,
+    "inspection_child": _inspect,
+    "drawing_child": _paint,
+    "printer_child": _print,
+}
 
 
 @asynccontextmanager

@@ -10,10 +10,10 @@ from unittest.mock import ANY
 import psutil
 import pytest
 
-from dunwell.errors import UnsupportedMediaType
+from dunwell.errors import RateLimited, UnsupportedMediaType
 from dunwell.files.inspection import Inspector
 from tests.support.children import end_all, find_children
-from tests.support.files import a_pdf, a_png_bomb, an_image
+from tests.support.files import a_noisy_jpeg, a_pdf, a_png_bomb, an_image
 
 
 @pytest.fixture
@@ -87,6 +87,33 @@ async def test_the_child_has_limits_and_no_environment(inspector: Inspector) -> 
     assert 0 < child.rlimit(psutil.RLIMIT_CPU)[0] <= 30
     assert "DUNWELL_SECRET_KEY" not in child.environ()
     assert "HOME" not in child.environ()
+
+
+async def test_forty_pictures_of_one_merchant_do_not_hold_up_another_merchant() -> None:
+    inspector, picture = Inspector(), a_noisy_jpeg()
+    # Both children are started before.
+    await asyncio.gather(*(inspector.clean(a_pdf(), merchant) for merchant in (1, 2)))
+    mine = [asyncio.create_task(inspector.clean(picture, 1)) for _ in range(40)]
+    await asyncio.sleep(0)
+
+    for _ in range(10):
+        await inspector.clean(a_pdf(), 2)
+
+    assert sum(each.done() for each in mine) <= 10
+    assert (await mine[0]).content_type == "image/jpeg"
+    for each in mine:
+        each.cancel()
+    await asyncio.gather(*mine, return_exceptions=True)
+    await inspector.close()
+
+
+async def test_a_merchant_has_so_many_files_waiting() -> None:
+    inspector = Inspector()
+    asked = [asyncio.create_task(inspector.clean(a_pdf(), 1)) for _ in range(66)]
+    outcomes = await asyncio.gather(*asked, return_exceptions=True)
+    refused = [each for each in outcomes if isinstance(each, RateLimited)]
+    assert [each.retry_after for each in refused] == [5]
+    await inspector.close()
 
 
 async def test_closing_ends_the_children_and_can_be_followed_by_work(inspector: Inspector) -> None:

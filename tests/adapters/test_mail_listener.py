@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from uuid import UUID
 
 import aiosmtplib
@@ -14,6 +14,7 @@ from dunwell.claims.store import lock_claim
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from tests.support.bounces import a_block, a_plain_mail, a_report
+from tests.support.children import MAIL_READER
 from tests.support.house import ScriptedLine
 from tests.support.lines import a_house_with_a_line
 from tests.support.smtp_lines import a_line
@@ -35,7 +36,7 @@ async def a_listener(
     resources: Resources, protocol: Protocol = "SMTP", most: int = 20
 ) -> AsyncIterator[int]:
     lines = {"post": a_line(25)}
-    doorkeeper = Doorkeeper(resources, lambda: lines, most=most)
+    doorkeeper = Doorkeeper(resources, MAIL_READER, lambda: lines, most=most)
     async with listen(doorkeeper, protocol, "127.0.0.1", 0) as port:
         yield port
 
@@ -122,6 +123,26 @@ async def test_more_than_so_many_bytes_are_refused(resources: Resources) -> None
     assert await saved(resources) == []
 
 
+async def test_more_than_so_many_lines_are_refused_before_all_of_them_came(
+    resources: Resources,
+) -> None:
+    async with a_listener(resources) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        said = ["HELO x", "MAIL FROM:<>", f"RCPT TO:<{bounce(resources)}>", "DATA"]
+        await reader.readline()
+        for words in said:
+            writer.write(words.encode() + b"\r\n")
+            await reader.readline()
+        with suppress(ConnectionError):
+            # No end of the message: the answer comes without it.
+            for _ in range(400):
+                writer.write(b"\r\n" * 1_000)
+                await writer.drain()
+        assert (await reader.readline())[:3] == b"552"
+        writer.close()
+    assert await saved(resources) == []
+
+
 async def test_more_than_so_many_connections_are_refused(resources: Resources) -> None:
     async with a_listener(resources, most=2) as port, a_client(port), a_client(port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -144,7 +165,7 @@ async def test_strangers_at_one_door_keep_nobody_from_the_other(
         resources.keys, "reply", "returns.example.com",
         merchant_id=house.merchant.merchant_id, communication_id=line.sent[0].communication_id,
     )  # fmt: skip
-    doorkeeper = Doorkeeper(resources, lambda: {"post": a_line(25)}, most=2)
+    doorkeeper = Doorkeeper(resources, MAIL_READER, lambda: {"post": a_line(25)}, most=2)
 
     async def answer(client: aiosmtplib.SMTP, number: int) -> None:
         await client.mail("erika@customer.example")

@@ -3,7 +3,7 @@
 import asyncio
 import io
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
@@ -13,7 +13,7 @@ from PIL import Image
 from dunwell.files.content_types import JPEG, PDF, PNG, WEBP
 from dunwell.files.drawing import Box, NotDrawable, draw_page
 from dunwell.files.pictures import FULL, THUMBNAIL, Drawn, NotShowable, PagePainter, Shown
-from dunwell.kit.confinement import find_confinement
+from dunwell.kit.children.confinement import find_confinement
 from tests.support.children import find_children
 from tests.support.files import a_pdf, a_png_bomb, a_written_pdf, an_image
 from tests.support.hostile_pdfs import ODD, UNDRAWABLE
@@ -28,11 +28,11 @@ async def painter() -> AsyncIterator[PagePainter]:
     await painter.close()
 
 
-def a_file(content: bytes, content_type: str = PDF, key: str = "") -> Shown:
+def a_file(content: bytes, content_type: str = PDF, viewer: str = "") -> Shown:
     async def load() -> bytes:
         return content
 
-    return Shown(key or str(hash(content)), content_type, load)
+    return Shown(str(hash(content)), content_type, load, viewer)
 
 
 def look_at(picture: bytes) -> Image.Image:
@@ -97,7 +97,7 @@ async def test_a_photograph_stands_upright(painter: PagePainter) -> None:
 async def test_what_cannot_be_drawn_is_told_and_others_go_on(
     painter: PagePainter, name: str
 ) -> None:
-    hostile, honest = a_file(UNDRAWABLE[name]()), a_file(a_written_pdf(1))
+    hostile, honest = a_file(UNDRAWABLE[name]()), a_file(a_written_pdf(1), viewer="another")
 
     async def fail() -> None:
         with pytest.raises(NotShowable):
@@ -128,7 +128,7 @@ async def test_one_hostile_file_holds_up_no_other_however_often_it_is_asked_for(
     painter: PagePainter,
 ) -> None:
     hostile = a_file(UNDRAWABLE["draws itself a billion times"]())
-    honest = a_file(a_written_pdf(1))
+    honest = a_file(a_written_pdf(1), viewer="another")
     asked = [asyncio.create_task(painter.paint(hostile, 1, THUMBNAIL)) for _ in range(8)]
     await asyncio.sleep(0)
 
@@ -139,13 +139,30 @@ async def test_one_hostile_file_holds_up_no_other_however_often_it_is_asked_for(
     assert all(isinstance(each, NotShowable) for each in failed)
 
 
+async def test_one_viewer_with_forty_slow_files_leaves_a_child_for_another(
+    painter: PagePainter,
+) -> None:
+    slow = UNDRAWABLE["draws itself a billion times"]()
+    mine = [a_file(slow + b"%" * each, viewer="mine") for each in range(40)]
+    theirs = a_file(a_written_pdf(1), viewer="theirs")
+    asked = [asyncio.create_task(painter.paint(each, 1, THUMBNAIL)) for each in mine]
+    await asyncio.sleep(0)
+
+    await painter.paint(theirs, 1, THUMBNAIL)
+
+    assert not any(each.done() for each in asked)
+    for each in asked:
+        each.cancel()
+    await asyncio.gather(*asked, return_exceptions=True)
+
+
 class _LyingPool:
     """A child that a file has taken over."""
 
     def __init__(self, answer: Drawn) -> None:
         self._answer = answer
 
-    async def ask(self, _asked: bytes | Callable[[], bytes]) -> bytes:
+    async def ask(self, _asked: object, **_given: object) -> bytes:
         return msgspec.msgpack.encode(self._answer)
 
     async def close(self) -> None:

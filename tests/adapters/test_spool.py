@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.errors import Unavailable
+from dunwell.errors import RateLimited, Unavailable
 from dunwell.kit.multipart import FormLimits, FormReader
 from dunwell.kit.spool import UPLOADS, Spool
 
@@ -20,14 +20,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def _a_reader(spool: Spool) -> FormReader:
-    limits = FormLimits(8, 4096, 10 * _MEGABYTE, overflow=lambda *_: None, open_file=spool.open)
+def _a_reader(spool: Spool, sender: int = 1) -> FormReader:
+    share = spool.share_of(sender)
+    limits = FormLimits(8, 4096, 10 * _MEGABYTE, overflow=lambda *_: None, open_file=share.open)
     return FormReader("multipart/form-data; boundary=x", limits)
 
 
-def _held(spool: Spool, megabytes: int) -> FormReader:
+def _held(spool: Spool, megabytes: int, sender: int = 1) -> FormReader:
     """A form whose file has come in so far, and no further."""
-    reader = _a_reader(spool)
+    reader = _a_reader(spool, sender)
     assert list(reader.take(_HEAD)) == []
     for _ in range(megabytes * 16):
         assert list(reader.take(b"\0" * 65536)) == []
@@ -38,7 +39,7 @@ def test_a_hundred_uploads_held_at_four_megabytes_take_little_memory(folder: Pat
     spool = Spool(1024 * _MEGABYTE)
     tracemalloc.start()
     try:
-        held = [_held(spool, 4) for _ in range(100)]
+        held = [_held(spool, 4, sender) for sender in range(100)]
         taken, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -51,7 +52,7 @@ def test_a_hundred_uploads_held_at_four_megabytes_take_little_memory(folder: Pat
 
 
 def test_a_file_comes_out_as_it_came_in(folder: Path) -> None:
-    spool, content = Spool(_MEGABYTE), bytes(range(256)) * 1024
+    spool, content = Spool(4 * _MEGABYTE), bytes(range(256)) * 1024
     [part] = _a_reader(spool).take(_HEAD + content + b"\r\n--x--\r\n")
     assert part.file is not None
     assert (len(part.file), part.file.read()) == (len(content), content)
@@ -60,9 +61,9 @@ def test_a_file_comes_out_as_it_came_in(folder: Path) -> None:
 
 
 def test_what_is_on_its_way_lies_in_a_folder_of_its_owners(tmp_path: Path) -> None:
-    spool, place = Spool(_MEGABYTE), tmp_path / "data" / "incoming"
+    spool, place = Spool(4 * _MEGABYTE), tmp_path / "data" / "incoming"
     spool.keep_in(place)
-    content = spool.open()
+    content = spool.share_of(1).open()
     content.write(b"x" * 100_000)
     [link] = _find_open_under(place)
     assert place.stat().st_mode & 0o777 == 0o700
@@ -77,29 +78,42 @@ def _find_open_under(place: Path) -> list[Path]:
     return [each for each in links if each.is_symlink() and str(place) in str(each.readlink())]
 
 
-def test_a_process_holds_a_gibibyte_at_most() -> None:
-    UPLOADS.check_room(1024 * _MEGABYTE - UPLOADS.held_bytes)
+def test_a_process_holds_a_gibibyte_at_most_and_a_quarter_of_it_for_one_sender() -> None:
+    share = UPLOADS.share_of("a sender")
+    share.check_room(256 * _MEGABYTE)
+    with pytest.raises(RateLimited):
+        share.check_room(256 * _MEGABYTE + 1)
     with pytest.raises(Unavailable):
-        UPLOADS.check_room(1024 * _MEGABYTE - UPLOADS.held_bytes + 1)
+        share.check_room(1024 * _MEGABYTE - UPLOADS.held_bytes + 1)
 
 
 def test_past_the_bound_callers_are_asked_to_wait(folder: Path) -> None:
-    spool = Spool(2 * _MEGABYTE)
-    held = _held(spool, 1)
+    spool = Spool(8 * _MEGABYTE)
+    waiting = [_held(spool, 1, sender) for sender in range(1, 8)]
     with pytest.raises(Unavailable) as refusal:
-        spool.check_room(2 * _MEGABYTE)
+        _held(spool, 2, sender=8)
     assert refusal.value.retry_after > 0
-    with pytest.raises(Unavailable):
-        _held(spool, 2)
-    del held, refusal
-    spool.check_room(2 * _MEGABYTE)
+    del waiting, refusal
+    spool.share_of(9).check_room(2 * _MEGABYTE)
+
+
+def test_one_sender_uses_up_a_quarter_and_others_go_on(folder: Path) -> None:
+    spool = Spool(8 * _MEGABYTE)
+    mine = _held(spool, 1, sender=1)
+    with pytest.raises(RateLimited) as refusal:
+        _held(spool, 2, sender=1)
+    assert refusal.value.retry_after > 0
+    theirs = _held(spool, 1, sender=2)
+    del mine, theirs, refusal
+    spool.share_of(1).check_room(2 * _MEGABYTE)
+    assert spool.held_bytes == 0
 
 
 def test_a_folder_that_was_removed_is_made_anew(tmp_path: Path) -> None:
-    spool, folder = Spool(10 * _MEGABYTE), tmp_path / "incoming"
+    spool, folder = Spool(40 * _MEGABYTE), tmp_path / "incoming"
     spool.keep_in(folder)
     folder.rmdir()
-    content = spool.open()
+    content = spool.share_of(1).open()
     content.write(bytes(4 * _MEGABYTE))
     assert (len(content.read()), folder.is_dir()) == (4 * _MEGABYTE, True)
     content.close()

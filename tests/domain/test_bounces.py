@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from dunwell.adapters.channels.smtp.addresses import write_address
 from dunwell.adapters.mail.bounce import Bounce, read_bounce
 from dunwell.adapters.mail.failure_codes import Failure, read_diagnostic, read_status
-from dunwell.adapters.mail.incoming import Envelope, read_mail
+from dunwell.adapters.mail.incoming import (
+    Envelope,
+    WantedMail,
+    find_return_address,
+    keep_unread,
+    make_mail,
+    read_message,
+)
 from dunwell.kit.crypto import KeyRing
 from dunwell.replies.reply import NewReply
 from dunwell.sending.report import Reference, Report
@@ -27,7 +34,10 @@ FAILED = a_report(a_block("failed", "5.1.1"))
 
 
 def _read(content: bytes, recipient: str = BOUNCE, sender: str = "") -> Report | NewReply:
-    return read_mail(KEYS, Envelope("post", sender, recipient, content))
+    envelope = Envelope("post", sender, recipient, content)
+    address = find_return_address(KEYS, envelope)
+    read = read_message(WantedMail(content, sender))
+    return make_mail(envelope, address, read) if read.is_read else keep_unread(envelope, address)
 
 
 @pytest.mark.parametrize("name", TABLE)

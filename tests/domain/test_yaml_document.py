@@ -34,7 +34,7 @@ def test_a_plain_scalar_means_what_json_means(text: str, value: object) -> None:
     [
         ("a: 1\na: 2", 'Line 2, column 1: the key "a" is there twice; keep one.'),
         ("b:\n  1: x", 'Line 2, column 3: put the key "1" in quotes.'),
-        ("a: [1", "Line 1, column 6: expected ',' or ']', but got '<stream end>'."),
+        ("a: [1", "Line 2, column 1: did not find expected ',' or ']'."),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_its_line(text: str, message: str) -> None:

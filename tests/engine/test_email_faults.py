@@ -15,6 +15,7 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.sending.report import Reference
 from tests.support.bounces import a_block, a_report
+from tests.support.children import MAIL_READER
 from tests.support.house import House, ScriptedLine
 from tests.support.lines import a_house_with_a_line, report
 from tests.support.rows import insert_row
@@ -88,7 +89,7 @@ async def test_a_report_settles_what_nobody_knew_and_never_sends_it_again(
         content += a_report(a_block("failed", "5.1.1"))
         brought = Envelope("post", "", sink.taken[0].sender, content, is_by_our_server=True)
         for _ in range(2):
-            await receive_mail(resources, brought)
+            await receive_mail(resources, MAIL_READER, brought)
             await join_reports(resources)
             await house.run()
         assert await contacts(house) == [("EMAIL", "FAILED"), ("SMS", "ACCEPTED")]
@@ -126,10 +127,11 @@ async def test_a_forged_report_changes_nothing(
 ) -> None:
     async with a_house(resources, clock, "well") as (house, sink):
         content = a_report(a_block("failed", "5.1.1"))
-        await receive_mail(resources, Envelope("post", "", address, content))
+        await receive_mail(resources, MAIL_READER, Envelope("post", "", address, content))
         forged = sink.taken[0].sender.replace("bounce+a", "bounce+b")
         await receive_mail(
             resources,
+            MAIL_READER,
             Envelope("post", "", forged, content.replace(b"report-1", b"report-2")),
         )
         await join_reports(resources)

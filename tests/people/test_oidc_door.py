@@ -19,7 +19,7 @@ from dunwell.people.passwords import Passwords
 from dunwell.people.reception import Reception
 from dunwell.portal.application import build_portal_routes
 from dunwell.portal.web.site import Surroundings
-from tests.support.children import INSPECTOR, PAINTER, PRINTER
+from tests.support.children import DOCUMENTS, INSPECTOR, PAINTER, PRINTER
 from tests.support.people import CountingHasher, a_new_user, join
 from tests.support.portal_door import ORIGIN, SESSION, AtDoor, Door
 from tests.support.single_sign_on import House, a_house
@@ -57,7 +57,11 @@ async def site(resources: Resources) -> AsyncIterator[Site]:
         await installation.read()
         providers = StandingProviders(installation)
         debtors = build_site(there, {}, inspector=INSPECTOR, printer=PRINTER)
-        routes = [*build_portal_routes(there, debtors, Surroundings(passwords, PAINTER, providers))]
+        routes = [
+            *build_portal_routes(
+                there, debtors, Surroundings(passwords, PAINTER, providers, documents=DOCUMENTS)
+            )
+        ]
         app = build_app(there, [], INSPECTOR, routes)
         yield Site(house, Door(app, house.reception), installation)
         await providers.close()

@@ -29,6 +29,7 @@ from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.servers.debian import PRODUCTION, replace_in, wait_until
 from tests.servers.postfix import Postfix
 from tests.support.bounces import a_block, a_report
+from tests.support.children import MAIL_READER
 from tests.support.house import House
 from tests.support.lines import a_house_with_a_line
 from tests.support.mail_texts import read_email
@@ -92,7 +93,7 @@ async def a_house(
     line = read_line(postfix)
     channel: Any = SmtpChannel("post", line, {}, resources.keys)
     house = await a_house_with_a_line(resources, clock, channel)
-    doorkeeper = Doorkeeper(resources, lambda: {"post": line})
+    doorkeeper = Doorkeeper(resources, MAIL_READER, lambda: {"post": line})
     async with listen(doorkeeper, "LMTP", "127.0.0.1", postfix.lmtp_port):
         yield house
     await channel.close()

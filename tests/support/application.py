@@ -23,7 +23,7 @@ from dunwell.portal.application import build_portal_routes
 from dunwell.portal.web.site import Surroundings
 from dunwell.sending.adapters import Adapters
 from dunwell.sending.channel import ChannelAdapter, LineAdapter
-from tests.support.children import INSPECTOR, PAINTER, PRINTER
+from tests.support.children import DOCUMENTS, INSPECTOR, PAINTER, PRINTER
 
 ORIGIN = "http://127.0.0.1:8000"
 
@@ -49,8 +49,9 @@ class Application:
         # What the portal sends to who has signed in leaves by these.
         self.lines: dict[str, LineAdapter] = {}
         around = Surroundings(
-            passwords, PAINTER, adapters=Adapters((), self.lines.get), channels=self.channels
-        )
+            passwords, PAINTER, adapters=Adapters((), self.lines.get), channels=self.channels,
+            documents=DOCUMENTS,
+        )  # fmt: skip
         portal = build_portal_routes(resources, debtors, around)
         pages = [*portal, *list_routes(debtors)]
         self.app = build_app(resources, self.channels, INSPECTOR, [*pages, *routes])

@@ -6,8 +6,10 @@ Tests of the children themselves have some of their own.
 
 import psutil
 
+from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.files.inspection import Inspector
 from dunwell.files.pictures import PagePainter
+from dunwell.kit.document_reader import DocumentReader
 from dunwell.messages.letters.printer import LetterPrinter
 
 
@@ -18,6 +20,8 @@ class _LastingPrinter(LetterPrinter):
 
 INSPECTOR = Inspector()
 PAINTER = PagePainter()
+DOCUMENTS = DocumentReader()
+MAIL_READER = MailReader()
 PRINTER = _LastingPrinter(1)
 
 
@@ -39,4 +43,6 @@ async def end_children() -> None:
     """At the end of all tests."""
     await INSPECTOR.close()
     await PAINTER.close()
+    await DOCUMENTS.close()
+    await MAIL_READER.close()
     await LetterPrinter.close(PRINTER)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from dunwell.kit.child import shut_in
+from dunwell.kit.children.child import shut_in
 from dunwell.messages.letters.printer import Job
 from dunwell.messages.letters.printer_child import make_printer
 from dunwell.messages.letters.sheet import write_sheet

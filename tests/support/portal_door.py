@@ -20,7 +20,7 @@ from dunwell.people.passwords import Passwords
 from dunwell.people.reception import Reception
 from dunwell.portal.application import build_portal_routes
 from dunwell.portal.web.site import Surroundings
-from tests.support.children import INSPECTOR, PAINTER, PRINTER
+from tests.support.children import DOCUMENTS, INSPECTOR, PAINTER, PRINTER
 from tests.support.people import PASSWORD, CountingHasher, Person
 
 ORIGIN = "https://pay.example.org"
@@ -49,7 +49,9 @@ def a_door(resources: Resources, origin: str = ORIGIN) -> Door:
     there = replace(resources, settings=settings)
     passwords = Passwords(CountingHasher())
     debtors = build_site(there, {}, inspector=INSPECTOR, printer=PRINTER)
-    routes = [*build_portal_routes(there, debtors, Surroundings(passwords, PAINTER))]
+    routes = [
+        *build_portal_routes(there, debtors, Surroundings(passwords, PAINTER, documents=DOCUMENTS))
+    ]
     app = build_app(there, [], INSPECTOR, routes)
     return Door(app, Reception(there, passwords))
 

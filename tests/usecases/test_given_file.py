@@ -24,6 +24,7 @@ from dunwell.onboarding.checking import Surroundings
 from dunwell.onboarding.given_file import read_given
 from dunwell.onboarding.open_merchant import open_merchant
 from dunwell.onboarding.report import ApplyReport
+from tests.support.children import DOCUMENTS
 from tests.support.definitions import a_document
 from tests.usecases.test_apply import ADAPTERS, FILE, PROVIDERS
 
@@ -54,7 +55,7 @@ class Desk:
 
     async def plan(self, text: str, *, publish: bool = False) -> ApplyReport:
         merchant = await self.merchant()
-        source = await read_given(text, merchant)
+        source = await read_given(text, merchant, DOCUMENTS, "somebody")
         async with self.resources.database.transaction() as tx:
             work = Work.open(self.resources, tx, merchant, self.actor)
             return await plan_given(work, self.resources, source, SURROUNDINGS, publish=publish)
@@ -63,7 +64,7 @@ class Desk:
         self, text: str, *, publish: bool = False, known: int | None = None
     ) -> ApplyReport:
         merchant = await self.merchant()
-        source = await read_given(text, merchant)
+        source = await read_given(text, merchant, DOCUMENTS, "somebody")
         async with self.resources.database.transaction() as tx:
             work = Work.open(self.resources, tx, merchant, self.actor)
             return await apply_given(

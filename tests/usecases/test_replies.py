@@ -20,6 +20,7 @@ from dunwell.replies.sealing import open_reply
 from dunwell.replies.take_reply import TakenReply, list_unseen, see_replies
 from dunwell.waiting.read_waiting import Kind, Waiting, read_waiting
 from tests.support.bounces import a_plain_mail
+from tests.support.children import MAIL_READER
 from tests.support.house import ERP, House, ScriptedLine
 from tests.support.lines import a_house_with_a_line
 
@@ -57,7 +58,9 @@ async def answer(
         "communication_id": contact_id,
     } | changes
     address = write_address(house.resources.keys, "reply", "returns.example.com", **named)
-    return await receive_mail(house.resources, Envelope("post", sender, address, content))
+    return await receive_mail(
+        house.resources, MAIL_READER, Envelope("post", sender, address, content)
+    )
 
 
 async def test_an_answer_is_kept_and_the_process_waits_three_business_days(house: House) -> None:

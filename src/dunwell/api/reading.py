@@ -12,7 +12,7 @@ from dunwell.kit.json_text import check_amount, check_encoding, find_repeated, h
 from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
 from dunwell.kit.requests import BodyTooLarge, read_body, stream_body
 from dunwell.kit.shape import find_faults
-from dunwell.kit.spool import UPLOADS
+from dunwell.kit.spool import UPLOADS, SpoolShare
 from dunwell.kit.texts import find_unprintable
 
 Shape = TypeVar("Shape")
@@ -42,13 +42,14 @@ async def read_json_bytes(
     return body
 
 
-async def read_parts(request: Request) -> list[Part]:
+async def read_parts(request: Request, merchant_id: int) -> list[Part]:
     """A form's parts in order. Raises UnsupportedMediaType, InvalidRequest (a broken form) and,
-    as soon as it shows, PayloadTooLarge; Unavailable, before anything is read, while too much of
-    others is held. Close their files."""
+    as soon as it shows, PayloadTooLarge. Raises RateLimited or Unavailable, before anything is
+    read, while too much of this merchant's or of all merchants' is held. Close their files."""
     _check_media_type(request, MEDIA_TYPE)
-    reader = FormReader(request.headers["content-type"], _FORM_LIMITS)
-    UPLOADS.check_room(_expect(request))
+    share = UPLOADS.share_of(merchant_id)
+    reader = FormReader(request.headers["content-type"], _limit_form(share))
+    share.check_room(_expect(request))
     parts: list[Part] = []
     async for chunk in stream_body(request, _MAX_FORM_BYTES):
         parts += reader.take(chunk)
@@ -65,13 +66,14 @@ def _refuse_part(part: Part, limit: int) -> None:
     raise BodyTooLarge(f"part {part.name}" if part.file_name is None else "file", limit)
 
 
-_FORM_LIMITS = FormLimits(
-    parts=8,
-    text_bytes=4 * 1024,
-    file_bytes=MAX_FILE_BYTES,
-    overflow=_refuse_part,
-    open_file=UPLOADS.open,
-)
+def _limit_form(share: SpoolShare) -> FormLimits:
+    return FormLimits(
+        parts=8,
+        text_bytes=4 * 1024,
+        file_bytes=MAX_FILE_BYTES,
+        overflow=_refuse_part,
+        open_file=share.open,
+    )
 
 
 def _check_media_type(request: Request, *wanted: str) -> None:

@@ -76,7 +76,7 @@ class Server:
         if body is None:
             return call
         if body.media_type == MEDIA_TYPE:
-            call.parts = await read_parts(request)
+            call.parts = await read_parts(request, merchant.merchant_id)
         elif not body.is_required and not has_body(request):
             call.body = b"{}"
         else:

@@ -25,7 +25,7 @@ from dunwell.config.private_folder import find_open
 from dunwell.errors import Refusal
 from dunwell.files.storage import Storage
 from dunwell.installation.store import list_forwarders
-from dunwell.kit.confinement import Confinement, find_confinement
+from dunwell.kit.children.confinement import Confinement, find_confinement
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.folder_lock import FolderTaken
 from dunwell.kit.key_versions import KnownVersion, find_misfit, load_versions

@@ -2,11 +2,14 @@
 parses one. A file that crashes, stalls or bloats its child costs that child and is refused.
 """
 
+from collections.abc import Hashable
+
 import msgspec
 
 from dunwell.errors import Unavailable, UnsupportedMediaType
 from dunwell.files.content_types import ALLOWED_TYPES, refuse
-from dunwell.kit.child_pool import ChildLost, ChildPool
+from dunwell.kit.children.child_pool import ChildLost, ChildPool
+from dunwell.kit.children.fair_queue import PERSON_WAITS
 from dunwell.kit.multipart import FileContent
 
 _CHILD = "dunwell.files.inspection_child"
@@ -33,21 +36,21 @@ class Inspector:
             size=size,
             patience_seconds=patience_seconds,
             max_answer_bytes=_MAX_ANSWER_BYTES,
+            limits=PERSON_WAITS,
         )
 
     async def inspect(self, content: bytes) -> str:
         """The file's content type. Raises UnsupportedMediaType, Unavailable."""
         return (await self.clean(content)).content_type
 
-    async def clean(self, content: bytes | FileContent) -> Finding:
-        """The file written anew, without what acts in it.
+    async def clean(self, content: bytes | FileContent, key: Hashable = "") -> Finding:
+        """Return the file written anew, without what acts in it. key: who sends it.
 
-        Raises UnsupportedMediaType, Unavailable.
+        Raises UnsupportedMediaType, RateLimited, Unavailable.
         """
+        asked = content if isinstance(content, bytes) else content.read
         try:
-            answer = await self._children.ask(
-                content if isinstance(content, bytes) else content.read
-            )
+            answer = await self._children.ask(asked, key=key, size_bytes=len(content))
             finding = msgspec.msgpack.decode(answer, type=Finding)
         except (ChildLost, msgspec.MsgspecError) as error:
             raise refuse("The file takes too much time or memory to read.") from error

@@ -10,7 +10,7 @@ from PIL import Image
 from dunwell.errors import UnsupportedMediaType
 from dunwell.files.content import clean_file
 from dunwell.files.inspection import Finding
-from dunwell.kit.child import serve, shut_in
+from dunwell.kit.children.child import serve, shut_in
 
 _MEMORY_BYTES = 768 * 1024 * 1024
 _CPU_SECONDS_PER_FILE = 8

@@ -10,7 +10,7 @@ under their key. One file is drawn by one child at a time, so that a hostile one
 import asyncio
 import io
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -18,7 +18,8 @@ import msgspec
 from PIL import Image
 
 from dunwell.errors import Unavailable
-from dunwell.kit.child_pool import ChildLost, ChildPool
+from dunwell.kit.children.child_pool import ChildLost, ChildPool
+from dunwell.kit.children.fair_queue import PERSON_WAITS
 
 _CHILD = "dunwell.files.drawing_child"
 # Wall time; the child limits its own processor time to less.
@@ -68,11 +69,14 @@ _MOST_ANSWER_BYTES = 3 * FULL.width * FULL.height + 1024
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A file whose pages are to be shown. `load`: its content, when a child is free for it."""
+    """A file whose pages are to be shown. `load`: its content, when a child is free for it.
+    `viewer`: who looks at it; a viewer's pages are drawn one after the other."""
 
     storage_key: str
     content_type: str
     load: Callable[[], Awaitable[bytes]]
+    viewer: Hashable = ""
+    size_bytes: int = 0
 
 
 class PagePainter:
@@ -84,6 +88,7 @@ class PagePainter:
             size=size,
             patience_seconds=patience_seconds,
             max_answer_bytes=_MOST_ANSWER_BYTES,
+            limits=PERSON_WAITS,
         )
         # How many pages a file has; 0: it cannot be shown.
         self._known: OrderedDict[str, int] = OrderedDict()
@@ -95,7 +100,7 @@ class PagePainter:
         return self._known.get(storage_key)
 
     async def count_pages(self, shown: Shown) -> int:
-        """Raises NotShowable, Unavailable and what `load` raises."""
+        """Raises NotShowable, RateLimited, Unavailable and what `load` raises."""
         known = self._check_known(shown)
         if known is not None:
             return known
@@ -104,7 +109,8 @@ class PagePainter:
             return (await self._ask(shown, 0, THUMBNAIL)).pages if known is None else known
 
     async def paint(self, shown: Shown, page: int, size: Size) -> bytes:
-        """The PNG of a page, from 1 on. Raises NotShowable, Unavailable and what `load` raises."""
+        """The PNG of a page, from 1 on. Raises NotShowable, RateLimited, Unavailable
+        and what `load` raises."""
         assert size in _SIZES
         pages = self._check_known(shown)
         if page < 1 or (pages is not None and page > pages):
@@ -119,12 +125,19 @@ class PagePainter:
         await self._children.close()
 
     async def _ask(self, shown: Shown, page: int, size: Size) -> Drawn:
-        content = await shown.load()
-        wanted = Wanted(
-            page, size.width, height=size.height, content_type=shown.content_type, content=content
-        )
+        async def read() -> bytes:
+            content = await shown.load()
+            wanted = Wanted(
+                page,
+                size.width,
+                height=size.height,
+                content_type=shown.content_type,
+                content=content,
+            )
+            return msgspec.msgpack.encode(wanted)
+
         try:
-            answer = await self._children.ask(msgspec.msgpack.encode(wanted))
+            answer = await self._children.ask(read, key=shown.viewer, size_bytes=shown.size_bytes)
             drawn = msgspec.msgpack.decode(answer, type=Drawn)
         except (ChildLost, msgspec.MsgspecError) as error:
             self._keep(shown, 0)
@@ -157,8 +170,15 @@ class PagePainter:
         lock, waiting = self._turns.get(shown.storage_key, (asyncio.Lock(), 0))
         self._turns[shown.storage_key] = (lock, waiting + 1)
         try:
-            async with lock:
+            # Whoever waits for another viewer of the same file gives up as those in the queue do.
+            async with asyncio.timeout(PERSON_WAITS.wait_seconds):
+                await lock.acquire()
+            try:
                 yield
+            finally:
+                lock.release()
+        except TimeoutError as error:
+            raise Unavailable("The file is being drawn for others. Try again shortly.") from error
         finally:
             _, waiting = self._turns.pop(shown.storage_key)
             if waiting > 1:

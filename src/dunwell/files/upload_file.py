@@ -5,6 +5,7 @@ What is put away and never accepted runs out at once, and is removed with its co
 """
 
 import asyncio
+from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -34,12 +35,17 @@ class CheckedUpload:
 
 
 async def check_upload(
-    inspector: Inspector, merchant_id: int, ticket_id: UUID, upload: NewUpload
-) -> CheckedUpload:
-    """Raises ValidationError, PayloadTooLarge, UnsupportedMediaType. Nothing is kept yet:
-    `put_away` does that. `ticket_id` is a fresh id, the ticket that `accept_upload` gives out."""
+    inspector: Inspector, merchant_id: int, ticket_id: UUID, upload: NewUpload,
+    sender: Hashable = None,
+) -> CheckedUpload:  # fmt: skip
+    """Raises ValidationError, PayloadTooLarge, UnsupportedMediaType, RateLimited, Unavailable.
+
+    Nothing is kept yet: `put_away` does that. `ticket_id` is a fresh id, the ticket that
+    `accept_upload` gives out. sender: whose files are checked one after the other; the merchant,
+    when nothing else is given.
+    """
     _check_form(upload)
-    cleaned = await inspector.clean(upload.content)
+    cleaned = await inspector.clean(upload.content, sender or merchant_id)
     check_claimed_type(upload.file_name, cleaned.content_type)
     # Ten megabytes take long enough to hash to be noticed by other requests.
     digest = await asyncio.to_thread(sha256, cleaned.content)

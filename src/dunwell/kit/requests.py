@@ -1,10 +1,8 @@
-"""What every interface reads of a request: its id, its body as it streams in, within a limit, and
-the document that it brings."""
+"""What every interface reads of a request: its id, and its body as it streams in, within a
+limit."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, MutableMapping
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, MutableMapping
+from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
@@ -12,9 +10,6 @@ from dunwell.errors import InvalidRequest, PayloadTooLarge
 from dunwell.kit.resources import Resources
 
 _REQUEST_ID = "dunwell.request_id"
-# One: many large documents at once leave the event loop its turns.
-_READER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="documents")
-_Read = TypeVar("_Read")
 
 
 def request_id_of(scope: MutableMapping[str, Any], resources: Resources) -> str:
@@ -59,8 +54,3 @@ async def stream_body(request: Request, limit: int) -> AsyncIterator[bytes]:
 async def read_body(request: Request, limit: int) -> bytes:
     """All of it. Raises what `stream_body` raises."""
     return b"".join([chunk async for chunk in stream_body(request, limit)])
-
-
-async def read_apart(read: Callable[[str], _Read], document: str) -> _Read:
-    """What `read` answers or raises: apart from the event loop, which answers others meanwhile."""
-    return await asyncio.get_running_loop().run_in_executor(_READER, read, document)

@@ -15,6 +15,12 @@ import yaml
 _KINDS = frozenset({"null", "bool", "int", "float", "str", "seq", "map"})
 # Parts and letters that a document may have beside those that are written, by sharing them.
 _MOST_SHARED = 1_000_000
+# Parts that are written: values, keys, lists and maps. A workflow of 25 letters has fewer than
+# 2,000; these take the reader about half a second.
+MAX_PARTS = 100_000
+# Lists and maps within one another; a workflow has fewer than ten. The parser of libyaml is
+# recursive and would overflow the stack.
+MAX_DEPTH = 100
 
 
 class DocumentFaulty(Exception):  # noqa: N818 - reads as what is wrong
@@ -24,6 +30,7 @@ class DocumentFaulty(Exception):  # noqa: N818 - reads as what is wrong
 def parse_yaml(text: str) -> Any:
     """The value of a document (JSON is YAML too). Raises DocumentFaulty."""
     try:
+        _check_amount(text)
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader with fewer types
     except yaml.YAMLError as error:
         raise DocumentFaulty(_describe(error)) from error
@@ -46,13 +53,30 @@ def find_lines(text: str, places: Sequence[Sequence[str | int]]) -> list[int]:
     """Of each place the line, from 1, of what its keys and indexes lead to, or of the nearest part
     around it that is there. `text` is a document that `parse_yaml` reads."""
     root = yaml.compose(text, Loader=_Loader)
-    return [_find_line(root, parts) for parts in places]
+    members = _Members()
+    return [_find_line(root, parts, members) for parts in places]
 
 
-def _find_line(node: yaml.Node | None, parts: Sequence[str | int]) -> int:
+def _check_amount(text: str) -> None:
+    """Refuse a document of very many parts before anything is made of it."""
+    parts = depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.NodeEvent):
+            parts += 1
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > MAX_DEPTH:
+            raise DocumentFaulty(f"The document is nested more than {MAX_DEPTH} levels deep.")
+        if parts > MAX_PARTS:
+            raise DocumentFaulty(f"The document has more than {MAX_PARTS:,} values and keys.")
+
+
+def _find_line(node: yaml.Node | None, parts: Sequence[str | int], members: "_Members") -> int:
     line = 1 if node is None else _line_of(node)
     for part in parts:
-        found = _find_member(node, str(part))
+        found = members.find(node, str(part))
         if found is None:
             break
         mark, node = found
@@ -60,13 +84,26 @@ def _find_line(node: yaml.Node | None, parts: Sequence[str | int]) -> int:
     return line
 
 
-def _find_member(node: yaml.Node | None, part: str) -> tuple[yaml.Node, yaml.Node] | None:
-    """The node that stands where a member begins (its key), and its value."""
-    if isinstance(node, yaml.MappingNode):
-        return next((pair for pair in node.value if pair[0].value == part), None)
-    if isinstance(node, yaml.SequenceNode) and part.isdecimal() and int(part) < len(node.value):
-        return node.value[int(part)], node.value[int(part)]
-    return None
+class _Members:
+    """The members of maps by their keys, so that thousands of places in one map are found fast."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, dict[str, tuple[yaml.Node, yaml.Node]]] = {}
+
+    def find(self, node: yaml.Node | None, part: str) -> tuple[yaml.Node, yaml.Node] | None:
+        """Return the node where a member begins (its key), and its value."""
+        if isinstance(node, yaml.MappingNode):
+            if id(node) not in self._known:
+                self._known[id(node)] = {
+                    key.value: (key, value)
+                    for key, value in reversed(node.value)
+                    if isinstance(key, yaml.ScalarNode)
+                }
+            return self._known[id(node)].get(part)
+        is_place = isinstance(node, yaml.SequenceNode) and part.isdecimal()
+        if node is not None and is_place and int(part) < len(node.value):
+            return node.value[int(part)], node.value[int(part)]
+        return None
 
 
 def _line_of(node: yaml.Node) -> int:
@@ -74,7 +111,7 @@ def _line_of(node: yaml.Node) -> int:
     return line + 1
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.CSafeLoader):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._most = _MOST_SHARED + 2 * len(text)

@@ -3,13 +3,14 @@
 file of ours is read for it.
 """
 
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
 from dunwell.errors import Fault, ValidationError
-from dunwell.kit.requests import read_apart
+from dunwell.kit.document_reader import DocumentReader
 from dunwell.kit.shape import render_pointer
-from dunwell.kit.yaml_document import DocumentFaulty, parse_yaml
+from dunwell.kit.yaml_document import DocumentFaulty
 from dunwell.merchants.merchant import Merchant
 from dunwell.onboarding.file import find_process_key
 from dunwell.onboarding.logo import LOGO_PLACE, find_logo, make_logo
@@ -23,11 +24,13 @@ _LOGO_PATH = (
 _FILE_PATH = "A file that is given here brings its definitions in itself, under the definition key."
 
 
-async def read_given(text: str, merchant: Merchant) -> Source:
+async def read_given(
+    text: str, merchant: Merchant, documents: DocumentReader, key: Hashable
+) -> Source:
     """Raises ValidationError when it is no YAML at all; the rest are faults in it. Its logo is
-    looked into, which takes a process: not within a transaction."""
+    looked into, which takes a process: not within a transaction. key: who gives the file."""
     try:
-        document = await read_apart(parse_yaml, text)
+        document = await documents.read(text, key, lambda value: value)
     except DocumentFaulty as error:
         raise ValidationError([Fault("", f"It is no YAML. {error}", "NOT_YAML")]) from error
     if not isinstance(document, dict):

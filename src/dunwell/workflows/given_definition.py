@@ -41,7 +41,16 @@ def read_given_text(text: str, file_name: str) -> GivenDefinition:
     try:
         document = parse_yaml(text)
     except DocumentFaulty as error:
-        raise InvalidRequest(f"{file_name} cannot be read. {error}") from error
+        raise unreadable_file(file_name, error) from error
+    return take_given(document, text, file_name)
+
+
+def unreadable_file(file_name: str, error: DocumentFaulty) -> InvalidRequest:
+    return InvalidRequest(f"{file_name} cannot be read. {error}")
+
+
+def take_given(document: Any, text: str, file_name: str) -> GivenDefinition:
+    """Return the definition in a document's value."""
     if isinstance(document, dict) and "definition" in document:
         inner, version_id = document["definition"], _read_id(document.get("versionId"))
         return GivenDefinition(
@@ -58,7 +67,16 @@ def read_given_text(text: str, file_name: str) -> GivenDefinition:
 
 def place_faults(given: GivenDefinition, faults: Sequence[Fault]) -> list[PlacedFault]:
     """In the order of the file."""
-    lines = find_lines(given.text, [[*given.place, *_split(fault.path)] for fault in faults])
+    return order_faults(faults, find_lines(given.text, list_places(given, faults)))
+
+
+def list_places(given: GivenDefinition, faults: Sequence[Fault]) -> list[list[str]]:
+    """Where in the document each fault is, for `find_lines`."""
+    return [[*given.place, *_split(fault.path)] for fault in faults]
+
+
+def order_faults(faults: Sequence[Fault], lines: Sequence[int]) -> list[PlacedFault]:
+    """Return faults with their lines, in the order of the file."""
     placed = [
         PlacedFault(line, fault.path, str(fault.message), fault.code)
         for line, fault in zip(lines, faults, strict=True)

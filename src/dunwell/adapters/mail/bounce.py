@@ -34,9 +34,14 @@ class Bounce:
     reason: str
 
 
-def read_bounce(message: Message) -> Bounce | None:
-    """None: it is no report that anybody could read."""
-    return _read_status_part(message) or _read_by_shape(message)
+def read_bounce(message: Message, beginning: Message | None = None) -> Bounce | None:
+    """Return None for what is no report that can be read.
+
+    beginning: the message parsed from its first part alone, where it is large. The library looks
+    at each line many times, which takes seconds for an attachment of 10 MiB, and a report that it
+    knows says at its beginning what failed.
+    """
+    return _read_status_part(message) or _read_by_shape(message if beginning is None else beginning)
 
 
 def _read_status_part(message: Message) -> Bounce | None:

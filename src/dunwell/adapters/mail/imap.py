@@ -14,8 +14,9 @@ from dunwell.installation.lines.email import Mailbox
 _PORTS = {"TLS": 993, "STARTTLS": 143, "NONE": 143}
 _SECONDS = 30.0
 _MOST_AT_ONCE = 20
-# More is not fetched: it is passed over, and told.
+# Of a larger message only the beginning is fetched; it is kept as unreadable.
 MOST_BYTES = 10 * 1024 * 1024
+_FETCHED_OF_LARGER = 128 * 1024
 
 
 class MailboxAway(Exception):  # noqa: N818 - reads as what happened
@@ -29,8 +30,9 @@ class MailboxRefused(MailboxAway):
 @dataclass(frozen=True, slots=True)
 class FetchedMail:
     uid: int
-    # None: too large.
+    # None: it is gone by now.
     content: bytes | None
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +86,10 @@ def _connect(mailbox: Mailbox) -> IMAPClient:
 
 def _fetch(client: IMAPClient, uid: int) -> FetchedMail:
     size = client.fetch([uid], ["RFC822.SIZE"])
-    if uid not in size or int(size[uid][b"RFC822.SIZE"]) > MOST_BYTES:
+    if uid not in size:
         return FetchedMail(uid, None)
-    fetched = client.fetch([uid], ["BODY.PEEK[]"])
-    content = fetched.get(uid, {}).get(b"BODY[]")
-    return FetchedMail(uid, content if isinstance(content, bytes) else None)
+    is_cut = int(size[uid][b"RFC822.SIZE"]) > MOST_BYTES
+    part = f"<0.{_FETCHED_OF_LARGER}>" if is_cut else ""
+    fetched = client.fetch([uid], [f"BODY.PEEK[]{part}"]).get(uid, {})
+    content = fetched.get(b"BODY[]<0>" if is_cut else b"BODY[]")
+    return FetchedMail(uid, content if isinstance(content, bytes) else None, is_cut)

@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email import message_from_bytes
 from email.message import Message
+from email.parser import BytesHeaderParser
 from email.utils import parsedate_to_datetime
+from typing import cast, get_args
+
+import msgspec
 
 from dunwell.adapters.channels.smtp.addresses import ReturnAddress, find_address, read_address
 from dunwell.adapters.mail.bounce import UNREADABLE, Bounce, read_bounce
 from dunwell.adapters.mail.reply_text import list_file_names, read_reply_text, read_subject
 from dunwell.kit.crypto import KeyRing, sha256
 from dunwell.replies.reply import NewReply
-from dunwell.sending.report import Report
+from dunwell.sending.report import Cause, Report, ReportState
 
 # Of a report, for whoever has to look; our own message stands behind it.
 _MOST_RAW = 131_072
@@ -22,6 +26,16 @@ _MOST_RAW = 131_072
 _MOST_OF_STRANGE = 16_384
 # Where our own message can name itself.
 _MOST_SEARCHED = 262_144
+# What readers take. 10 MiB of an attachment in lines of 76 characters are 138,000 lines; the
+# library takes some microseconds for each line, and much more for each part and header.
+MAX_LINES = 200_000
+# Lines that begin with two hyphens, as each part of a message does.
+MAX_PART_LINES = 1_000
+MAX_HEADER_BYTES = 256 * 1024
+# Of the head, where our own mail server writes first.
+_MOST_HEAD = 64 * 1024
+# Longer ones are none that a mail program wrote.
+_MOST_ID = 2_000
 _YEARS = range(2000, 2100)
 _BULK = ("bulk", "junk", "list", "auto_reply", "auto-reply")
 _DOMAIN = re.compile(r"@([A-Za-z0-9.-]{1,190})>?\s*$")
@@ -38,21 +52,52 @@ class Envelope:
     content: bytes
     # Whether our own mail server brought it, which says in its first line where it had it from.
     is_by_our_server: bool = False
+    # Whether the content is only the beginning of a message that is too large to be fetched.
+    is_cut: bool = False
 
 
-def read_mail(keys: KeyRing, envelope: Envelope) -> Report | NewReply:
-    address = read_address(keys, envelope.recipient) or find_address(
-        keys, envelope.content[:_MOST_SEARCHED].decode("latin-1")
-    )
-    try:
-        return _read(envelope, address)
-    except Exception:  # noqa: BLE001 - whatever strangers' bytes do to readers of theirs
-        return _keep_unread(envelope, address)
+class WantedMail(msgspec.Struct, frozen=True, array_like=True):
+    """What the child is given of an envelope."""
+
+    content: bytes
+    sender: str
 
 
-def _keep_unread(envelope: Envelope, address: ReturnAddress | None) -> Report | NewReply:
+class ReadMail(msgspec.Struct, frozen=True, array_like=True):
+    """What is read in a message. is_read: False where a reader failed. state: empty where it is no
+    report."""
+
+    is_read: bool = False
+    state: str = ""
+    cause: str = "OTHER"
+    reason: str = ""
+    is_automatic: bool = False
+    is_from_daemon: bool = False
+    message_id: str = ""
+    subject: str = ""
+    text: str = ""
+    file_names: list[str] = []
+    happened_at: datetime | None = None
+    destination: str | None = None
+
+
+def find_return_address(keys: KeyRing, envelope: Envelope) -> ReturnAddress | None:
+    """The address of ours that the message was sent to, or that it names."""
+    searched = envelope.content[:_MOST_SEARCHED].decode("latin-1")
+    return read_address(keys, envelope.recipient) or find_address(keys, searched)
+
+
+def is_readable(content: bytes) -> bool:
+    """Return whether a message is within what readers take in reasonable time."""
+    head, _, _ = content[: MAX_HEADER_BYTES + 4].partition(b"\r\n\r\n")
+    if len(head) > MAX_HEADER_BYTES:
+        return False
+    return content.count(b"\n") <= MAX_LINES and content.count(b"\n--") <= MAX_PART_LINES
+
+
+def keep_unread(envelope: Envelope, address: ReturnAddress | None) -> Report | NewReply:
     """What no reader gets through: as it came, for a person to look at."""
-    provider_id = _find_id(envelope, Message())
+    provider_id = _find_id(envelope, "")
     if address is not None and envelope.sender:
         return NewReply(
             line=envelope.line, provider_id=provider_id, reference=address.reference, subject="",
@@ -71,42 +116,76 @@ def _keep_unread(envelope: Envelope, address: ReturnAddress | None) -> Report | 
     )
 
 
-def _read(envelope: Envelope, address: ReturnAddress | None) -> Report | NewReply:
-    message = message_from_bytes(envelope.content)
-    bounce = read_bounce(message)
-    is_automatic = _is_automatic(message, envelope.sender)
-    is_report = not envelope.sender or bool(_DAEMON.search(str(message["From"] or "")))
-    if bounce is None and address is not None and not is_report:
-        return _make_reply(envelope, message, address, is_automatic=is_automatic)
-    if bounce is None and address is not None and address.purpose == "reply":
+def read_message(wanted: WantedMail) -> ReadMail:
+    """Read a message; called in a confined child. Never raises."""
+    try:
+        return _read(wanted)
+    except Exception:  # noqa: BLE001 - whatever strangers' bytes do to readers of theirs
+        return ReadMail()
+
+
+def make_mail(
+    envelope: Envelope, address: ReturnAddress | None, read: ReadMail
+) -> Report | NewReply:
+    """Decide what a message is. The child may be taken over by the message; it can then say
+    nothing that the message's sender could not have written."""
+    is_report = not envelope.sender or read.is_from_daemon
+    is_bounce = read.state in get_args(ReportState)
+    if not is_bounce and address is not None and not is_report:
+        return _make_reply(envelope, read, address, is_automatic=read.is_automatic)
+    if not is_bounce and address is not None and address.purpose == "reply":
         # A program's notice to whom people answer, such as "I am away".
-        return _make_reply(envelope, message, address, is_automatic=True)
+        return _make_reply(envelope, read, address, is_automatic=True)
     # What nobody can read changes nothing, and is shown.
-    bounce = bounce or Bounce("DELAYED", UNREADABLE.cause, UNREADABLE.reason)
+    bounce = (
+        Bounce(cast(ReportState, read.state), cast(Cause, read.cause), read.reason)
+        if is_bounce and read.cause in get_args(Cause)
+        else Bounce("DELAYED", UNREADABLE.cause, UNREADABLE.reason)
+    )
     return Report(
         line=envelope.line,
-        provider_id=_find_id(envelope, message),
+        provider_id=_find_id(envelope, read.message_id),
         state=bounce.state,
-        happened_at=_read_date(message),
+        happened_at=read.happened_at,
         reference=None if address is None else address.reference,
         reason=bounce.reason,
         cause=bounce.cause,
         raw=_cut(envelope, address),
+        destination=read.destination,
+        is_proven=envelope.is_by_our_server and _was_made_here(envelope.content),
+    )
+
+
+def _read(wanted: WantedMail) -> ReadMail:
+    message = message_from_bytes(wanted.content)
+    bounce = read_bounce(message, message_from_bytes(wanted.content[:_MOST_RAW]))
+    is_bounce = bounce is not None
+    return ReadMail(
+        is_read=True,
+        state=bounce.state if bounce else "",
+        cause=bounce.cause if bounce else "OTHER",
+        reason=bounce.reason if bounce else "",
+        is_automatic=_is_automatic(message, wanted.sender),
+        is_from_daemon=bool(_DAEMON.search(str(message["From"] or ""))),
+        message_id=str(message["Message-ID"] or "").strip()[:_MOST_ID],
+        subject="" if is_bounce else read_subject(message),
+        text="" if is_bounce else read_reply_text(message),
+        file_names=[] if is_bounce else list_file_names(message),
+        happened_at=_read_date(message),
         destination=_find_destination(message),
-        is_proven=envelope.is_by_our_server and _was_made_here(message),
     )
 
 
 def _make_reply(
-    envelope: Envelope, message: Message, address: ReturnAddress, *, is_automatic: bool
+    envelope: Envelope, read: ReadMail, address: ReturnAddress, *, is_automatic: bool
 ) -> NewReply:
     return NewReply(
         line=envelope.line,
-        provider_id=_find_id(envelope, message),
+        provider_id=_find_id(envelope, read.message_id),
         reference=address.reference,
-        subject=read_subject(message),
-        text=read_reply_text(message),
-        file_names=list_file_names(message),
+        subject=read.subject,
+        text=read.text,
+        file_names=read.file_names,
         is_automatic=is_automatic,
         raw=envelope.content,
     )
@@ -125,10 +204,11 @@ def _is_automatic(message: Message, sender: str) -> bool:
     )
 
 
-def _was_made_here(message: Message) -> bool:
+def _was_made_here(content: bytes) -> bool:
     """Whether our mail server wrote it itself: it says "by" itself, and on top of what it was
-    brought "from" whom."""
-    lines = message.get_all("Received") or [""]
+    brought "from" whom. Read here and not in the child, which a message may have taken over."""
+    head, _, _ = content[:_MOST_HEAD].partition(b"\r\n\r\n")
+    lines = BytesHeaderParser().parsebytes(head + b"\r\n\r\n").get_all("Received") or [""]
     return str(lines[0]).lstrip().lower().startswith("by ")
 
 
@@ -136,13 +216,13 @@ def _cut(envelope: Envelope, address: ReturnAddress | None) -> bytes:
     return envelope.content[: _MOST_OF_STRANGE if address is None else _MOST_RAW]
 
 
-def _find_id(envelope: Envelope, message: Message) -> str:
+def _find_id(envelope: Envelope, message_id: str) -> str:
     """The same for a message that comes twice: who hands it on adds lines of their own above it."""
-    given = str(message["Message-ID"] or "").strip()
-    if given:
-        return sha256(f"{envelope.recipient.lower()} {given}".encode(errors="replace")).hex()
+    recipient = envelope.recipient.lower()
+    if message_id:
+        return sha256(f"{recipient} {message_id}".encode(errors="replace")).hex()
     _, _, body = envelope.content.partition(b"\r\n\r\n")
-    return sha256(envelope.recipient.lower().encode(errors="replace") + body).hex()
+    return sha256(recipient.encode(errors="replace") + body).hex()
 
 
 def _read_date(message: Message) -> datetime | None:

@@ -18,6 +18,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from dunwell.adapters.channels.smtp.addresses import read_address
 from dunwell.adapters.mail import incoming
+from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.adapters.mail.receive_mail import find_return_domains, receive_mail
 from dunwell.errors import Unavailable
 from dunwell.installation.lines.lines import Line
@@ -26,6 +27,8 @@ from dunwell.replies.take_reply import TakenReply
 
 Protocol = Literal["SMTP", "LMTP"]
 MOST_BYTES = 10 * 1024 * 1024
+# In one message, with its commands: more than any reader takes (`incoming.MAX_LINES`).
+MOST_LINES = 250_000
 # By SMTP, and as many by LMTP.
 MOST_CONNECTIONS = 20
 # Of one address; a mail server of one's own before this one brings all.
@@ -50,11 +53,13 @@ class Doorkeeper:
     """An aiosmtpd handler: who comes in, and what is taken."""
 
     def __init__(
-        self, resources: Resources, find_lines: Callable[[], Any], *, most: int = MOST_CONNECTIONS
-    ) -> None:
+        self, resources: Resources, reader: MailReader, find_lines: Callable[[], Any], *,
+        most: int = MOST_CONNECTIONS,
+    ) -> None:  # fmt: skip
         """find_lines: the lines as they stand at this moment, by name. most: connections of each
         protocol."""
         self._resources = resources
+        self._reader = reader
         self._find_lines: Callable[[], dict[str, Line]] = find_lines
         # Of each door its own: strangers at the one keep nobody from the other.
         doors: tuple[Protocol, ...] = get_args(Protocol)
@@ -97,7 +102,7 @@ class Doorkeeper:
         )
         try:
             async with self._reading[door]:
-                return _ANSWERS[await receive_mail(self._resources, brought)]
+                return _ANSWERS[await receive_mail(self._resources, self._reader, brought)]
         except Unavailable:
             return "451 4.3.0 Come again later"
 
@@ -133,6 +138,10 @@ class _Bounded(SMTP):
     protocol: Protocol = "SMTP"
     _host = ""
     _end: asyncio.TimerHandle | None = None
+    # Of which envelope these are; each message has one of its own.
+    _counted: Envelope | None = None
+    _lines = 0
+    _bytes = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         doorkeeper: Doorkeeper = self.event_handler
@@ -149,8 +158,24 @@ class _Bounded(SMTP):
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        if self._end is not None:
-            super().data_received(data)
+        if self._end is None:
+            return
+        self._count(data)
+        if self._lines > MOST_LINES or self._bytes > 2 * MOST_BYTES:
+            # The library would read on to the end of the message, line by line.
+            assert isinstance(self.transport, asyncio.WriteTransport)
+            self.transport.write(b"552 5.3.4 Too large, or too many lines\r\n")
+            self.transport.close()
+            return
+        super().data_received(data)
+
+    def _count(self, data: bytes) -> None:
+        """Count what came since the last message was taken."""
+        envelope = self.envelope
+        if envelope is not self._counted:
+            self._counted, self._lines, self._bytes = envelope, 0, 0
+        self._lines += data.count(b"\n")
+        self._bytes += len(data)
 
     def eof_received(self) -> bool | None:
         return None if self._end is None else super().eof_received()

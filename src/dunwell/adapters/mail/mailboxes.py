@@ -9,6 +9,7 @@ import structlog
 
 from dunwell.adapters.mail.imap import Fetched, FetchedMail, MailboxAway, fetch_mail
 from dunwell.adapters.mail.incoming import Envelope
+from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.adapters.mail.mailbox_store import MailboxPlace, load_place, save_place
 from dunwell.adapters.mail.receive_mail import receive_mail
 from dunwell.errors import Unavailable
@@ -20,14 +21,20 @@ MAILBOX_SECONDS = 30.0
 # Where a mail server says whom a message was for; a catch-all mailbox is for many.
 _RECIPIENT = ("X-Original-To", "Delivered-To", "Envelope-To", "To")
 
+# Of the head, where a mail server notes whom a message was for.
+_MOST_HEAD = 64 * 1024
+
 log = structlog.get_logger(__name__)
 
 
 class Mailboxes:
     """Those of the lines as they stand."""
 
-    def __init__(self, resources: Resources, installation: StandingInstallation) -> None:
+    def __init__(
+        self, resources: Resources, reader: MailReader, installation: StandingInstallation
+    ) -> None:
         self._resources = resources
+        self._reader = reader
         self._installation = installation
 
     async def run_once(self) -> int:
@@ -44,13 +51,18 @@ class Mailboxes:
             f"lines/{line}/mailbox/credentials/passwordFile", b""
         )
         try:
-            return await look_into(self._resources, line, mailbox, password.decode().strip("\r\n"))
+            found = password.decode().strip("\r\n")
+            return await look_into(
+                self._resources, self._reader, line, mailbox=mailbox, password=found
+            )
         except (MailboxAway, UnicodeDecodeError) as error:
             log.warning("mailbox away", line=line, error=str(error))
             return 0
 
 
-async def look_into(resources: Resources, line: str, mailbox: Mailbox, password: str) -> int:
+async def look_into(
+    resources: Resources, reader: MailReader, line: str, mailbox: Mailbox, password: str
+) -> int:
     """How many messages were taken. Raises MailboxAway, Unavailable."""
     async with resources.database.connection() as connection:
         place = await load_place(connection, line)
@@ -63,11 +75,13 @@ async def look_into(resources: Resources, line: str, mailbox: Mailbox, password:
     passed = MailboxPlace(mailbox.folder, fetched.validity, place.last_uid if is_same else 0)
     for mail in fetched.mails:
         try:
-            await _take(resources, line, mail)
+            await _take(resources, reader, line, mail)
         except Unavailable:
             raise
         except Exception:  # what one mail does to its reader holds up no other
-            log.exception("mail not taken, passed over", line=line, uid=mail.uid)
+            log.exception("mail not taken, kept as unreadable", line=line, uid=mail.uid)
+            unread = Envelope(line, "", "", mail.content or b"", is_cut=True)
+            await receive_mail(resources, reader, unread)
         passed = MailboxPlace(mailbox.folder, fetched.validity, mail.uid)
         await _pass(resources, line, passed)
     if not fetched.mails:
@@ -81,13 +95,15 @@ async def _pass(resources: Resources, line: str, place: MailboxPlace) -> None:
         await save_place(tx, line, place, resources.clock.now())
 
 
-async def _take(resources: Resources, line: str, mail: FetchedMail) -> None:
+async def _take(resources: Resources, reader: MailReader, line: str, mail: FetchedMail) -> None:
     if mail.content is None:
-        log.error("mail too large, passed over", line=line, uid=mail.uid)
         return
-    # Its parts are not looked into here: they may be nested deeper than a reader gets.
-    message = BytesHeaderParser().parsebytes(mail.content)
+    if mail.is_cut:
+        log.warning("mail too large, kept as unreadable", line=line, uid=mail.uid)
+    # Only its first lines are looked into here: a child reads the rest.
+    head, _, _ = mail.content[:_MOST_HEAD].partition(b"\r\n\r\n")
+    message = BytesHeaderParser().parsebytes(head + b"\r\n\r\n")
     recipient = next((str(message[name]) for name in _RECIPIENT if message[name]), "")
     sender = parseaddr(str(message["Return-Path"] or message["From"] or ""))[1]
-    envelope = Envelope(line, sender, parseaddr(recipient)[1], mail.content)
-    await receive_mail(resources, envelope)
+    envelope = Envelope(line, sender, parseaddr(recipient)[1], mail.content, is_cut=mail.is_cut)
+    await receive_mail(resources, reader, envelope)

@@ -1,12 +1,12 @@
 """Takes a message that came back, whoever brought it: when this returns, it is kept for good."""
 
-import asyncio
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 import structlog
 
-from dunwell.adapters.mail.incoming import Envelope, read_mail
+from dunwell.adapters.mail.incoming import Envelope
+from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.installation.lines.email import SmtpLine
 from dunwell.installation.lines.lines import Line
 from dunwell.kit.db import Connection
@@ -37,9 +37,10 @@ def find_return_domains(lines: Mapping[str, Line]) -> dict[str, str]:
     }
 
 
-async def receive_mail(resources: Resources, envelope: Envelope) -> TakenReply:
-    """Raises Unavailable while the database is away: then it was not taken."""
-    read = await asyncio.to_thread(read_mail, resources.keys, envelope)
+async def receive_mail(resources: Resources, reader: MailReader, envelope: Envelope) -> TakenReply:
+    """Raises Unavailable while the database is away, or while too much is being read: then it was
+    not taken."""
+    read = await reader.read(resources.keys, envelope)
     if isinstance(read, NewReply):
         taken = await _take(resources, read)
         log.info("answer received", line=envelope.line, outcome=taken.value)

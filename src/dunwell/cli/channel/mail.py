@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 import click
 
 from dunwell.adapters.mail.listener import Doorkeeper, Protocol, listen
+from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.cli.ready import announced
 from dunwell.config import Settings
@@ -57,11 +58,13 @@ async def _serve(settings: Settings, listeners: Listeners) -> None:
         # What was restored elsewhere must not take what is another's.
         await wait_until_resumed(resources, stop)
         installation = await closing.enter_async_context(open_installation(resources))
-        doorkeeper = Doorkeeper(resources, lambda: installation.lines)
+        reader = MailReader()
+        closing.push_async_callback(reader.close)
+        doorkeeper = Doorkeeper(resources, reader, lambda: installation.lines)
         told = ["mailboxes"]
         for protocol, host, port in listeners:
             opened = await closing.enter_async_context(listen(doorkeeper, protocol, host, port))
             told.append(f"{protocol} at {host}:{opened}")
-        loops = open_mail_loops(resources, installation)
+        loops = open_mail_loops(resources, reader, installation)
         async with announced(resources, f"ready, mail: {', '.join(told)}"):
             await run_loops(loops, stop)

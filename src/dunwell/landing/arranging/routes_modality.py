@@ -59,7 +59,7 @@ async def send_pdf(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     modality = _read_agreed(visit, opened)
     words = site.pages.languages[site.frame_opened(visit, opened).language]
     paper = compose_confirmation(words, opened, modality, site.pages.find_operator())
-    pdf = await site.printer.print_paper(write_paper(paper))
+    pdf = await site.printer.serving(opened.debtor_key).print_paper(write_paper(paper))
     return answer_file(pdf, "application/pdf", "confirmation.pdf")
 
 

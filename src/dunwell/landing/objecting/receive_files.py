@@ -13,6 +13,7 @@ from dunwell.disputes.evidence import MOST_AT_ONCE
 from dunwell.errors import (
     InvalidRequest,
     PayloadTooLarge,
+    RateLimited,
     Unavailable,
     UnsupportedMediaType,
     ValidationError,
@@ -22,7 +23,7 @@ from dunwell.files.put_away import put_away, throw_away
 from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
 from dunwell.files.upload_file import check_upload
 from dunwell.kit.multipart import FormLimits, Part
-from dunwell.kit.spool import UPLOADS
+from dunwell.kit.spool import UPLOADS, SpoolShare
 from dunwell.landing.session.session import is_like_token
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.site import Site
@@ -70,9 +71,10 @@ async def receive_files(site: Site, visit: Visit, opened: OpenedClaim) -> Receiv
 async def _receive(site: Site, visit: Visit, opened: OpenedClaim) -> Received:
     received, count = Received(), 0
     # One file of the form is held at a time.
-    UPLOADS.check_room(MAX_FILE_BYTES)
+    share = UPLOADS.share_of(opened.debtor_key)
+    share.check_room(MAX_FILE_BYTES)
     try:
-        async for part in visit.read_parts(_LIMITS, _MOST_BODY_BYTES):
+        async for part in visit.read_parts(_limit_form(share), _MOST_BODY_BYTES):
             if part.file_name is None:
                 received.fields[part.name] = _decode(part)
             elif part.file_name or part.file or part.is_too_large:
@@ -133,7 +135,9 @@ async def _prepare(
     ticket_id = site.resources.ids.new(site.now())
     upload = NewUpload(name, name, part.file)
     try:
-        checked = await check_upload(site.inspector, opened.merchant.merchant_id, ticket_id, upload)
+        checked = await check_upload(
+            site.inspector, opened.merchant.merchant_id, ticket_id, upload, sender=opened.debtor_key
+        )
         await put_away(
             site.resources.database,
             site.storage,
@@ -143,7 +147,7 @@ async def _prepare(
         )
     except (UnsupportedMediaType, ValidationError):
         return "TYPE"
-    except Unavailable:
+    except (RateLimited, Unavailable):
         return "AWAY"
     received.uploads.append(checked.prepared)
     return None
@@ -163,10 +167,11 @@ def _pass_over(_part: Part, _limit: int) -> None:
     """The rest of it is not kept, and its reader is told."""
 
 
-_LIMITS = FormLimits(
-    parts=_MOST_PARTS,
-    text_bytes=_MOST_TEXT_BYTES,
-    file_bytes=MAX_FILE_BYTES,
-    overflow=_pass_over,
-    open_file=UPLOADS.open,
-)
+def _limit_form(share: SpoolShare) -> FormLimits:
+    return FormLimits(
+        parts=_MOST_PARTS,
+        text_bytes=_MOST_TEXT_BYTES,
+        file_bytes=MAX_FILE_BYTES,
+        overflow=_pass_over,
+        open_file=share.open,
+    )

@@ -72,7 +72,7 @@ async def send_pdf(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     words = site.pages.languages[frame.language]
     method, operator = describe_method(opened, receipt, payment), site.pages.find_operator()
     paper = compose_receipt(words, opened, payment=payment, method=method, operator=operator)
-    pdf = await site.printer.print_paper(write_paper(paper))
+    pdf = await site.printer.serving(opened.debtor_key).print_paper(write_paper(paper))
     return answer_file(pdf, "application/pdf", "receipt.pdf")
 
 

@@ -32,6 +32,11 @@ class OpenedClaim(msgspec.Struct, frozen=True, gc=False):
     # Of the page's own (`details`), for it to read.
     detail: msgspec.Raw = msgspec.Raw(b"null")
 
+    @property
+    def debtor_key(self) -> tuple[int, int]:
+        """Who is one sender in queues: the debtor of one claim, not all debtors of a merchant."""
+        return self.session.merchant_id, self.session.claim_id
+
 
 class MerchantRow(msgspec.Struct, array_like=True, gc=False):
     merchant_id: int

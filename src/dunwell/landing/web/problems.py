@@ -41,6 +41,7 @@ _BY_REFUSAL: tuple[tuple[type[errors.Refusal], Problem], ...] = (
     (errors.UnsupportedMediaType, Problem(415, "WRONG_TYPE")),
     (errors.InvalidRequest, Problem(400, "UNREADABLE")),
     (errors.ValidationError, Problem(400, "UNREADABLE")),
+    (errors.RateLimited, Problem(429, "AWAY", retry_after=5)),
     (errors.Unavailable, Problem(503, "AWAY", retry_after=5)),
 )
 

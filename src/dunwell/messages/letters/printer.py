@@ -4,14 +4,16 @@ event loop waits for it nor a sheet can do harm to more than its child.
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Hashable, Sequence
 from contextlib import asynccontextmanager
+from copy import copy
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import msgspec
 
-from dunwell.kit.child_pool import ChildLost, ChildPool
+from dunwell.kit.children.child_pool import ChildLost, ChildPool
+from dunwell.kit.children.fair_queue import UNLIMITED, QueueLimits
 from dunwell.messages.letters.fonts.shelf import Choice, FontFace, FontShelf
 from dunwell.messages.letters.sheet import Picture
 
@@ -64,15 +66,25 @@ class LetterPrinter:
 
     def __init__(
         self, size: int = 2, patience_seconds: float = _PATIENCE_SECONDS,
-        fonts: Sequence[Path] = (),
+        fonts: Sequence[Path] = (), limits: QueueLimits = UNLIMITED,
     ) -> None:  # fmt: skip
-        """fonts: folders of those that letters need beside what comes along."""
+        """fonts: folders of those that letters need beside what comes along. limits: those of
+        interactive work where people wait for what is printed."""
+        self._key: Hashable = ""
+        self._limits = limits
         self._patience_seconds = patience_seconds
         self._shelf = FontShelf(fonts)
         self._children = self._open_pool(size, ())
         # One child for each set of fonts, the one used last at the end.
         self._others: OrderedDict[tuple[FontFace, ...], ChildPool] = OrderedDict()
         self._busy: Counter[tuple[FontFace, ...]] = Counter()
+
+    def serving(self, key: Hashable) -> Self:
+        """Return this printer for one caller, whose jobs are printed one after the other where the
+        printer has limits."""
+        served = copy(self)
+        served._key = key  # noqa: SLF001 - of the same class
+        return served
 
     async def print_sheet(self, sheet: bytes) -> bytes:
         """The PDF of a sheet (`write_sheet`); equal sheets give equal bytes. Raises Unprintable, as
@@ -119,6 +131,7 @@ class LetterPrinter:
             patience_seconds=self._patience_seconds,
             max_answer_bytes=_MAX_PDF_BYTES,
             arguments=[f"{each.index}:{each.path}" for each in faces],
+            limits=self._limits,
         )
 
     async def _choose(self, content: bytes) -> Choice:
@@ -154,7 +167,9 @@ class LetterPrinter:
     async def _do(self, job: Job, faces: tuple[FontFace, ...] = ()) -> Done | None:
         try:
             async with self._take_pool(faces) as pool:
-                answer = await pool.ask(msgspec.msgpack.encode(job))
+                answer = await pool.ask(
+                    msgspec.msgpack.encode(job), key=self._key, size_bytes=len(job.content)
+                )
         except ChildLost:
             return None
         return msgspec.msgpack.decode(answer, type=Done)

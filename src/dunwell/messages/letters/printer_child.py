@@ -19,7 +19,7 @@ import pikepdf
 import typst
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from dunwell.kit.child import serve, shut_in
+from dunwell.kit.children.child import serve, shut_in
 from dunwell.messages.letters.code_image import draw_svg
 from dunwell.messages.letters.layout import list_layouts, load_layout
 from dunwell.messages.letters.printer import Done, Job, Part

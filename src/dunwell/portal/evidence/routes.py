@@ -84,7 +84,7 @@ def _show_pages(find: _Find) -> Run:
             found = await find(work, visit)
             claim_id = read_claim_id(visit)
             claim = await look_at_claim(work, access, claim_id, file=found.file_id)
-        why, pages = await _try(site, found, page)
+        why, pages = await _try(site, access, found, page)
         shown = PicturesPage(
             file=found.file,
             reference_number=claim.reference_number,
@@ -109,7 +109,7 @@ def _send_picture(find: _Find) -> Run:
         async with site.work(access) as work:
             found = await find(work, visit)
         try:
-            picture = await site.painter.paint(_describe(site, found), page, size)
+            picture = await site.painter.paint(_describe(site, access, found), page, size)
         except (NotShowable, ContentMissing, SealBroken):
             raise NotFound("There is no picture of this page.") from None
         return answer_file(picture, "image/png")
@@ -117,10 +117,10 @@ def _send_picture(find: _Find) -> Run:
     return send
 
 
-async def _try(site: Site, found: _Found, page: int) -> tuple[Why, int]:
+async def _try(site: Site, access: Access, found: _Found, page: int) -> tuple[Why, int]:
     """Why the page cannot be shown, "": it can; and how many pages there are, 0: nobody knows.
     Raises Unavailable."""
-    painter, shown = site.painter, _describe(site, found)
+    painter, shown = site.painter, _describe(site, access, found)
     try:
         pages = await painter.count_pages(shown)
         if not 1 <= page <= pages:
@@ -135,10 +135,11 @@ async def _try(site: Site, found: _Found, page: int) -> tuple[Why, int]:
     return "", pages
 
 
-def _describe(site: Site, found: _Found) -> Shown:
+def _describe(site: Site, access: Access, found: _Found) -> Shown:
     return Shown(
-        found.storage_key, found.content_type, lambda: site.storage.load(found.storage_key)
-    )
+        found.storage_key, found.content_type, lambda: site.storage.load(found.storage_key),
+        viewer=access.person.user_id, size_bytes=found.file.size_bytes,
+    )  # fmt: skip
 
 
 def _list_near(page: int, pages: int) -> range:

@@ -1,11 +1,12 @@
 """A process as a file: written out, and taken in once it is shown what that would change."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.responses import Response
 
-from dunwell.errors import InvalidRequest, InvalidState, ValidationError
-from dunwell.kit.requests import read_apart
+from dunwell.errors import Fault, InvalidState, ValidationError
+from dunwell.kit.yaml_document import DocumentFaulty
 from dunwell.portal.processes.files import render_text
 from dunwell.portal.processes.routes_history import find_newest
 from dunwell.portal.processes.views_history import FilePage
@@ -19,7 +20,14 @@ from dunwell.rollout.look_at_workflows import look_at_workflow
 from dunwell.workflows.audited import list_parts
 from dunwell.workflows.checking import read_definition
 from dunwell.workflows.definition import Definition
-from dunwell.workflows.given_definition import PlacedFault, place_faults, read_given_text
+from dunwell.workflows.given_definition import (
+    GivenDefinition,
+    PlacedFault,
+    list_places,
+    order_faults,
+    take_given,
+    unreadable_file,
+)
 from dunwell.workflows.part_differences import compare_parts
 from dunwell.workflows.save_draft import replace_draft
 
@@ -43,7 +51,7 @@ async def show_file(site: Site, visit: Visit, access: Access) -> Response:
 async def take_file(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """Looked at, or made the draft; another draft by now is not overwritten."""
     workflow_id = read_id(visit, "workflow_id")
-    read = await read_apart(_read, fields.text("text"))
+    read = await _read(site, access, fields.text("text"))
     if read.definition is None or fields["do"] != "import":
         return await _answer(site, visit, access, read, status=200 if read.definition else 422)
     known_id = read_known_id(fields, "known_newest")
@@ -78,15 +86,25 @@ async def _answer(
     return site.answer_at(visit, access, page, status)
 
 
-def _read(text: str) -> _Read:
+async def _read(site: Site, access: Access, text: str) -> _Read:
+    documents, key = site.around.documents, access.person.user_id
     try:
-        given = read_given_text(text, "file")
-    except InvalidRequest as refusal:
-        return _Read(text, unreadable=refusal.message)
+        given, read = await documents.read(text, key, lambda value: _make(value, text))
+        if isinstance(read, Definition):
+            return _Read(text, read)
+        lines = await documents.find_lines(text, list_places(given, read), key)
+        return _Read(text, faults=order_faults(read, lines))
+    except DocumentFaulty as error:
+        return _Read(text, unreadable=unreadable_file("file", error).message)
+
+
+def _make(value: Any, text: str) -> tuple[GivenDefinition, Definition | list[Fault]]:
+    """The definition, or what is wrong with it."""
+    given = take_given(value, text, "file")
     try:
-        return _Read(text, read_definition(given.document))
+        return given, read_definition(given.document)
     except ValidationError as refusal:
-        return _Read(text, faults=place_faults(given, refusal.faults))
+        return given, refusal.faults
 
 
 PAGES: RoutedPages = {"workflow_file": {"GET": show_file, "POST": take_file}}

@@ -2,7 +2,6 @@
 the same rules."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import msgspec
 from starlette.responses import Response
@@ -13,8 +12,7 @@ from dunwell.assignment.document import RulesDocument, render_document, write_ru
 from dunwell.assignment.read_rules import RulesView, read_rules
 from dunwell.assignment.rules_draft import DraftOvertaken, save_rules_draft
 from dunwell.errors import Fault, ValidationError
-from dunwell.kit.requests import read_apart
-from dunwell.kit.yaml_document import DocumentFaulty, find_lines, parse_yaml, render_yaml
+from dunwell.kit.yaml_document import DocumentFaulty, render_yaml
 from dunwell.portal.rules.looking import check_may
 from dunwell.portal.rules.views import FilePage
 from dunwell.portal.web.access import Access
@@ -44,7 +42,7 @@ async def take_file(site: Site, visit: Visit, access: Access, fields: Fields) ->
     check_may(access)
     text = fields["text"].replace("\r\n", "\n")
     try:
-        document = check_rules(await read_apart(parse_yaml, text))
+        document = await site.around.documents.read(text, access.person.user_id, check_rules)
         async with site.work(access) as work:
             if fields["do"] != "check":
                 await save_rules_draft(work, document, known=fields["known_mark"])
@@ -56,7 +54,7 @@ async def take_file(site: Site, visit: Visit, access: Access, fields: Fields) ->
             site, visit, access=access, fields=fields, faults=[("", str(error))]
         )
     except ValidationError as refusal:
-        found = await read_apart(partial(_place, faults=refusal.faults), text)
+        found = await _place(site, access, text, refusal.faults)
         return await _answer_faults(site, visit, access=access, fields=fields, faults=found)
     except DraftOvertaken:
         return await _answer(site, visit, access, text, is_overtaken=True, status=409)
@@ -116,9 +114,12 @@ def _render(view: RulesView) -> str:
     return render_yaml(render_document(write_rules(view.edited, view.names)))
 
 
-def _place(text: str, faults: Sequence[Fault]) -> list[tuple[str, str]]:
+async def _place(
+    site: Site, access: Access, text: str, faults: Sequence[Fault]
+) -> list[tuple[str, str]]:
     """Each with the line that it is in."""
-    lines = find_lines(text, [_split(each.path) for each in faults])
+    places = [_split(each.path) for each in faults]
+    lines = await site.around.documents.find_lines(text, places, access.person.user_id)
     return [(str(line), each.message) for line, each in zip(lines, faults, strict=True)]
 
 

@@ -9,6 +9,7 @@ from dunwell.kit.yaml_document import render_yaml
 from dunwell.merchants.store import load_merchant
 from dunwell.onboarding.apply_given import apply_given, export_file, plan_given
 from dunwell.onboarding.given_file import read_given
+from dunwell.onboarding.reading import Source
 from dunwell.portal.setup.surroundings import find_surroundings, need_configure
 from dunwell.portal.setup.views import ChangesPage, FilePage
 from dunwell.portal.web.access import Access
@@ -70,7 +71,7 @@ async def _plan(
     publish: bool,
     is_overtaken: bool = False,
 ) -> Response:
-    source, surroundings = await read_given(text, access.merchant), find_surroundings(site)
+    source, surroundings = await _read_given(site, access, text), find_surroundings(site)
     async with site.work(access) as work:
         # Before the plan: what is changed beside it makes the plan an old one.
         merchant = await load_merchant(work.tx, work.merchant_id)
@@ -80,11 +81,16 @@ async def _plan(
     return site.answer_at(visit, access, page, 409 if is_overtaken else 200)
 
 
+async def _read_given(site: Site, access: Access, text: str) -> Source:
+    documents = site.around.documents
+    return await read_given(text, access.merchant, documents, access.person.user_id)
+
+
 async def _apply(
     site: Site, visit: Visit, access: Access, *, text: str, publish: bool, known: str
 ) -> Response:
     """The secrets of what is new stand in this answer alone."""
-    source = await read_given(text, access.merchant)
+    source = await _read_given(site, access, text)
     revision = int(known) if known.isascii() and known.isdecimal() and len(known) < 10 else -1
     async with site.work(access) as work:
         report = await apply_given(

@@ -127,7 +127,10 @@ async def send_sheet(site: Site, visit: Visit, access: Access) -> Response:
     async def load() -> bytes:
         return printed
 
-    shown = Shown(f"preview/{sha256(printed).hex()}", PDF, load)
+    shown = Shown(
+        f"preview/{sha256(printed).hex()}", PDF, load,
+        viewer=access.person.user_id, size_bytes=len(printed),
+    )  # fmt: skip
     try:
         picture = await site.painter.paint(shown, int(given), FULL)
     except NotShowable:
@@ -170,7 +173,7 @@ async def _look(site: Site, work: Work, visit: Visit, access: Access, *, prints:
     subject = await find_subject(work, visit, access)
     wanted = read_wanted(visit, opened.definition, subject)
     problems, preview, costs = ["UNKNOWN_CLAIM"] if subject.is_unknown else [], None, None
-    printer = site.debtors.printer if prints else None
+    printer = site.debtors.printer.serving(access.person.user_id) if prints else None
     try:
         preview = await preview_message(
             work, site.resources, opened.definition, wanted, printer=printer

@@ -33,7 +33,11 @@ async def show_simulation(site: Site, visit: Visit, access: Access) -> Response:
         played = Played(subject.claim_id, subject.case, start_on)
         try:
             simulation = await simulate(
-                work, site.resources, opened.definition, played, printer=site.debtors.printer
+                work,
+                site.resources,
+                opened.definition,
+                played,
+                printer=site.debtors.printer.serving(access.person.user_id),
             )
         except MerchantNotConfigured:
             problem = "NOT_CONFIGURED"

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from dunwell.errors import NotFound
 from dunwell.files.pictures import PagePainter
 from dunwell.files.sealed_files import SealedFiles
+from dunwell.kit.document_reader import DocumentReader
 from dunwell.kit.resources import Resources
 from dunwell.landing.render.wording import choose_language
 from dunwell.landing.web.site import Site as DebtorSite
@@ -42,6 +43,7 @@ class Surroundings:
     passwords: Passwords = field(default_factory=Passwords)
     # Draws pages of files; whoever gives one closes it.
     painter: PagePainter = field(default_factory=PagePainter)
+    documents: DocumentReader = field(default_factory=DocumentReader, kw_only=True)
     # Of single sign-on.
     providers: Providers = field(default_factory=NoProviders)
     # What somebody sends to themselves leaves by the merchant's own.

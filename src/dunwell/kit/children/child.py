@@ -1,6 +1,6 @@
-"""The child's side of `kit.child_pool`: read a length and a request from standard input, write a
-length and an answer to standard output, until the parent closes the pipe. Limits on memory and
-processor time end a child whose request makes it misbehave.
+"""The child's side of the pool: read a length and a request from standard input, write a length and
+an answer to standard output, until the parent closes the pipe. Limits on memory and processor time
+end a child whose request makes it misbehave.
 
 All limits are hard limits, so a request that takes over its child cannot raise them. A hard limit
 on processor time cannot be renewed for each request either: a child that has used up half of it
@@ -16,8 +16,8 @@ from collections.abc import Callable
 from math import ceil
 from typing import BinaryIO
 
-from dunwell.kit.child_pool import LENGTH
-from dunwell.kit.confinement import filter_calls, take_files
+from dunwell.kit.children.child_pool import LENGTH
+from dunwell.kit.children.confinement import filter_calls, take_files
 
 
 def shut_in(memory_bytes: int, cpu_seconds: int) -> None:
