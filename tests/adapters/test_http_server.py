@@ -5,64 +5,30 @@ import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from dunwell.errors import Refusal
-from dunwell.kit.http_server import ServerLimits, Words
-from tests.support.bounded import bounded, talk
+from dunwell.kit.http_server import ServerLimits
+from tests.support.bounded import BodyKeeper, served_bodies, talk
 
 _HEAD = b"POST /claims HTTP/1.1\r\nHost: x\r\n"
 _QUICK = ServerLimits(
-    head_bytes=2_000, head_seconds=0.3, body_bytes=100, body_seconds=0.3, connections=6,
-    connections_per_visitor=4, linger_seconds=1.0,
+    head_bytes=2_000, head_seconds=0.3, idle_seconds=0.3, body_bytes=100, body_seconds=0.3,
+    response_bytes=1_000, response_seconds=0.3, connections=6, connections_per_visitor=4,
+    linger_seconds=1.0, examine_seconds=0.05,
 )  # fmt: skip
-
-
-@dataclass
-class Served:
-    """A server, and what reached its application."""
-
-    port: int
-    bodies: list[bytes] = field(default_factory=list)
-    # Bodies are read once this is set.
-    reading: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def __call__(self, _scope: Any, receive: Any, send: Any) -> None:
-        await self.reading.wait()
-        body, is_whole = b"", False
-        while not is_whole:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return
-            body += message["body"]
-            is_whole = not message["more_body"]
-        self.bodies.append(body)
-        headers = [(b"content-length", b"2")]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": b"ok"})
-
-
-def _answer(refusal: Refusal) -> Words:
-    failure = {"type": refusal.type, "message": refusal.message, "details": refusal.details}
-    body = json.dumps({"error": failure, "result": None}).encode()
-    return 400, [(b"x-request-id", b"its-id")], body
 
 
 @asynccontextmanager
 async def _served(
     limits: ServerLimits = _QUICK, proxies: frozenset[str] = frozenset()
-) -> AsyncIterator[Served]:
-    served = Served(0)
-    served.reading.set()
-    async with bounded(served, _answer, limits, proxies.__contains__) as served.port:
+) -> AsyncIterator[BodyKeeper]:
+    async with served_bodies(limits, proxies.__contains__) as served:
         yield served
-        served.reading.set()
 
 
-async def _talk(served: Served, *pieces: bytes) -> bytes:
+async def _talk(served: BodyKeeper, *pieces: bytes) -> bytes:
     return await talk(served.port, *pieces)
 
 
@@ -191,7 +157,7 @@ async def test_broken_framing_is_refused(framing: bytes) -> None:
     assert (_read_type(answer), served.bodies) == ("InvalidRequest", [])
 
 
-async def _open(served: Served, count: int) -> list[tuple[asyncio.StreamReader, Any]]:
+async def _open(served: BodyKeeper, count: int) -> list[tuple[asyncio.StreamReader, Any]]:
     return [await asyncio.open_connection("127.0.0.1", served.port) for _ in range(count)]
 
 

@@ -1,11 +1,14 @@
 """An application behind the server that bounds requests, spoken to in bytes."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+import uvicorn
 
 from dunwell.errors import Refusal
 from dunwell.kit.http_server import Bounds, ServerLimits, Words, build_server
@@ -19,7 +22,13 @@ async def bounded(
     is_proxy: Callable[[str], bool] = lambda _host: False,
 ) -> AsyncIterator[int]:
     """The port it is served at until the block ends."""
-    server = build_server(app, Bounds(answer, is_proxy, limits))
+    async with running(build_server(app, Bounds(answer, is_proxy, limits))) as port:
+        yield port
+
+
+@asynccontextmanager
+async def running(server: uvicorn.Server) -> AsyncIterator[int]:
+    """The server's port until the block ends."""
     config = server.config
     config.host, config.port = "127.0.0.1", 0
     config.load()
@@ -47,3 +56,46 @@ def read_response(answer: bytes) -> httpx.Response:
     status, *lines = head.decode().split("\r\n")
     headers = dict(line.split(": ", 1) for line in lines)
     return httpx.Response(int(status.split()[1]), headers=headers, content=body)
+
+
+@dataclass
+class BodyKeeper:
+    """An application that keeps the method and the body of each request, and answers "ok"."""
+
+    port: int = 0
+    bodies: list[bytes] = field(default_factory=list)
+    methods: list[str] = field(default_factory=list)
+    # Bodies are read once this is set.
+    reading: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.reading.wait()
+        body, is_whole = b"", False
+        while not is_whole:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            body += message["body"]
+            is_whole = not message["more_body"]
+        self.bodies.append(body)
+        self.methods.append(scope["method"])
+        headers = [(b"content-length", b"2")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+
+@asynccontextmanager
+async def served_bodies(
+    limits: ServerLimits, is_proxy: Callable[[str], bool] = lambda _host: False
+) -> AsyncIterator[BodyKeeper]:
+    served = BodyKeeper()
+    served.reading.set()
+    async with bounded(served, answer_in_json, limits, is_proxy) as served.port:
+        yield served
+        served.reading.set()
+
+
+def answer_in_json(refusal: Refusal) -> Words:
+    failure = {"type": refusal.type, "message": refusal.message, "details": refusal.details}
+    body = json.dumps({"error": failure, "result": None}).encode()
+    return 400, [(b"x-request-id", b"its-id")], body

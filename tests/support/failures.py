@@ -144,7 +144,7 @@ async def _ask_for_token_without_table(api: Api) -> httpx.Response:
 async def _say(api: Api, words: bytes) -> httpx.Response:
     """To the server itself, before any operation is reached."""
     resources = api.house.resources
-    limits = ServerLimits(head_seconds=0.2)
+    limits = ServerLimits(head_seconds=0.2, examine_seconds=0.1)
     async with bounded(api.app, build_outside_answer(resources), limits) as port:
         return read_response(await talk(port, words))
 

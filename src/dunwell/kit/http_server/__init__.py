@@ -1,0 +1,10 @@
+"""The HTTP server of a web process. Decision 0014 says why not another one.
+
+`limits` says what a client may cost. `connection` owns the state of one connection: `transport`
+moves its bytes, `reader` divides them into requests, and in `exchange` the application sees one.
+"""
+
+from dunwell.kit.http_server.limits import Bounds, ServerLimits, Words
+from dunwell.kit.http_server.server import build_server
+
+__all__ = ["Bounds", "ServerLimits", "Words", "build_server"]

@@ -1,0 +1,247 @@
+"""The state of one connection of a client, from its first byte to its end."""
+
+import asyncio
+import math
+from enum import Enum, auto
+from typing import Any, cast
+
+import prometheus_client
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.server import ServerState
+
+from dunwell.errors import Refusal, TooSlow, Unavailable
+from dunwell.kit.figures import REGISTRY
+from dunwell.kit.http_server.exchange import Exchange, render_head
+from dunwell.kit.http_server.limits import Bounds
+from dunwell.kit.http_server.reader import RequestReader
+from dunwell.kit.http_server.transport import ClientTransport, Pace
+
+_refused = prometheus_client.Counter(
+    "dunwell_server_refused", "Requests and connections the server itself refused, by why.",
+    ("reason",), registry=REGISTRY,
+)  # fmt: skip
+
+
+class _Stage(Enum):
+    """What a connection is doing:
+
+        WAITING -> HEAD -> EXCHANGE -> WAITING -> ...
+                     |         |
+                     +---------+--> LINGERING -> CLOSING
+
+    Any stage goes to CLOSING at once when nothing is left to say, or the client has gone.
+    """
+
+    # Nothing of the next request has come.
+    WAITING = auto()
+    # A head has begun.
+    HEAD = auto()
+    # The application has the request, whose body may still be coming.
+    EXCHANGE = auto()
+    # The last response has been written, and what the client still sends is discarded: closing on
+    # unread bytes would reset the connection, and the client would lose the response.
+    LINGERING = auto()
+    # The client still has to read what was written.
+    CLOSING = auto()
+
+
+class HttpConnection(asyncio.Protocol):
+    """One connection. The application has at most one request of it: what a client sends ahead
+    stays unparsed, and nothing more is read from the network meanwhile. In every stage `_examine`
+    checks each second whether the client does its part."""
+
+    def __init__(
+        self, config: uvicorn.Config, server_state: ServerState, app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None, *, bounds: Bounds,
+    ) -> None:  # fmt: skip
+        """Everything but `bounds` is what uvicorn passes to a protocol."""
+        self._app: ASGIApp = config.loaded_app
+        self._app_state = app_state
+        self._shared: Any = server_state  # Its set of connections names uvicorn's own classes.
+        self._loop = _loop or asyncio.get_running_loop()
+        self._bounds = bounds
+        self._limits = bounds.limits
+        self._reader = RequestReader(bounds.limits)
+        self._stage = _Stage.WAITING
+        self._since = self._loop.time()
+        self._exchange: Exchange | None = None
+        self._is_stopping = False
+        self._received = 0
+        self._discarded = 0
+        self._body_pace = Pace(self._limits.body_bytes, self._limits.body_seconds)
+
+    # What asyncio and uvicorn call.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = ClientTransport(cast("asyncio.Transport", transport), self._limits)
+        self._shared.connections.add(self)
+        self._host = self._transport.client[0] if self._transport.client else ""
+        self._examination = self._loop.call_later(self._limits.examine_seconds, self._examine)
+        if (refusal := self._bounds.admit(self._host)) is not None:
+            self._refuse(refusal)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
+        self._examination.cancel()
+        self._shared.connections.discard(self)
+        self._bounds.release(self._host)
+        self._enter(_Stage.CLOSING)
+        self._leave_exchange()
+        self._transport.set_writable(True)
+
+    def data_received(self, data: bytes) -> None:
+        if self._stage in (_Stage.LINGERING, _Stage.CLOSING):
+            self._discarded += len(data)
+            if self._discarded > self._limits.linger_bytes:
+                self._close()
+            return
+        self._received += len(data)
+        self._reader.feed(data)
+        self._advance()
+
+    def pause_writing(self) -> None:
+        self._transport.set_writable(False)
+
+    def resume_writing(self) -> None:
+        self._transport.set_writable(True)
+
+    def shutdown(self) -> None:
+        self._is_stopping = True  # A response in progress is the last one.
+        if self._stage in (_Stage.WAITING, _Stage.HEAD):
+            self._close()
+
+    # Requests.
+
+    def _advance(self) -> None:
+        """Use what was read from the network, as far as it is its turn."""
+        try:
+            if self._exchange is None:
+                self._begin_exchange()
+            if self._exchange is not None:
+                self._continue_exchange(self._exchange)
+        except Refusal as refusal:
+            self._refuse(refusal)
+
+    def _begin_exchange(self) -> None:
+        if (head := self._reader.read_head()) is None:
+            if self._stage is _Stage.WAITING and self._reader.unread_bytes:
+                self._enter(_Stage.HEAD)
+            return
+        self._enter(_Stage.EXCHANGE)
+        self._exchange = Exchange(
+            self, self._transport, head, state=self._app_state.copy(),
+            default_headers=self._shared.default_headers,
+        )  # fmt: skip
+        task = self._loop.create_task(self._exchange.run(self._app))
+        self._shared.tasks.add(task)
+        task.add_done_callback(self._shared.tasks.discard)
+
+    def _continue_exchange(self, exchange: Exchange) -> None:
+        if not exchange.is_body_complete:
+            data = self._reader.read_body()
+            exchange.take_body(data, is_last=self._reader.is_body_complete)
+        if exchange.is_complete and exchange.is_body_complete:
+            self._leave_exchange()
+            self._enter(_Stage.WAITING)
+            if self._reader.unread_bytes:
+                self._advance()
+        self.choose_reading()
+
+    # Responses: what an exchange asks for, see `ExchangeConnection`.
+
+    def choose_reading(self) -> None:
+        exchange = self._exchange
+        is_enough = exchange is not None and (
+            exchange.unread_bytes > self._limits.unread_bytes
+            or (exchange.is_body_complete and self._reader.unread_bytes > 0)
+        )
+        self._transport.set_paused(is_enough)
+
+    def can_outlive(self, exchange: Exchange) -> bool:
+        if self._is_stopping:
+            return False
+        if exchange.is_body_complete:
+            return True
+        # A little that is still under way is discarded when it comes. But a client that waits for
+        # 100 Continue may send its body or leave it out, so what comes next cannot be known.
+        left = self._reader.body_bytes_left
+        is_little = left is not None and left <= self._limits.unread_bytes
+        return is_little and not exchange.awaits_continue
+
+    def finish(self, exchange: Exchange) -> None:
+        self._shared.total_requests += 1
+        if exchange.keeps_alive and not self._is_stopping:
+            self._continue_exchange(exchange)
+        elif exchange.is_body_complete and not self._reader.unread_bytes:
+            self._close()
+        else:
+            self._linger()
+
+    def fail(self, exchange: Exchange) -> None:
+        if exchange is self._exchange:
+            self._refuse(Unavailable("The request was not answered. Send it again."))
+
+    # What ends a connection.
+
+    def _examine(self) -> None:
+        """End the connection if its client takes longer than it may."""
+        now = self._loop.time()
+        self._examination = self._loop.call_later(self._limits.examine_seconds, self._examine)
+        if self._transport.is_client_too_slow(now):
+            _refused.labels("ResponseNotRead").inc()
+            self._transport.abort()  # Closing would wait until the client has read the rest.
+        elif self._is_body_too_slow(now):
+            least = f"{self._limits.body_bytes} bytes in {self._limits.body_seconds:g} s"
+            self._refuse(TooSlow(f"The body came too slowly: less than {least}. Send it again."))
+        elif now - self._since >= self._find_longest_stay():
+            if self._stage is _Stage.HEAD:
+                self._refuse(TooSlow("The head of the request did not end in time. Send it again."))
+            else:
+                self._close()
+
+    def _find_longest_stay(self) -> float:
+        """Return the seconds after which the stage ends, whatever the client does."""
+        stays = {
+            _Stage.WAITING: self._limits.idle_seconds,
+            _Stage.HEAD: self._limits.head_seconds,
+            _Stage.LINGERING: self._limits.linger_seconds,
+        }
+        return stays.get(self._stage, math.inf)
+
+    def _is_body_too_slow(self, now: float) -> bool:
+        exchange = self._exchange
+        is_awaited = exchange is not None and not (
+            exchange.is_body_complete or exchange.awaits_continue or self._transport.is_paused
+        )
+        return self._body_pace.is_too_slow(now, self._received if is_awaited else None)
+
+    def _refuse(self, refusal: Refusal) -> None:
+        """Answer in place of the application, unless it has begun to."""
+        _refused.labels(refusal.type).inc()
+        if self._exchange is not None and self._exchange.is_started:
+            self._close()
+            return
+        status, headers, body = self._bounds.answer(refusal)
+        length = (b"content-length", b"%d" % len(body))
+        headers = [*self._shared.default_headers, *headers, length, (b"connection", b"close")]
+        self._transport.write(render_head(status, headers) + body)
+        self._linger()
+
+    def _linger(self) -> None:
+        self._enter(_Stage.LINGERING)
+        self._leave_exchange()
+        self._transport.end_output()
+        self._transport.set_paused(False)
+
+    def _close(self) -> None:
+        self._enter(_Stage.CLOSING)
+        self._leave_exchange()
+        self._transport.close()
+
+    def _leave_exchange(self) -> None:
+        if self._exchange is not None:
+            self._exchange.disconnect()
+            self._exchange = None
+
+    def _enter(self, stage: _Stage) -> None:
+        self._stage, self._since = stage, self._loop.time()

@@ -1,0 +1,87 @@
+"""Clients that ask for an upgrade to HTTP/2 (h2c) get an answer in HTTP/1.1, and lose no body."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from dunwell.kit.http_server import ServerLimits
+from tests.support.bounded import BodyKeeper, served_bodies
+from tests.support.tools import find_tool
+
+_INSIDE = b"GET /inside HTTP/1.1\r\nHost: x\r\n\r\n"
+_UPGRADE = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA\r\n"
+_COUNTED = b"POST / HTTP/1.1\r\nHost: x\r\n%bContent-Length: %d\r\n\r\n%b" % (
+    _UPGRADE, len(_INSIDE), _INSIDE,
+)  # fmt: skip
+_CHUNKED = (
+    b"POST / HTTP/1.1\r\nHost: x\r\n%bTransfer-Encoding: chunked\r\n\r\n"
+    b"%x\r\n%b\r\n0\r\nTrailer: 1\r\n\r\n" % (_UPGRADE, len(_INSIDE), _INSIDE)
+)
+_LAST = b"PUT / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+_PROGRAM = Path(__file__).with_name("Upload.java")
+
+
+async def _run(*command: str) -> str:
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    out, error = await asyncio.wait_for(process.communicate(), 90)
+    assert process.returncode == 0, error.decode()
+    return out.decode()
+
+
+@pytest.mark.parametrize("chunked", [(), ("--header", "Transfer-Encoding: chunked")])
+async def test_curl_with_http2_sends_its_body(chunked: tuple[str, ...], tmp_path: Path) -> None:
+    curl = find_tool("curl")
+    file = tmp_path / "body"
+    file.write_bytes(b"x" * 300_000)
+    async with served_bodies(ServerLimits()) as served:
+        out = await _run(
+            curl, "--silent", "--http2", "--data-binary", f"@{file}", *chunked,
+            "--write-out", " %{http_code} %{http_version}", f"http://127.0.0.1:{served.port}/",
+        )  # fmt: skip
+    assert out == "ok 200 1.1"
+    assert served.bodies == [b"x" * 300_000]
+
+
+async def test_the_client_of_java_sends_its_bodies() -> None:
+    java = find_tool("java")
+    bodies = ["short", "GET /inside HTTP/1.1\r\nHost: x\r\n\r\n", "y" * 20_000]
+    async with served_bodies(ServerLimits()) as served:
+        out = await _run(java, str(_PROGRAM), f"http://127.0.0.1:{served.port}/", *bodies)
+    assert out.split() == ["200"] * 3
+    assert served.bodies == [each.encode() for each in bodies]
+
+
+async def _send(served: BodyKeeper, *pieces: bytes) -> bytes:
+    """Send the pieces in packets of their own, and return all that comes back."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    for piece in pieces:
+        writer.write(piece)
+        await writer.drain()
+        await asyncio.sleep(0)
+    answer = await asyncio.wait_for(reader.read(), 10)
+    writer.close()
+    return answer
+
+
+@pytest.mark.parametrize("first", [_COUNTED, _CHUNKED], ids=["counted", "chunked"])
+async def test_the_body_of_an_upgrade_is_no_request_wherever_it_is_split(first: bytes) -> None:
+    stream = first + first + _LAST
+    async with served_bodies(ServerLimits()) as served:
+        for cut in range(1, len(stream)):
+            served.bodies.clear()
+            served.methods.clear()
+            answer = await _send(served, stream[:cut], stream[cut:])
+            assert answer.count(b"HTTP/1.1 200 OK") == 3, cut
+            assert served.bodies == [_INSIDE, _INSIDE, b""], cut
+            assert served.methods == ["POST", "POST", "PUT"], cut
+
+
+@pytest.mark.parametrize("first", [_COUNTED, _CHUNKED], ids=["counted", "chunked"])
+async def test_an_upgrade_that_comes_byte_by_byte_is_read_whole(first: bytes) -> None:
+    async with served_bodies(ServerLimits()) as served:
+        answer = await _send(served, *(bytes([each]) for each in first + _LAST))
+    assert answer.count(b"HTTP/1.1 200 OK") == 2
+    assert served.bodies == [_INSIDE, b""]
