@@ -1,5 +1,7 @@
 """What holds for every address alike: methods, slashes, heads, and what every answer bears."""
 
+from dataclasses import replace
+
 import httpx
 import pytest
 
@@ -80,6 +82,49 @@ async def test_a_host_that_can_be_none_is_refused(api: Api) -> None:
     answer = await api.nordwind.http.get("/healthz", headers={"Host": "a b"})
 
     assert (answer.status_code, answer.json()["error"]["type"]) == (400, "InvalidRequest")
+
+
+async def test_a_request_with_two_hosts_is_refused(api: Api) -> None:
+    for path in ("/healthz", "/docs"):
+        for second in ("127.0.0.1:8000", "other.example"):
+            headers = [("Host", "127.0.0.1:8000"), ("Host", second)]
+            answer = await api.nordwind.http.get(f"{ORIGIN}{path}", headers=headers)
+            assert answer.status_code == 400
+            assert answer.json()["error"]["type"] == "InvalidRequest"
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1:8000", "127.0.0.1", "127.9.9.9:1", "localhost:9000", "LocalHost", "[::1]:8000",
+     "dunwell.localhost"],
+)  # fmt: skip
+async def test_development_answers_to_the_names_of_its_own_machine(api: Api, host: str) -> None:
+    answer = await api.nordwind.http.get(f"{ORIGIN}/docs", headers={"Host": host})
+
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["attacker.example", "attacker.example:8000", "127.0.0.1.attacker.example", "192.168.1.1",
+     "localhost.attacker.example", "evil-localhost", "attacker@127.0.0.1", "[::2]", "0.0.0.0", ""],
+)  # fmt: skip
+async def test_development_answers_to_no_other_name(api: Api, host: str) -> None:
+    for path in ("/docs", "/metrics", "/api/openapi.json"):
+        answer = await api.nordwind.http.get(f"{ORIGIN}{path}", headers={"Host": host})
+        assert answer.status_code == 400
+        assert answer.json()["error"]["type"] == "InvalidRequest"
+
+    health = await api.nordwind.http.get(f"{ORIGIN}/healthz", headers={"Host": host})
+    assert health.status_code == 200
+
+
+async def test_development_answers_to_its_public_address(resources: Resources) -> None:
+    settings = replace(resources.settings, public_url="https://try.example")
+    async with open_web(replace(resources, settings=settings)) as web, connect(web.app) as http:
+        for host, status in {"try.example": 200, "other.example": 400}.items():
+            answer = await http.get("/docs", headers={"Host": host})
+            assert answer.status_code == status
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/docs", "/nothing", "/api/token", "/metrics"])

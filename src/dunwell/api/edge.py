@@ -4,6 +4,7 @@ is one, in `kit.http_server`."""
 
 import re
 from collections.abc import Callable, Sequence
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -18,6 +19,7 @@ from dunwell.kit.resources import Resources
 
 # The characters of RFC 3986, 3.2.
 _HOST = re.compile(r"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")
+_PORT = re.compile(r":[0-9]*$")
 RawHeaders = Sequence[tuple[bytes, bytes]]
 # Where an answer says nothing else of its own, it may do and load nothing, and is kept nowhere.
 _EVERYWHERE: RawHeaders = (
@@ -69,6 +71,21 @@ def name_hosts(public_url: str) -> frozenset[str]:
     return frozenset((named, named.removesuffix(f":{usual}")))
 
 
+def is_own_machine(host: str) -> bool:
+    """Return whether a Host header names the machine that the browser runs on, at any port.
+
+    No name that is looked up is one: whoever owns a name can let it lead to 127.0.0.1, and then the
+    pages of another site could read what this machine serves (DNS rebinding).
+    """
+    name = _PORT.sub("", host).lower()
+    if name == "localhost" or name.endswith(".localhost"):  # never looked up (RFC 6761, 6.3)
+        return True
+    try:
+        return ip_address(name.removeprefix("[").removesuffix("]")).is_loopback
+    except ValueError:
+        return False
+
+
 class Edge:
     """Gives every answer its headers, and answers what nothing further in does."""
 
@@ -81,9 +98,9 @@ class Edge:
         number; none: all of it."""
         self._app = app
         self._public_url = resources.settings.public_url
-        # In development people come by whichever name leads here.
-        is_checked = free_paths is not None and not resources.settings.is_development
-        self._hosts = name_hosts(self._public_url) if is_checked else None
+        self._hosts = name_hosts(self._public_url) if free_paths is not None else None
+        # In development an IDE or a tunnel may lead here by another port than that of the address.
+        self._takes_own_machine = resources.settings.is_development
         self._free_paths = free_paths or frozenset()
         self._resources = resources
         self._find_visitor = find_visitor
@@ -123,13 +140,14 @@ class Edge:
             scope["client"] = (self._find_visitor(peer, forwarded), port)
 
     def _find_application(self, scope: Scope) -> ASGIApp:
-        host = Headers(scope=scope).get("host", "")
-        if _HOST.fullmatch(host) is None:
+        hosts = Headers(scope=scope).getlist("host")
+        # Of several, a proxy in front may have decided by another than we would (RFC 9112, 3.2).
+        host = hosts[0] if len(hosts) == 1 else ""
+        if len(hosts) > 1 or _HOST.fullmatch(host) is None:
             return answer_refusal(
-                InvalidRequest("The request cannot be read. Check its head and its address.")
+                InvalidRequest("The request cannot be read. Send one Host header, with a host.")
             )
-        is_named = self._hosts is None or host.lower() in self._hosts
-        if not is_named and scope["path"] not in self._free_paths:
+        if not self._is_own(host) and scope["path"] not in self._free_paths:
             return answer_refusal(
                 InvalidRequest(
                     f"This is served at {self._public_url}, under no other name. A proxy in front "
@@ -137,3 +155,8 @@ class Edge:
                 )
             )
         return self._app
+
+    def _is_own(self, host: str) -> bool:
+        if self._hosts is None or host.lower() in self._hosts:
+            return True
+        return self._takes_own_machine and is_own_machine(host)
