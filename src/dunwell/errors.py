@@ -109,7 +109,7 @@ class AddressTooLong(Refusal):
 
 
 class HeadTooLarge(Refusal):
-    """A request's first line and headers of more bytes than the limit."""
+    """A request's first line and headers, or its trailers, of more bytes than the limit."""
 
 
 class TooSlow(Refusal):

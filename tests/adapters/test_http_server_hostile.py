@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import structlog.testing
 import uvicorn
 
 from dunwell.kit.http_server import Bounds, ServerLimits, build_server
@@ -202,6 +203,38 @@ async def test_an_early_response_is_the_last_if_what_follows_is_long_or_unknown(
         assert await asyncio.wait_for(reader.read(), 10) == b""
         writer.close()
     assert b"connection: close" in answer
+
+
+async def test_a_refused_client_gets_no_continue() -> None:
+    served = BodyKeeper()
+    server = _build(served)
+    async with running(server) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        head = b"Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"
+        writer.write(_POST + head + b"no chunk\r\n")
+        answer = await reader.readuntil(b"}")
+        with structlog.testing.capture_logs() as logged:
+            served.reading.set()
+            await _wait_until(lambda: not server.server_state.tasks)
+        answer += await asyncio.wait_for(reader.read(), 10)
+        writer.close()
+    assert b"InvalidRequest" in answer
+    assert b"100 Continue" not in answer
+    assert logged == []
+
+
+async def test_continue_is_sent_once_the_application_reads() -> None:
+    served = BodyKeeper()
+    served.reading.set()
+    async with running(_build(served)) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(_POST + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        writer.write(b"ab" + _LAST)
+        answer = await asyncio.wait_for(reader.read(), 10)
+        writer.close()
+    assert answer.count(b"200 OK") == 2
+    assert served.bodies == [b"ab", b""]
 
 
 async def test_the_server_stops_in_bounded_time_whatever_its_clients_do() -> None:

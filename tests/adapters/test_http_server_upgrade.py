@@ -46,6 +46,7 @@ async def test_curl_with_http2_sends_its_body(chunked: tuple[str, ...], tmp_path
 
 
 async def test_the_client_of_java_sends_its_bodies() -> None:
+    find_tool("javac")  # A program in source needs the compiler, too.
     java = find_tool("java")
     bodies = ["short", "GET /inside HTTP/1.1\r\nHost: x\r\n\r\n", "y" * 20_000]
     async with served_bodies(ServerLimits()) as served:

@@ -128,7 +128,7 @@ async def send_until_answered(api: Api, origin: str, *, is_announced: bool) -> t
     reader, writer = await asyncio.open_connection(address.hostname, address.port)
     size = f"Content-Length: {30 * MIB}" if is_announced else "Transfer-Encoding: chunked"
     head = (
-        f"POST /api/merchants/{api.nordwind.merchant_id}/uploads HTTP/1.1\r\nHost: x\r\n"
+        f"POST /api/merchants/{api.nordwind.merchant_id}/uploads HTTP/1.1\r\nHost: localhost\r\n"
         f"Authorization: Bearer {api.nordwind.token}\r\n"
         f"Content-Type: multipart/form-data; boundary=b\r\n{size}\r\n\r\n"
     )

@@ -5,8 +5,10 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import uvicorn
 from starlette.applications import Starlette
+
+from dunwell.kit.http_server import Bounds, build_server
+from tests.support.bounded import answer_in_json
 
 
 @asynccontextmanager
@@ -16,10 +18,7 @@ async def a_server(app: Starlette) -> AsyncIterator[str]:
         listening.bind(("127.0.0.1", 0))
         listening.listen(128)
         host, port = listening.getsockname()
-        config = uvicorn.Config(
-            app, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False
-        )
-        server = uvicorn.Server(config)
+        server = build_server(app, Bounds(answer_in_json, lambda _host: True))
         serving = asyncio.create_task(server.serve(sockets=[listening]))
         # The socket listens already: who connects before the server is up waits for it.
         yield f"http://{host}:{port}"

@@ -93,7 +93,9 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
         "Send less in the query: at most details.limit bytes.", details=shapes.Limit,
     ),
     errors.HeadTooLarge: FailureKind(
-        "HeadTooLarge", 431, "The request's address and headers are larger than allowed.",
+        "HeadTooLarge", 431,
+        "The request's address and headers, or the trailers of its chunked body, are larger than "
+        "allowed.",
         "Send fewer or smaller headers: at most details.limit bytes.", details=shapes.Limit,
     ),
     errors.UnsupportedMediaType: FailureKind(

@@ -109,11 +109,12 @@ class Exchange:
         self._changed.set()
 
     async def _receive(self) -> Message:
-        if self.awaits_continue and not self.is_body_complete:
-            self._transport.write(_CONTINUE)
-            self.awaits_continue = False
         if not (self._is_disconnected or self.is_complete):
-            self._connection.choose_reading()
+            if self.awaits_continue and not self.is_body_complete:
+                self._transport.write(_CONTINUE)
+                self.awaits_continue = False
+            if self._transport.is_paused:
+                self._connection.choose_reading()
             await self._changed.wait()
             self._changed.clear()
         if self._is_disconnected or self.is_complete:

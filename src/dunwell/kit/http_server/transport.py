@@ -37,7 +37,8 @@ class ClientTransport:
 
     async def drain(self) -> None:
         """Wait until the client has read enough for more to be written."""
-        await self._can_write.wait()
+        if not self._can_write.is_set():
+            await self._can_write.wait()
 
     def set_writable(self, is_writable: bool) -> None:  # noqa: FBT001 - a setter
         if is_writable:
