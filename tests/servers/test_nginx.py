@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
@@ -33,7 +32,7 @@ class Heard:
 async def served(resources: Resources) -> AsyncIterator[Served]:
     given = check_installation({"trustedProxies": ["127.0.0.1"]})
     await apply_installation(resources, given)
-    async with serve(resources) as served:
+    async with serve(resources, public_url=f"https://{HOST}") as served:
         yield served
 
 
@@ -51,9 +50,7 @@ async def ask(nginx: Nginx, path: str, **given: object) -> tuple[int, dict[str, 
 
 
 async def test_pages_and_the_api_get_through(served: Served, tmp_path: Path) -> None:
-    backend = urlsplit(served.origin).port
-    assert backend
-    with run_nginx(tmp_path, backend) as nginx:
+    with run_nginx(tmp_path, served.port) as nginx:
         assert (await ask(nginx, "/healthz"))[0] == 200
         status, headers, body = await ask(nginx, "/q")
         assert (status, b"<form" in body) == (200, True)

@@ -16,11 +16,13 @@ from dunwell.wiring import open_web
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """`resources` as the application has them: their settings name its origin."""
+    """`resources` as the application has them: their settings name its origin. port: where it
+    listens, on 127.0.0.1."""
 
     resources: Resources
     app: Starlette
     installation: StandingInstallation
+    port: int
 
     @property
     def origin(self) -> str:
@@ -28,17 +30,21 @@ class Served:
 
 
 @asynccontextmanager
-async def serve(resources: Resources, host: str = "127.0.0.1") -> AsyncIterator[Served]:
-    """Until the block ends. host: what its origin calls this machine."""
+async def serve(
+    resources: Resources, host: str = "127.0.0.1", *, public_url: str | None = None
+) -> AsyncIterator[Served]:
+    """Until the block ends. host: what its origin calls this machine. public_url: the origin of a
+    proxy in front of it."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(128)
-        origin = f"http://{host}:{listening.getsockname()[1]}"
+        port = listening.getsockname()[1]
+        origin = public_url or f"http://{host}:{port}"
         settings = replace(resources.settings, public_url=origin, contact_phone="+49 30 23125 010")
         resources = replace(resources, settings=settings)
         async with open_web(resources) as web:
             server = build_server(web.app, web.bounds)
             serving = asyncio.create_task(server.serve(sockets=[listening]))
-            yield Served(resources, web.app, web.installation)
+            yield Served(resources, web.app, web.installation, port)
             server.should_exit = True
             await serving
