@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from dunwell.api.query import Query
 from dunwell.api.reading import read_shape
 from dunwell.api.schemas.claim_changes import FeeRequest
+from dunwell.api.schemas.processes import AnyAssignmentRequest
 from dunwell.errors import Fault, InvalidRequest, ValidationError
 from dunwell.intake.check_claims import Rejected, check_claims, read_claims
 from dunwell.intake.given_keys import has_given_keys
@@ -156,10 +157,10 @@ def test_faults_that_can_all_be_told_are() -> None:
     assert (len(more), more[-1]) == (MOST_FAULTS, MORE_FAULTS)
 
 
-def test_at_most_a_thousand_faults_of_a_request_are_told() -> None:
-    faults = _faults(_text([a_claim(items=[{}] * 100)] * 30))
-    assert [len(each) for each in faults] == [100] * 10 + [1] * 20
-    assert all(each == [MORE_FAULTS] for each in faults[10:])
+def test_at_most_ten_thousand_faults_of_a_request_are_told() -> None:
+    faults = _faults(_text([a_claim(items=[{}] * 100)] * 130))
+    assert [len(each) for each in faults] == [100] * 100 + [1] * 30
+    assert all(each == [MORE_FAULTS] for each in faults[100:])
 
 
 @pytest.mark.parametrize(
@@ -218,15 +219,53 @@ def test_references_are_compared_as_people_read_them() -> None:
     assert (trimmed.reference_number, composed.reference_number) == ("A-1", "Müller")
 
 
-@pytest.mark.parametrize(("value", "words"), [("7.0", "a number"), ("1e2", "a number")])
-def test_the_parsers_words_are_ours(value: str, words: str) -> None:
-    body = f'{{"type": "DUNNING_FEE", "value": "1", "itemId": {value}}}'.encode()
+def _read_item_id(number: str) -> int | None:
+    body = f'{{"type": "DUNNING_FEE", "value": "1", "itemId": {number}}}'.encode()
+    return read_shape(body, FeeRequest).item_id
+
+
+@pytest.mark.parametrize(
+    ("number", "item_id"),
+    [
+        ("297", 297),
+        ("297.0", 297),
+        ("2.97e2", 297),
+        ("29700E-2", 297),
+        # Beyond what a floating-point number can tell apart.
+        ("9007199254740993.0", 9_007_199_254_740_993),
+        ("9.223372036854775807e18", 2**63 - 1),
+        ("1." + "0" * 10_000, 1),
+    ],
+)
+def test_a_number_is_an_integer_however_it_is_spelled(number: str, item_id: int) -> None:
+    assert _read_item_id(number) == item_id
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        ("7.5", "WRONG_TYPE"),
+        ("9007199254740993.5", "WRONG_TYPE"),
+        ("1e-999999999999999999999", "WRONG_TYPE"),
+        ("1e999999999", "WRONG_TYPE"),
+        ("9.223372036854775808e18", "TOO_LARGE"),
+        ("0.0", "TOO_SMALL"),
+        ("-1e3", "TOO_SMALL"),
+        ("true", "WRONG_TYPE"),
+        ('"297"', "WRONG_TYPE"),
+    ],
+)
+def test_what_is_no_integer_of_ours_is_refused(number: str, code: str) -> None:
     with pytest.raises(ValidationError) as refused:
-        read_shape(body, FeeRequest)
-    message = refused.value.faults[0].message
-    assert message.startswith("Expected an integer")
-    assert words in message
-    assert "`" not in message
+        _read_item_id(number)
+    assert [(each.path, each.code) for each in refused.value.faults] == [("/itemId", code)]
+
+
+def test_a_list_of_integers_may_be_spelled_so_too() -> None:
+    shape: Any = AnyAssignmentRequest
+    assert read_shape(b"[1.0, 2e0]", shape) == [1, 2]
+    assert read_shape(b'{"claimIds": [1.0, 2e0]}', shape).claim_ids == [1, 2]
+    assert read_shape(b'[{"claimId": 3.0}]', shape)[0].claim_id == 3
 
 
 def test_a_plus_that_became_a_blank_is_told_as_such() -> None:

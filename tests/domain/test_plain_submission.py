@@ -15,6 +15,15 @@ from tests.support.claims import a_claim
 _TEXTS = ("referenceNumber", "debtorName", "debtorLastName", "companyName", "customerNumber")
 
 
+@pytest.mark.parametrize("character", ["\xa0", "§", "°", "ü", "€", "\u2028", "𝄞"])
+def test_a_character_that_is_no_control_is_taken(character: str) -> None:
+    body = msgspec.json.encode([a_claim(debtorName=character)])
+    assert is_plain(body)
+    [claim] = check_claims(body)
+    assert isinstance(claim, ClaimSubmission)
+    assert claim.first_name == character
+
+
 @given(st.dictionaries(st.sampled_from(_TEXTS), st.text(max_size=300)))
 def test_a_plain_body_is_read_as_the_full_shapes_read_it(texts: dict[str, str]) -> None:
     body = msgspec.json.encode([a_claim("R-1") | texts])
@@ -31,7 +40,7 @@ def test_a_plain_body_is_read_as_the_full_shapes_read_it(texts: dict[str, str]) 
     assert msgspec.to_builtins(plain) == msgspec.to_builtins(full)
 
 
-@pytest.mark.parametrize("character", ["\x00", "\t", "\n", "\x1f", "\x7f"])
+@pytest.mark.parametrize("character", ["\x00", "\t", "\n", "\x1f", "\x7f", "\x80", "\x9f"])
 @pytest.mark.parametrize("place", ["debtorName", "address"])
 def test_a_control_character_is_refused_wherever_it_stands(character: str, place: str) -> None:
     text = f"a{character}b"

@@ -116,6 +116,8 @@ async def test_the_last_way_in_stays(reception: Reception, erika: Person) -> Non
             await remove_own_factor(work, person, app.factor_id)
         options = await start_passkey(at_name, work, person, randomness())
         passkey = SoftwarePasskey("http://localhost:8000", "localhost")
+        with pytest.raises(ValidationError):
+            await add_passkey(at_name, work, person, passkey.create(options), "lap\x85top")
         assert await add_passkey(at_name, work, person, passkey.create(options), " laptop ")
         await remove_own_factor(work, person, app.factor_id)
         [left] = (await read_account(work, person)).factors

@@ -16,7 +16,7 @@ from dunwell.people.user import Place
 from tests.support.application import an_application
 from tests.support.disputes import REJECTED, answer, dispute
 from tests.support.house import House, a_house
-from tests.support.portal import Clerk, sign_in
+from tests.support.portal import Clerk, read_fields, sign_in
 from tests.support.portal_world import PortalWorld, a_portal_world
 
 
@@ -218,3 +218,17 @@ async def test_giving_it_away_needs_the_right_and_the_claim(world: PortalWorld) 
             await assign_modality(work, opened.claim_id, world.plan_id, None, known=None)
         with pytest.raises(ValidationError):
             await assign_modality(work, world.plan_claim_id, world.plan_id, UUID(int=9), known=None)
+
+
+async def test_a_reason_with_control_characters_is_not_sent_to_the_debtor(
+    resources: Resources, world: PortalWorld
+) -> None:
+    path = f"/claims/{world.plan_claim_id}/plans/{world.plan_id}"
+    clerk = await sign_in(resources, an_application(resources).app, world.house)
+    fields = {**read_fields((await clerk.get(path)).text), "outcome": "reject"}
+    refused = await clerk.post(path, {**fields, "reason": "Three rates\x85 at most"})
+    assert refused.status_code == 422
+    assert "It has a sign that cannot be printed." in refused.text
+    assert "Three rates" in refused.text
+    [row] = await world.house.rows("SELECT state FROM payment_modalities WHERE merchant_id = $1")
+    assert row["state"] == "REQUESTED"

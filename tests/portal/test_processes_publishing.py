@@ -77,6 +77,20 @@ async def test_ones_own_changes_are_published_with_a_comment(
     assert "<h3>You</h3>" in shown.text
 
 
+@pytest.mark.parametrize("control", ["\x85", "\x07"])
+async def test_a_comment_with_control_characters_is_refused_and_shown_again(
+    clerk: Clerk, house: House, claim_id: int, at: str, control: str
+) -> None:
+    assert claim_id
+    await save_step(clerk, at, 3, value="3.10")
+    fields = read_publication((await clerk.get(f"{at}/publish")).text)
+    refused = await clerk.post(f"{at}/publish", {**fields, "comment": f"Postage{control} rose"})
+    assert refused.status_code == 422
+    assert "It has a sign that cannot be printed." in refused.text
+    assert "rose" in refused.text
+    assert await version_of(house, at) == "v1.0"
+
+
 async def test_a_colleagues_changes_need_a_tick(
     clerk: Clerk, colleague: Clerk, house: House, at: str
 ) -> None:

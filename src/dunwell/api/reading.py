@@ -1,6 +1,7 @@
 """Reads what a request brings: JSON strictly, forms with files part by part."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 import msgspec
@@ -8,18 +9,27 @@ from starlette.requests import Request
 
 from dunwell.errors import Fault, InvalidRequest, UnsupportedMediaType, ValidationError
 from dunwell.files.upload import MAX_FILE_BYTES
-from dunwell.kit.json_text import check_amount, check_encoding, find_repeated, has_all_keys
+from dunwell.kit.checking.readable import read_readable
+from dunwell.kit.json_text import (
+    check_amount,
+    check_encoding,
+    find_repeated,
+    has_all_keys,
+    parse_text,
+)
 from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
 from dunwell.kit.requests import BodyTooLarge, read_body, stream_body
-from dunwell.kit.shape import find_faults
+from dunwell.kit.shape import MOST_FAULTS, find_faults, limit_faults, read_if_fits
 from dunwell.kit.spool import UPLOADS, SpoolShare
-from dunwell.kit.texts import find_unprintable
 
 Shape = TypeVar("Shape")
 
 MAX_JSON_BYTES = 10 * 1024 * 1024
 # Of what no other operation than the creation of claims needs a tenth.
 _MOST_CONTAINERS, _MOST_SEPARATORS = 3_000, 5_000
+# Room for the longest of them, a change of all contact data with each letter an escape. What is
+# larger is not parsed: other requests wait while it is.
+_MOST_BYTES = 1024 * 1024
 # A form that holds a file of the greatest size, with room for its texts and boundaries.
 _MAX_FORM_BYTES = MAX_FILE_BYTES + 64 * 1024
 
@@ -91,21 +101,37 @@ def _check_media_type(request: Request, *wanted: str) -> None:
         )
 
 
-def parse_json(body: bytes) -> Any:
-    """Raises InvalidRequest."""
+def read_document(body: bytes) -> tuple[Any, list[Fault]]:
+    """A body's value, and a fault for each key that stands twice in it. Raises InvalidRequest, and
+    ValidationError for a body that holds more than any can need."""
+    check_amount(body, containers=_MOST_CONTAINERS, separators=_MOST_SEPARATORS)
+    if len(body) > _MOST_BYTES:
+        message = f"The body is larger than {_MOST_BYTES} bytes, more than all its fields can be."
+        raise ValidationError([Fault("", message, "TOO_LONG")], message)
     try:
-        return msgspec.json.decode(body)
+        value = parse_text(body)
+        if has_all_keys(value, body):
+            return value, []
+        return value, list(islice(find_repeated(body), MOST_FAULTS + 1))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidRequest(f"The body is not JSON: {error}. Correct it and send again.") from None
 
 
-def read_shape(body: bytes, shape: type[Shape]) -> Shape:
-    """Parse a body into a shape of ours. Raises InvalidRequest, ValidationError (all faults)."""
-    check_amount(body, containers=_MOST_CONTAINERS, separators=_MOST_SEPARATORS)
-    value = parse_json(body)
-    faults: list[Fault] = [*find_faults(value, shape), *find_unprintable(value)]
-    if not has_all_keys(value, body):
-        faults += find_repeated(body)
-    if faults:
+def read_shape(
+    body: bytes, shape: type[Shape], rules: Callable[[Shape], Iterable[Fault]] | None = None
+) -> Shape:
+    """Parse a body into a shape of ours. Raises what `read_document` does, and ValidationError with
+    all faults.
+
+    `rules`: what the shape's types cannot say. When they refuse the body, the rules are asked of
+    the struct as far as it can be read: what cannot be is UNSET (`kit.checking.readable`).
+    """
+    value, repeated = read_document(body)
+    given = read_if_fits(value, shape)
+    wrong = find_faults(value, shape) if given is None else []
+    readable = read_readable(value, shape) if rules and given is None else given
+    broken = rules(readable) if rules and readable is not None else ()
+    faults = limit_faults(chain(wrong, repeated, broken))
+    if faults or given is None:
         raise ValidationError(faults)
-    return msgspec.convert(value, shape)
+    return given

@@ -16,12 +16,10 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import msgspec
 from msgspec import Meta
 
-from dunwell.kit.shape import PLAIN_TEXT
+from dunwell.kit.checking.plain_text import LINE, PLAIN_TEXT
 
 MAX_CUSTOM_FIELDS = 50
 
-# "(?!\n)" because "$" alone would let one line break pass at the end.
-_NO_CONTROLS = r"^[^\x00-\x1f\x7f]*$(?!\n)"
 # What browsers take as an e-mail address (WHATWG HTML, valid e-mail address).
 _EMAIL = (
     r"^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
@@ -29,10 +27,8 @@ _EMAIL = (
 )
 
 # A pattern's description is what a fault says was expected (`kit.shape`).
-Text = Annotated[str, Meta(max_length=255, pattern=_NO_CONTROLS, description=PLAIN_TEXT)]
-Reference = Annotated[
-    str, Meta(min_length=1, max_length=255, pattern=_NO_CONTROLS, description=PLAIN_TEXT)
-]
+Text = Annotated[str, Meta(max_length=255, pattern=LINE, description=PLAIN_TEXT)]
+Reference = Annotated[str, Meta(min_length=1, max_length=255, pattern=LINE, description=PLAIN_TEXT)]
 Country = Annotated[
     str,
     Meta(pattern=r"^[A-Z]{2}$(?!\n)", description="an ISO 3166-1 code of two capitals, like DE"),

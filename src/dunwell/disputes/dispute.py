@@ -3,7 +3,7 @@ goes by, and when it is to be answered. Pure.
 """
 
 from base64 import b32encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from enum import StrEnum
@@ -101,17 +101,23 @@ def check_new_dispute(new: NewDispute, disputes: Disputes, actor_kind: ActorKind
     is_debtor = actor_kind is ActorKind.DEBTOR
     known = list_offered(disputes) if is_debtor else list_reasons(disputes)
     reason = next((each for each in known if each.name == new.type), None)
-    faults = list(_find_text_faults(new))
-    if reason is None:
-        names = [each.name for each in known]
-        message = f"There is no such reason. {render_nearest(new.type, names)}"
-        faults.append(Fault("/type", message, "NOT_ALLOWED"))
-    elif reason.name == DisputeType.OTHER and not (new.message or "").strip():
-        message = '"message" is required for OTHER: say what is disputed.'
-        faults.append(Fault("/message", message, "REQUIRED"))
+    faults = [*_find_text_faults(new), *find_reason_faults(new.type, new.message, known)]
     if faults or reason is None:
         raise ValidationError(faults)
     return reason
+
+
+def find_reason_faults(type_: str, message: str | None, known: Iterable[Reason]) -> Iterator[Fault]:
+    """What is wrong with a reason, and a message that it asks for. Of a body that cannot be read as
+    a whole, what could not be read is UNSET: no fault of that is told here."""
+    names = [each.name for each in known]
+    if type_ and type_ not in names:
+        sentence = f"There is no such reason. {render_nearest(type_, names)}"
+        yield Fault("/type", sentence, "NOT_ALLOWED")
+    is_blank = message is None or (isinstance(message, str) and not message.strip())
+    if type_ == DisputeType.OTHER and is_blank:
+        sentence = '"message" is required for OTHER: say what is disputed.'
+        yield Fault("/message", sentence, "REQUIRED")
 
 
 def find_standing(reason: str, earlier: Sequence[Dispute]) -> Dispute | None:

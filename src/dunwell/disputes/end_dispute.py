@@ -7,6 +7,7 @@ What the debtor takes back lets the process go on at once, unless something else
 claim that has been paid or has ended meanwhile the answer is recorded and told, and nothing else.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
@@ -47,6 +48,12 @@ class Resolution:
     message: str | None = None
 
 
+def find_faulty_outcome(outcome: str, *, ends_claim: bool | None) -> Iterator[Fault]:
+    if ends_claim and outcome == DisputeState.REJECTED:
+        message = "Rejecting a dispute does not end the claim; leave it out, or accept the dispute."
+        yield Fault("/endClaim", message, "NOT_ALLOWED")
+
+
 async def resolve_dispute(
     work: Work, claim_id: int, dispute_id: UUID, resolution: Resolution
 ) -> Dispute:
@@ -58,9 +65,8 @@ async def resolve_dispute(
     work.need(Right.ANSWER)
     claim, dispute = await lock_dispute(work, claim_id, dispute_id)
     is_accepted = resolution.outcome is DisputeState.ACCEPTED
-    if resolution.end_claim and not is_accepted:
-        message = "Rejecting a dispute does not end the claim; leave it out, or accept the dispute."
-        raise ValidationError([Fault("/endClaim", message, "NOT_ALLOWED")])
+    if faults := list(find_faulty_outcome(resolution.outcome, ends_claim=resolution.end_claim)):
+        raise ValidationError(faults)
     if not check_move(dispute, resolution.outcome):
         return dispute
     resolved = replace(

@@ -78,7 +78,10 @@ async def replay_events(work: Work, wanted: Replay) -> int:
     """How many deliveries were made due again. Raises ValidationError, for more than
     MOST_DELIVERIES too: then nothing is sent."""
     work.need(Right.OPERATE)
-    faults = [*_find_time_faults(wanted), *await _find_endpoint_faults(work, wanted)]
+    faults = [
+        *find_time_faults(wanted.since, wanted.until),
+        *await _find_endpoint_faults(work, wanted),
+    ]
     if faults:
         raise ValidationError(faults)
     values = (
@@ -101,8 +104,8 @@ async def replay_events(work: Work, wanted: Replay) -> int:
     return replayed
 
 
-def _find_time_faults(wanted: Replay) -> Iterator[Fault]:
-    if wanted.until is not None and wanted.until <= wanted.since:
+def find_time_faults(since: datetime, until: datetime | None) -> Iterator[Fault]:
+    if until is not None and until <= since:
         yield Fault("/until", "until is not later than since; nothing lies between.", "WRONG_ORDER")
 
 

@@ -3,13 +3,15 @@
 Whatever is rendered for the claim and has not been handed over is rendered anew.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 
 from dunwell.claims.debtor_rows import define_record, list_columns, make_row, read_row
 from dunwell.claims.fields import ContactData
 from dunwell.claims.searching.fill_search import refresh_terms
 from dunwell.claims.store import lock_claim
-from dunwell.errors import NotFound
+from dunwell.errors import Fault, NotFound
 from dunwell.intake.contact_patch import apply_patch
 from dunwell.kit.sql import compose
 from dunwell.merchants.account import Work
@@ -37,14 +39,16 @@ WHERE merchant_id = $1 AND claim_id = $2
 )
 
 
-async def change_contact_data(work: Work, claim_id: int, patch: object) -> None:
-    """`patch`: parsed JSON. Raises NotFound and ValidationError. A patch that says what is there
-    changes nothing."""
+async def change_contact_data(
+    work: Work, claim_id: int, patch: object, known_faults: Sequence[Fault] = ()
+) -> None:
+    """`patch`: parsed JSON; `known_faults`: what its text has shown to be wrong with it. Raises
+    NotFound and ValidationError. A patch that says what is there changes nothing."""
     work.need(Right.CHANGE_CLAIMS)
     if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
         raise NotFound(f"There is no claim {claim_id}.")
     present = read_row(await work.tx.fetchrow(_LOAD, work.merchant_id, claim_id), ContactData)
-    changed = apply_patch(present, patch)
+    changed = apply_patch(present, patch, known_faults)
     names = [
         each.encode_name
         for each in msgspec.structs.fields(ContactData)

@@ -5,9 +5,10 @@ claims at all is refused as a whole. Pure.
 """
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, islice
 
 import msgspec
 import phonenumbers
@@ -19,8 +20,9 @@ from dunwell.errors import Fault, InvalidRequest, ValidationError
 from dunwell.intake.given_keys import has_given_keys
 from dunwell.intake.plain_submission import decode_plain, is_plain
 from dunwell.intake.submission import MAX_CLAIMS, ClaimSubmission, ItemSubmission
-from dunwell.kit.json_text import check_amount, find_repeated, has_all_keys
-from dunwell.kit.shape import MORE_FAULTS, find_faults
+from dunwell.kit.checking.readable import read_readable
+from dunwell.kit.json_text import check_amount, find_repeated, has_all_keys, parse_text
+from dunwell.kit.shape import MORE_FAULTS, MOST_FAULTS, find_faults, limit_faults
 
 _CURRENCIES = frozenset(get_global("all_currencies"))
 _LANGUAGES = frozenset(Locale("en").languages)
@@ -31,6 +33,7 @@ _COUNTRIES = (
     - _NO_COUNTRIES
     - frozenset({"XB", "XK", "ZZ"})
 )
+_FEES = frozenset({"COLLECTION_FEE", "DUNNING_FEE"})
 _all_at_once = msgspec.json.Decoder(list[ClaimSubmission])
 _one_by_one = msgspec.json.Decoder(list[msgspec.Raw])
 _one = msgspec.json.Decoder(ClaimSubmission)
@@ -41,8 +44,10 @@ _MOST_CONTAINERS, _MOST_SEPARATORS = 130_000, 1_000_000
 _CLAIM_CONTAINERS, _CLAIM_SEPARATORS = 8_000, 20_000
 # Room for all its texts at their longest, each letter an escape.
 _CLAIM_BYTES = 1024 * 1024
-# Of all claims of one body together.
-_MOST_FAULTS = 1_000
+# Of all claims of one body together: ten for each of MAX_CLAIMS, a few megabytes of answer.
+_MOST_FAULTS = 10_000
+# No reference of ours is longer; the answer does not repeat a longer one.
+_LONGEST_REFERENCE = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +70,13 @@ def read_claims(body: bytes) -> Iterator[ClaimSubmission | Rejected]:
     more in it than so many claims can hold).
     """
     check_amount(body, containers=_MOST_CONTAINERS, separators=_MOST_SEPARATORS)
+    reading = _Reading()
     claims = _decode_all(body) if len(body) <= _MOST_AT_ONCE else None
     if claims is None or not has_given_keys(claims, body):
-        yield from _Reading().read(_split(body))
+        yield from map(reading.read_claim, _split(body))
         return
     _check_count(len(claims))
-    for claim in claims:
-        yield _check_meaning(claim)
+    yield from map(reading.check_meaning, claims)
 
 
 def _decode_all(body: bytes) -> Sequence[ClaimSubmission] | None:
@@ -93,11 +98,16 @@ def _split(body: bytes) -> list[msgspec.Raw]:
     return raws
 
 
-def _check_json(text: bytes | msgspec.Raw) -> object:
+def _check_json(body: bytes) -> None:
+    """Without making values of it, which takes far longer."""
     try:
-        return msgspec.json.decode(text)
+        msgspec.json.decode(body, type=msgspec.Raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InvalidRequest(f"The body is not JSON: {error}. Send a JSON array.") from error
+        raise _say_not_json(error) from error
+
+
+def _say_not_json(error: Exception) -> InvalidRequest:
+    return InvalidRequest(f"The body is not JSON: {error}. Send a JSON array.")
 
 
 def _check_count(count: int) -> None:
@@ -110,47 +120,66 @@ def _check_count(count: int) -> None:
 
 
 class _Reading:
-    """One body, claim by claim; of very many faults the first are told."""
+    """The claims of one body, one after the other; of very many faults the first are told."""
 
     def __init__(self) -> None:
         self._left = _MOST_FAULTS
 
-    def read(self, raws: Sequence[msgspec.Raw]) -> Iterator[ClaimSubmission | Rejected]:
-        for raw in raws:
-            read = self._read_claim(raw)
-            if isinstance(read, Rejected):
-                self._left -= len(read.error.faults)
-            yield read
-
-    def _read_claim(self, raw: msgspec.Raw) -> ClaimSubmission | Rejected:
+    def read_claim(self, raw: msgspec.Raw) -> ClaimSubmission | Rejected:
+        """Raises InvalidRequest."""
         text = bytes(raw)
         if len(text) > _CLAIM_BYTES:
             message = f"The claim is larger than {_CLAIM_BYTES} bytes, more than all its fields."
-            return Rejected(None, ValidationError([Fault("", message, "TOO_LONG")]))
+            return self._reject(None, [Fault("", message, "TOO_LONG")])
         try:
             check_amount(text, containers=_CLAIM_CONTAINERS, separators=_CLAIM_SEPARATORS)
             claim = _one.decode(raw)
         except ValidationError as error:
-            return Rejected(None, error)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            return self._reject_shape(text, str(error))
-        if has_given_keys([claim], text):
-            return _check_meaning(claim)
-        repeated = list(find_repeated(text))
-        if repeated:
-            return Rejected(claim.reference_number, ValidationError(repeated))
-        return _check_meaning(claim)
+            return self._reject(None, error.faults)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return self._reject_shape(text)
+        repeated = [] if has_given_keys([claim], text) else list(_find_some_repeated(text))
+        return self.check_meaning(claim, repeated)
 
-    def _reject_shape(self, text: bytes, first_fault: str) -> Rejected:
-        value = _check_json(text)
+    def check_meaning(
+        self, claim: ClaimSubmission, repeated: Sequence[Fault] = ()
+    ) -> ClaimSubmission | Rejected:
+        """`repeated`: the keys that stand twice in its text."""
+        claim = _normalize(claim)
+        faults = list(_find_faulty_meaning(claim))
+        if faults or repeated:
+            return self._reject(claim.reference_number, chain(repeated, faults))
+        return claim
+
+    def _reject_shape(self, text: bytes) -> Rejected:
+        try:
+            value = parse_text(text)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise _say_not_json(error) from error
         reference = value.get("referenceNumber") if isinstance(value, dict) else None
-        told = reference if isinstance(reference, str) else None
-        if self._left <= 0:
-            return Rejected(told, ValidationError([MORE_FAULTS]))
-        faults = find_faults(value, ClaimSubmission)
-        if not has_all_keys(value, text):
-            faults += find_repeated(text)
-        return Rejected(told, ValidationError(faults or [Fault("", first_fault, "WRONG_FORMAT")]))
+        if not isinstance(reference, str) or len(reference) > _LONGEST_REFERENCE:
+            reference = None
+        return self._reject(reference, _find_all(value, text))
+
+    def _reject(self, reference: str | None, faults: Iterable[Fault]) -> Rejected:
+        told = limit_faults(faults) if self._left > 0 else [MORE_FAULTS]
+        self._left -= len(told)
+        return Rejected(reference, ValidationError(told))
+
+
+def _find_some_repeated(text: bytes) -> Iterator[Fault]:
+    """As many of the keys that stand twice as can be told."""
+    return islice(find_repeated(text), MOST_FAULTS)
+
+
+def _find_all(value: object, text: bytes) -> Iterator[Fault]:
+    """What is wrong with a claim that is not of its shape, whatever else is wrong with it."""
+    yield from find_faults(value, ClaimSubmission)
+    if not has_all_keys(value, text):
+        yield from _find_some_repeated(text)
+    claim = read_readable(value, ClaimSubmission)
+    if claim is not None:
+        yield from _find_faulty_meaning(_normalize(claim) if claim.reference_number else claim)
 
 
 def normalize_reference(reference: str) -> str:
@@ -158,18 +187,21 @@ def normalize_reference(reference: str) -> str:
     return unicodedata.normalize("NFC", reference.strip())
 
 
-def _check_meaning(claim: ClaimSubmission) -> ClaimSubmission | Rejected:
+def _normalize(claim: ClaimSubmission) -> ClaimSubmission:
     reference = normalize_reference(claim.reference_number)
-    if reference != claim.reference_number:
-        claim = msgspec.structs.replace(claim, reference_number=reference)
-    faults = list(_find_faulty_meaning(claim))
-    return Rejected(claim.reference_number, ValidationError(faults)) if faults else claim
+    if reference == claim.reference_number:
+        return claim
+    return msgspec.structs.replace(claim, reference_number=reference)
+
+
+# The rules below are also asked of a claim of which parts could not be read. These are UNSET, which
+# is false and equals nothing, so no rule complains of what another fault is told of already.
 
 
 def _find_faulty_meaning(claim: ClaimSubmission) -> Iterator[Fault]:
-    if not claim.reference_number:
+    if claim.reference_number == "":
         yield Fault("/referenceNumber", "The reference is blank; give your own.", "EMPTY_TEXT")
-    if claim.currency not in _CURRENCIES:
+    if claim.currency and claim.currency not in _CURRENCIES:
         message = f"{claim.currency} is no ISO 4217 currency code, like EUR."
         yield Fault("/currency", message, "UNKNOWN_CURRENCY")
     yield from find_faulty_debtor(claim)
@@ -178,29 +210,29 @@ def _find_faulty_meaning(claim: ClaimSubmission) -> Iterator[Fault]:
 
 def find_faulty_debtor(claim: ContactData) -> Iterator[Fault]:
     """What its shape cannot say of whom the claim is about."""
-    if not _has_text(claim.last_name) and not _has_text(claim.company_name):
+    if _is_blank(claim.last_name) and _is_blank(claim.company_name):
         yield Fault(
             "/debtorLastName", "Give debtorLastName or companyName: whom is it about?", "REQUIRED"
         )
-    if claim.mobile_number is not None and not _is_possible(
-        claim.mobile_number[:6], len(claim.mobile_number)
-    ):
+    if claim.mobile_number and not _is_possible(claim.mobile_number[:6], len(claim.mobile_number)):
         yield Fault(
             "/mobileNumber",
             "No such number is possible; use the international format, like +4915112345678.",
             "WRONG_PHONE_NUMBER",
         )
-    if claim.language is not None and claim.language not in _LANGUAGES:
+    if claim.language and claim.language not in _LANGUAGES:
         message = "Unknown language; use an ISO 639 code, like de."
         yield Fault("/language", message, "UNKNOWN_LANGUAGE")
     country = claim.address.country if claim.address else None
-    if country is not None and country not in _COUNTRIES:
+    if country and country not in _COUNTRIES:
         message = f"{country} is no ISO 3166-1 code, like DE."
         yield Fault("/address/country", message, "UNKNOWN_COUNTRY")
 
 
 def _find_faulty_items(items: list[ItemSubmission]) -> Iterator[Fault]:
-    if all(item.type != "PRIMARY" for item in items):
+    if not items:
+        return
+    if all(item.type in _FEES for item in items):
         yield Fault("/items", "At least one item must be of type PRIMARY.", "PRIMARY_MISSING")
     for position, item in enumerate(items):
         yield from find_faulty_dates(item, f"/items/{position}")
@@ -212,8 +244,9 @@ def find_faulty_dates(item: ItemSubmission, path: str = "") -> Iterator[Fault]:
         yield Fault(f"{path}/dueDate", "dueDate is before itemDate; swap them?", "WRONG_ORDER")
 
 
-def _has_text(value: str | None) -> bool:
-    return value is not None and bool(value.strip())
+def _is_blank(text: str | None) -> bool:
+    """None or nothing but white space."""
+    return not text.strip() if isinstance(text, str) else text is None
 
 
 @lru_cache(maxsize=20_000)

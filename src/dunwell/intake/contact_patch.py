@@ -1,7 +1,7 @@
 """Applies a JSON merge patch (RFC 7396) to what of a claim can be changed, and checks what comes of
 it by the rules of creation. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +11,11 @@ from dunwell.claims.fields import ContactData
 from dunwell.errors import Fault, ValidationError
 from dunwell.intake.check_claims import find_faulty_debtor
 from dunwell.intake.submission import ClaimSubmission, ContactPatch
-from dunwell.kit.shape import find_faults
+from dunwell.kit.checking.readable import read_readable
+from dunwell.kit.shape import find_faults, limit_faults
 
+# What can be changed, by its name on the wire.
+_NAMES = {each.encode_name: each.name for each in msgspec.structs.fields(ContactData)}
 # Of a claim, and never changed once it was handed over; where else it is changed.
 _FIXED = {
     each.encode_name: "It cannot be changed."
@@ -24,19 +27,29 @@ _FIXED = {
 }
 
 
-def apply_patch(present: ContactData, patch: object) -> ContactData:
-    """What the claim says after the patch. Raises ValidationError with every fault."""
-    faults = [_explain(each) for each in find_faults(patch, ContactPatch)]
-    if faults or not isinstance(patch, dict):
+def apply_patch(
+    present: ContactData, patch: object, known_faults: Sequence[Fault] = ()
+) -> ContactData:
+    """What the claim says after the patch. Raises ValidationError with every fault. `known_faults`:
+    what is wrong with the patch already, which is told together with the rest."""
+    faults = [*map(_explain, find_faults(patch, ContactPatch)), *known_faults]
+    if not isinstance(patch, dict):
         raise ValidationError(faults)
     merged = _merge(_as_document(present), patch)
-    faults = find_faults(merged, ContactData)
-    if not faults:
-        changed = msgspec.convert(merged, ContactData)
-        faults = list(find_faulty_debtor(changed))
+    # A claim may hold what is refused today; it does not keep other fields from being changed.
+    changed = {name: merged.get(name) for name in patch if name in _NAMES}
+    faults += find_faults(changed, ContactData)
+    faults += find_faulty_debtor(_overlay(present, changed))
     if faults:
-        raise ValidationError(faults)
-    return changed
+        raise ValidationError(limit_faults(faults))
+    return _overlay(present, changed)
+
+
+def _overlay(present: ContactData, changed: Mapping[str, Any]) -> ContactData:
+    """The present data with the changed fields, of which those that cannot be read are UNSET."""
+    read = read_readable(dict(changed), ContactData)
+    names = {_NAMES[name] for name in changed}
+    return msgspec.structs.replace(present, **{name: getattr(read, name) for name in names})
 
 
 def _as_document(present: ContactData) -> dict[str, Any]:

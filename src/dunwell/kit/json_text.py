@@ -1,12 +1,14 @@
-"""What is looked at in the text of a JSON body itself, beside its values: how much there is in it,
-how it is encoded, and keys that stand twice in one object, of which a parser keeps the last.
+"""Reads the text of a JSON body, and what its values do not show: how much there is in it, how it
+is encoded, and keys that stand twice in one object, of which a parser keeps the last.
 
 Counting bytes takes a millisecond for ten million of them; parsing what nobody can mean took
 minutes. Pure.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import msgspec
@@ -19,6 +21,10 @@ _SMALL = 16 * 1024
 # Whatever white space may stand between a key and its colon.
 _SPACED = (b" :", b"\n:", b"\t:", b"\r:")
 _ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\xef\xbb\xbf": "UTF-8 with a mark"}
+
+
+# No integer of ours has as many digits; a number with a larger exponent is not written out.
+_MOST_DIGITS = 25
 
 
 class _Doubled(dict[str, Any]):
@@ -58,42 +64,68 @@ def count_keys(text: bytes) -> int | None:
     return keys
 
 
+def parse_text(text: bytes | msgspec.Raw) -> Any:
+    """The value of a JSON text. As JSON Schema has it, 297.0 and 2.97e2 are integers: a number is
+    what it is worth, not how it is spelled. Raises msgspec.DecodeError and UnicodeDecodeError (it
+    is not JSON), and RecursionError."""
+    return _decoder.decode(text)
+
+
+def _read_number(text: str) -> int | float:
+    """A number with a point or an exponent; an integer of any size of ours is read exactly."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:  # An exponent that is beyond all use.
+        return float(text)
+    if number.adjusted() < _MOST_DIGITS and number == number.to_integral_value():
+        return int(number)
+    return float(text)
+
+
+_decoder = msgspec.json.Decoder(float_hook=_read_number)
+
+
 def has_all_keys(value: object, text: bytes) -> bool:
     """Whether the parsed value has as many keys as its text: then none stood twice."""
     return count_keys(text) == _count(value)
 
 
 def _count(value: object) -> int:
-    if isinstance(value, dict):
-        return len(value) + sum(map(_count, value.values()))
-    if isinstance(value, list):
-        return sum(map(_count, value))
-    return 0
+    """Without recursion: a text may be nested as deeply as its parser allows."""
+    count, waiting = 0, [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            count += len(each)
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+    return count
 
 
 def find_repeated(text: bytes | msgspec.Raw) -> Iterator[Fault]:
-    """A fault for each key that stands more than once in its object. `text` is JSON."""
-    yield from _walk(json.loads(bytes(text), object_pairs_hook=_take_pairs), ())
+    """A fault for each key that stands more than once in its object. `text` is JSON. There may be
+    very many: take no more than are told. Raises RecursionError."""
+    waiting: list[tuple[object, tuple[str | int, ...]]] = [
+        (json.loads(bytes(text), object_pairs_hook=_take_pairs), ())
+    ]
+    while waiting:
+        value, path = waiting.pop()
+        if isinstance(value, _Doubled):
+            for name in value.names:
+                message = f'"{name[:60]}" stands more than once in this object; give it once.'
+                yield Fault(render_pointer((*path, name)), message, "REPEATED")
+        if isinstance(value, dict):
+            waiting += [(inner, (*path, name)) for name, inner in reversed(value.items())]
+        elif isinstance(value, list):
+            waiting += [(value[n], (*path, n)) for n in reversed(range(len(value)))]
 
 
 def _take_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     taken = dict(pairs)
     if len(taken) == len(pairs):
         return taken
-    names = [name for name, _ in pairs]
+    counts = Counter(name for name, _ in pairs)
     doubled = _Doubled(taken)
-    doubled.names = tuple(name for name in taken if names.count(name) > 1)
+    doubled.names = tuple(name for name in taken if counts[name] > 1)
     return doubled
-
-
-def _walk(value: object, path: tuple[str | int, ...]) -> Iterator[Fault]:
-    if isinstance(value, _Doubled):
-        for name in value.names:
-            message = f'"{name[:60]}" stands more than once in this object; give it once.'
-            yield Fault(render_pointer((*path, name)), message, "REPEATED")
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _walk(inner, (*path, name))
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _walk(inner, (*path, index))

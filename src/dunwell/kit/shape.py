@@ -1,82 +1,74 @@
 """Every fault of a JSON value against a msgspec type, with JSON pointers and words that help.
 
-msgspec itself stops at the first fault; here its own JSON Schema of the type is walked by
-jsonschema. Rules that a schema cannot state belong to the folder that knows them. Pure.
+msgspec stops at the first fault. A value that it has refused is walked here along the same declared
+types, so that what is told and what is taken cannot differ. The walk follows the types and not the
+value: what lies below an unknown field is never looked at, and more entries than a type allows are
+not either. Rules that a type cannot state belong to the folder that knows them; they are asked of
+what `kit.checking.readable` makes of the same value. Pure.
 """
 
 import difflib
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from datetime import date
 from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
-import jsonschema
 import msgspec
-from jsonschema.exceptions import ValidationError as Finding
+from msgspec import inspect
 
 from dunwell.errors import Fault
-from dunwell.kit.beyond_schema import MOST_KEYS, cut_excess, find_conversion_fault
+from dunwell.kit.checking.fault_words import (
+    JSON_TYPES,
+    LIMITS,
+    name_type,
+    shorten,
+    show,
+    tell_wrong_type,
+)
+from dunwell.kit.checking.plain_text import WORDS
 
 Part = TypeVar("Part")
+_Path = tuple[str | int, ...]
 
-# What a pattern that refuses control characters is described by.
-PLAIN_TEXT = "a text without control characters"
-# What is told of one value; whoever made more mistakes mends these first.
+# What is told of one value; whoever made more mistakes corrects these first.
 MOST_FAULTS = 100
+# Of one object: none of ours has half as many fields, and more are not looked at one by one.
+_MOST_KEYS = 200
+# A text that is too long is searched for other faults up to this length: searching megabytes would
+# hold up other requests.
+_LONGEST_SEARCHED = 4_096
+
 # How long a name is compared with ours.
-_LONGEST_NAME = 100
-
-_TYPES_IN_WORDS = {
-    "string": "a string",
-    "integer": "an integer",
-    "number": "a number",
-    "boolean": "true or false",
-    "object": "an object",
-    "array": "an array",
-    "null": "null",
-}
-_LIMITS = {
-    "minLength": ("TOO_SHORT", "Use at least {} characters."),
-    "maxLength": ("TOO_LONG", "Use at most {} characters."),
-    "minItems": ("TOO_FEW", "Give at least {} of these."),
-    "maxItems": ("TOO_MANY", "Give at most {} of these."),
-    "minProperties": ("TOO_FEW", "Give at least {} of these."),
-    "maxProperties": ("TOO_MANY", "Give at most {} of these."),
-    "minimum": ("TOO_SMALL", "Use {} or more."),
-    "exclusiveMinimum": ("TOO_SMALL", "Use more than {}."),
-    "maximum": ("TOO_LARGE", "Use {} or less."),
-    "exclusiveMaximum": ("TOO_LARGE", "Use less than {}."),
-}
-
-
-def find_faults(value: object, shape: type) -> list[Fault]:
-    """All faults of `value` (parsed JSON) against the msgspec type `shape`; none: it converts.
-
-    Paths are JSON pointers, "" the root. A missing field is pointed at as if it were there. Of a
-    tagged union the branch that the tag names is reported. A pattern's or format's message is the
-    `description` of its `msgspec.Meta`, when it has one. At most MOST_FAULTS are looked for and
-    told; that there may be more is the last one's message.
-    """
-    if isinstance(value, dict) and len(value) > MOST_KEYS:
-        words = f"The object has {len(value)} fields; none of ours has so many."
-        return [Fault("", words, "TOO_MANY")]
-    rest, excess = cut_excess(value, shape)
-    code, words = _LIMITS["maxItems"]
-    faults = [
-        Fault(render_pointer([name]), words.format(most), code) for name, most in excess.items()
-    ]
-    findings = _validator(shape).iter_errors(rest)
-    described = (fault for each in findings for fault in _describe(each))
-    faults += islice(_once(described), MOST_FAULTS + 1 - len(faults))
-    if len(faults) > MOST_FAULTS:
-        faults[MOST_FAULTS - 1 :] = [MORE_FAULTS]
-    return faults or find_conversion_fault(value, shape)
-
+_LONGEST_COMPARED = 100
+# How much of a name a pointer holds: names of ours are not longer, and a pointer with a name of a
+# megabyte would be written once for each fault below it.
+_LONGEST_POINTED = 255
 
 MORE_FAULTS = Fault("", "There may be more faults; mend those that are told first.", "MORE_FAULTS")
 
 
-def _once(faults: Iterator[Fault]) -> Iterator[Fault]:
+def find_faults(value: object, shape: Any) -> list[Fault]:
+    """All faults of `value` (parsed JSON) against the msgspec type `shape`; none: it converts.
+
+    Paths are JSON pointers, "" the root. A missing field is pointed at as if it were there. Of a
+    tagged union the branch that the tag names is reported. A pattern's message is the `description`
+    of its `msgspec.Meta`, when it has one. `limit_faults` says how many are told.
+    """
+    return limit_faults(_walk(value, inspect_type(shape), ()))
+
+
+def limit_faults(faults: Iterable[Fault]) -> list[Fault]:
+    """Each fault once, and at most MOST_FAULTS: that there may be more is then the last one's
+    message. No more of them are looked for than are told."""
+    told = list(islice(_once(faults), MOST_FAULTS + 1))
+    if len(told) > MOST_FAULTS:
+        told[MOST_FAULTS - 1 :] = [MORE_FAULTS]
+    return told
+
+
+def _once(faults: Iterable[Fault]) -> Iterator[Fault]:
     seen: set[Fault] = set()
     for fault in faults:
         if fault not in seen:
@@ -93,178 +85,212 @@ def read_if_fits(value: object, shape: type[Part]) -> Part | None:
 
 
 def render_pointer(parts: Collection[str | int]) -> str:
-    """The JSON pointer (RFC 6901) of these keys and indexes."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+    """The JSON pointer (RFC 6901) of these keys and indexes. Of a key that is longer than any of
+    ours it holds the beginning."""
+    return "".join("/" + _render_part(part) for part in parts)
+
+
+def _render_part(part: str | int) -> str:
+    return shorten(str(part), _LONGEST_POINTED).replace("~", "~0").replace("/", "~1")
 
 
 def render_nearest(name: str, known: Collection[str]) -> str:
     """What to say after an unknown name: the nearest known one, or all there are."""
-    is_short = len(name) <= _LONGEST_NAME  # a long one is like none of ours, and takes long
+    is_short = len(name) <= _LONGEST_COMPARED  # a long one is like none of ours, and takes long
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.6) if is_short else []
     # Typed in another case, a short name is further off than it looks.
-    near = near or [each for each in known if each.lower() == name.lower()]
+    near = near or [each for each in known if is_short and each.lower() == name.lower()]
     if near:
         return f'Did you mean "{near[0]}"?'
     return f"Known: {', '.join(known)}." if known else "None is known here."
 
 
 @cache
-def _validator(shape: type) -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(
-        msgspec.json.schema(shape), format_checker=jsonschema.FormatChecker(("date", "uuid"))
-    )
+def inspect_type(shape: Any) -> inspect.Type:
+    """What msgspec itself knows of the type."""
+    return inspect.type_info(shape)
 
 
-def _describe(finding: Finding) -> Iterator[Fault]:
-    kind = str(finding.validator)
-    if "propertyNames" in finding.absolute_schema_path:
-        yield _describe_key(finding)
-    elif kind == "required":
-        yield from _describe_missing(finding)
-    elif kind == "additionalProperties":
-        yield from _describe_unknown(finding)
-    elif kind == "anyOf":
-        yield from _describe_union(finding)
-    elif kind == "type":
-        yield _wrong_type(finding, [str(finding.validator_value)])
-    elif kind in ("enum", "const"):
-        yield _describe_choice(finding)
+def strip_metadata(kind: inspect.Type) -> inspect.Type:
+    return kind.type if isinstance(kind, inspect.Metadata) else kind
+
+
+def _walk(value: object, kind: inspect.Type, path: _Path, words: str = "") -> Iterator[Fault]:
+    """`words`: what the type's own description says is expected."""
+    if isinstance(kind, inspect.Metadata):
+        schema = kind.extra_json_schema or {}
+        yield from _walk(value, kind.type, path, schema.get("description", ""))
+    elif isinstance(kind, inspect.UnionType):
+        yield from _walk_union(value, kind, path)
+    elif isinstance(kind, inspect.LiteralType | inspect.EnumType):
+        yield from _check_choice(value, _list_choices(kind), path)
+    elif not isinstance(kind, inspect.AnyType):
+        wanted = JSON_TYPES[type(kind)]
+        if name_type(value) != wanted and (name_type(value), wanted) != ("integer", "number"):
+            yield Fault(render_pointer(path), tell_wrong_type(value, [wanted]), "WRONG_TYPE")
+        elif check := _CHECKS.get(type(kind)):
+            yield from check(value, kind, path, words)
+
+
+def _walk_union(value: object, kind: inspect.UnionType, path: _Path) -> Iterator[Fault]:
+    given = name_type(value)
+    branches = [each for each in kind.types if _name_branch(each) == given]
+    if not branches and given == "integer":
+        branches = [each for each in kind.types if _name_branch(each) == "number"]
+    # A value of no type at all that is taken is told what it could have been chosen from.
+    choices = (inspect.LiteralType, inspect.EnumType)
+    branches = branches or [
+        each for each in kind.types if isinstance(strip_metadata(each), choices)
+    ]
+    if not branches:
+        wanted = [_name_branch(each) for each in kind.types]
+        yield Fault(render_pointer(path), tell_wrong_type(value, wanted), "WRONG_TYPE")
+    elif len(branches) == 1:
+        yield from _walk(value, branches[0], path)
     else:
-        yield _describe_limit(finding, kind)
+        yield from _walk_tagged(value, [strip_metadata(each) for each in branches], path)
 
 
-def _fault(finding: Finding, code: str, message: str, name: str | None = None) -> Fault:
-    parts = [*finding.absolute_path, *([] if name is None else [name])]
-    return Fault(render_pointer(parts), message, code)
+def _name_branch(kind: inspect.Type) -> str:
+    stripped = strip_metadata(kind)
+    if isinstance(stripped, inspect.LiteralType | inspect.EnumType):
+        return name_type(_list_choices(stripped)[0])
+    return JSON_TYPES[type(stripped)]
 
 
-def _describe_key(finding: Finding) -> Fault:
-    name = str(finding.instance)
-    wanted = _describe_limit(finding, str(finding.validator)).message
-    message = f'"{_shorten(name)}" is not a good name here. {wanted}'
-    return _fault(finding, "UNKNOWN_FIELD", message, name)
+def _walk_tagged(value: Any, structs: list[Any], path: _Path) -> Iterator[Fault]:
+    """msgspec tells objects of a union apart by their tag alone."""
+    by_tag = {each.tag: each for each in structs}
+    tag_field = structs[0].tag_field
+    place = render_pointer([*path, tag_field])
+    if tag_field not in value:
+        kinds = ", ".join(map(str, by_tag))
+        yield Fault(place, f'"{tag_field}" is required: one of {kinds}.', "REQUIRED")
+        return
+    tag = value[tag_field]
+    if not isinstance(tag, str) or tag not in by_tag:
+        message = f"{show(tag)} is not known here. {render_nearest(str(tag), list(by_tag))}"
+        yield Fault(place, message, "NOT_ALLOWED")
+        return
+    yield from _walk(value, by_tag[tag], path)
 
 
-def _describe_missing(finding: Finding) -> Iterator[Fault]:
-    given = _given(finding)
-    for name in _wanted(finding):
-        if name not in given:
-            yield _fault(finding, "REQUIRED", f'"{name}" is required.', name)
+def _walk_struct(
+    value: dict[str, Any], kind: inspect.StructType, path: _Path, _: str
+) -> Iterator[Fault]:
+    if len(value) > _MOST_KEYS:
+        words = f"The object has {len(value)} fields; none of ours has so many."
+        yield Fault(render_pointer(path), words, "TOO_MANY")
+        return
+    known = [each.encode_name for each in kind.fields]
+    required = [each.encode_name for each in kind.fields if each.required]
+    if kind.tag_field is not None:
+        known.insert(0, kind.tag_field)
+        required.insert(0, kind.tag_field)
+        if kind.tag_field in value:
+            yield from _check_choice(value[kind.tag_field], [kind.tag], (*path, kind.tag_field))
+    for field in kind.fields:
+        name = field.encode_name
+        if name in value:
+            yield from _walk(value[name], field.type, (*path, name))
+    for name in required:
+        if name not in value:
+            yield Fault(render_pointer([*path, name]), f'"{name}" is required.', "REQUIRED")
+    if kind.forbid_unknown_fields:
+        yield from _find_unknown(value, known, path)
 
 
-def _describe_unknown(finding: Finding) -> Iterator[Fault]:
-    known = list(_as_mapping(finding.schema).get("properties", {}))
-    for name in _given(finding):
+def _find_unknown(value: dict[str, Any], known: list[str], path: _Path) -> Iterator[Fault]:
+    for name in value:
         if name not in known:
-            message = f'"{_shorten(name)}" is not known here. {render_nearest(name, known)}'
-            yield _fault(finding, "UNKNOWN_FIELD", message, name)
+            message = f'"{shorten(name)}" is not known here. {render_nearest(name, known)}'
+            yield Fault(render_pointer([*path, name]), message, "UNKNOWN_FIELD")
 
 
-def _describe_union(finding: Finding) -> Iterator[Fault]:
-    schema = _as_mapping(finding.schema)
-    if "discriminator" in schema and isinstance(finding.instance, dict):
-        yield from _describe_tagged(finding, schema["discriminator"])
+def _walk_dict(
+    value: dict[str, Any], kind: inspect.DictType, path: _Path, _: str
+) -> Iterator[Fault]:
+    yield from _check_length(value, kind, path, "entries")
+    for name, inner in islice(value.items(), kind.max_length):
+        for fault in _walk(name, kind.key_type, (*path, name)):
+            message = f'"{shorten(name)}" is not a good name here. {fault.message}'
+            yield Fault(fault.path, message, "UNKNOWN_FIELD")
+        yield from _walk(inner, kind.value_type, (*path, name))
+
+
+def _walk_list(value: list[Any], kind: Any, path: _Path, _: str) -> Iterator[Fault]:
+    yield from _check_length(value, kind, path, "entries")
+    for index, inner in enumerate(islice(value, kind.max_length)):
+        yield from _walk(inner, kind.item_type, (*path, index))
+
+
+def _check_length(value: Collection[Any], kind: Any, path: _Path, of: str) -> Iterator[Fault]:
+    if kind.min_length is not None and len(value) < kind.min_length:
+        yield _tell_limit(path, f"least {of}", kind.min_length)
+    if kind.max_length is not None and len(value) > kind.max_length:
+        yield _tell_limit(path, f"most {of}", kind.max_length)
+
+
+def _tell_limit(path: _Path, limit: str, number: float) -> Fault:
+    """`limit`: which one is not kept, and `number` its size."""
+    code, words = LIMITS[limit]
+    return Fault(render_pointer(path), words.format(number), code)
+
+
+def _check_text(value: str, kind: inspect.StrType, path: _Path, words: str) -> Iterator[Fault]:
+    yield from _check_length(value, kind, path, "characters")
+    most = None if kind.max_length is None else max(kind.max_length, _LONGEST_SEARCHED)
+    pattern = kind.pattern
+    is_searched = pattern is not None and (most is None or len(value) <= most)
+    if is_searched and not re.search(str(pattern), value):
+        wanted = WORDS.get(str(pattern)) or words or f"pattern {pattern}"
+        code = "CONTROL_CHARACTER" if pattern in WORDS else "WRONG_FORMAT"
+        yield Fault(render_pointer(path), f"Expected {wanted.rstrip('.')}.", code)
+
+
+def _check_number(value: float, kind: Any, path: _Path, _: str) -> Iterator[Fault]:
+    if kind.ge is not None and value < kind.ge:
+        yield _tell_limit(path, "least", kind.ge)
+    if kind.gt is not None and value <= kind.gt:
+        yield _tell_limit(path, "more than", kind.gt)
+    if kind.le is not None and value > kind.le:
+        yield _tell_limit(path, "most", kind.le)
+    if kind.lt is not None and value >= kind.lt:
+        yield _tell_limit(path, "less than", kind.lt)
+
+
+def _check_day(value: str, _: Any, path: _Path, words: str) -> Iterator[Fault]:
+    try:
+        msgspec.convert(value, date)
+    except msgspec.ValidationError:
+        wanted = words.rstrip(".") or "a day that there is, written as YYYY-MM-DD"
+        yield Fault(render_pointer(path), f"Expected {wanted}.", "WRONG_FORMAT")
+
+
+def _list_choices(kind: inspect.LiteralType | inspect.EnumType) -> list[Any]:
+    if isinstance(kind, inspect.LiteralType):
+        return list(kind.values)
+    return [each.value for each in kind.cls]
+
+
+def _check_choice(value: object, choices: list[Any], path: _Path) -> Iterator[Fault]:
+    if any(type(value) is type(each) and value == each for each in choices):
         return
-    branches = _branches(finding)
-    fitting = [each for each in branches.values() if not any(map(_is_about_type, each))]
-    if not fitting:
-        expected = [
-            str(found.validator_value)
-            for branch in branches.values()
-            for found in branch
-            if _is_about_type(found) and found.validator == "type"
-        ]
-        # A tagged union inside a nullable one speaks as the object it is.
-        yield _wrong_type(finding, list(dict.fromkeys(expected)))
-        return
-    for child in fitting[0]:
-        yield from _describe(child)
-
-
-def _describe_tagged(finding: Finding, discriminator: Mapping[str, Any]) -> Iterator[Fault]:
-    tag_field, mapping = discriminator["propertyName"], discriminator["mapping"]
-    given = _given(finding)
-    if tag_field not in given:
-        kinds = ", ".join(mapping)
-        message = f'"{tag_field}" is required: one of {kinds}.'
-        yield _fault(finding, "REQUIRED", message, tag_field)
-        return
-    tag = given[tag_field]
-    if not isinstance(tag, str) or tag not in mapping:
-        message = f"{_show(tag)} is not known here. {render_nearest(str(tag), list(mapping))}"
-        yield _fault(finding, "NOT_ALLOWED", message, tag_field)
-        return
-    places = [branch["$ref"] for branch in _as_mapping(finding.schema)["anyOf"]]
-    for child in _branches(finding).get(places.index(mapping[tag]), []):
-        yield from _describe(child)
-
-
-def _branches(finding: Finding) -> dict[int, list[Finding]]:
-    """What each branch of a union found, by its place."""
-    branches: dict[int, list[Finding]] = {}
-    for child in finding.context or ():
-        branches.setdefault(int(child.relative_schema_path[0]), []).append(child)
-    return branches
-
-
-def _is_about_type(finding: Finding) -> bool:
-    """Whether the branch cannot be meant at all: the value itself is of another type."""
-    return finding.validator == "type" and not finding.relative_path
-
-
-def _wrong_type(finding: Finding, expected: list[str]) -> Fault:
-    wanted = [_TYPES_IN_WORDS.get(each, each) for each in expected if each != "null"]
-    message = f"Expected {' or '.join(wanted) or 'an object'}, not {_type_of(finding.instance)}."
-    return _fault(finding, "WRONG_TYPE", message)
-
-
-def _describe_choice(finding: Finding) -> Fault:
-    known = [str(each) for each in _wanted(finding) if each is not None]
-    nearest = render_nearest(str(finding.instance), known)
+    known = [str(each) for each in choices]
+    nearest = render_nearest(shorten(str(value)), known)
     if not nearest.startswith("Known"):
         nearest = f"{nearest} Known: {', '.join(known)}."
-    return _fault(finding, "NOT_ALLOWED", f"{_show(finding.instance)} is not allowed. {nearest}")
+    yield Fault(render_pointer(path), f"{show(value)} is not allowed. {nearest}", "NOT_ALLOWED")
 
 
-def _describe_limit(finding: Finding, kind: str) -> Fault:
-    if kind in _LIMITS:
-        code, words = _LIMITS[kind]
-        return _fault(finding, code, words.format(finding.validator_value))
-    schema = _as_mapping(finding.schema)
-    wanted = schema.get("description") or f"{kind} {finding.validator_value}"
-    code = "CONTROL_CHARACTER" if wanted == PLAIN_TEXT else "WRONG_FORMAT"
-    return _fault(finding, code, f"Expected {str(wanted).rstrip('.')}.")
-
-
-def _given(finding: Finding) -> Any:
-    """The value at the finding's place."""
-    return finding.instance
-
-
-def _wanted(finding: Finding) -> Any:
-    """What the schema's keyword asks for."""
-    return finding.validator_value
-
-
-def _as_mapping(schema: Any) -> Mapping[str, Any]:
-    return schema if isinstance(schema, Mapping) else {}
-
-
-def _type_of(value: object) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true or false"
-    for kind, name in ((str, "string"), (int, "integer"), (float, "number"), (dict, "object")):
-        if isinstance(value, kind):
-            return _TYPES_IN_WORDS[name]
-    return "an array" if isinstance(value, list) else f"a {type(value).__name__}"
-
-
-def _show(value: object) -> str:
-    text = f'"{value}"' if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return _shorten(text)
-
-
-def _shorten(text: str, limit: int = 60) -> str:
-    return text if len(text) <= limit else f"{text[:limit]}…"
+# By the kind of the type; the value is of its JSON type.
+_CHECKS: dict[type, Callable[[Any, Any, _Path, str], Iterator[Fault]]] = {
+    inspect.StructType: _walk_struct,
+    inspect.DictType: _walk_dict,
+    inspect.ListType: _walk_list,
+    inspect.VarTupleType: _walk_list,
+    inspect.StrType: _check_text,
+    inspect.IntType: _check_number,
+    inspect.FloatType: _check_number,
+    inspect.DateType: _check_day,
+}

@@ -2,16 +2,14 @@
 form of an e-mail address, and how many of a thing are told. Pure.
 """
 
-import unicodedata
 from collections.abc import Iterator
 from email.errors import HeaderParseError, MessageDefect
 from email.headerregistry import Address
 
-from dunwell.errors import Fault
+from dunwell.errors import Fault, ValidationError
+from dunwell.kit.checking.plain_text import LINE_BREAKS, UNPRINTABLE
 from dunwell.kit.shape import render_pointer
 
-# Line feed, carriage return, tab.
-_ALLOWED_CONTROLS = "\n\r\t"
 _LONGEST_LINE = 255
 
 
@@ -32,17 +30,20 @@ def find_unprintable(value: object, path: tuple[str | int, ...] = ()) -> Iterato
             yield from find_unprintable(inner, (*path, index))
 
 
+def check_printable(text: str | None, name: str) -> None:
+    """`name`: the field that the text is of. Raises ValidationError."""
+    if faults := list(find_unprintable(text, (name,))):
+        raise ValidationError(faults)
+
+
 def is_printable(text: str) -> bool:
     """No control character but line breaks and tabs, and nothing UTF-8 cannot hold."""
-    return text.isprintable() or not any(
-        unicodedata.category(letter) in ("Cc", "Cs") and letter not in _ALLOWED_CONTROLS
-        for letter in text
-    )
+    return text.isprintable() or UNPRINTABLE.search(text) is None
 
 
 def is_line(text: str) -> bool:
     """Of at most 255 characters, without line breaks, tabs and other control characters."""
-    is_one = not any(letter in text for letter in _ALLOWED_CONTROLS)
+    is_one = not any(letter in text for letter in LINE_BREAKS)
     return len(text) <= _LONGEST_LINE and is_one and is_printable(text)
 
 

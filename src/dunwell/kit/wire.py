@@ -8,6 +8,8 @@ from typing import Annotated, Any, overload
 import msgspec
 from msgspec import Meta
 
+from dunwell.kit.checking.plain_text import LINE
+
 
 class Wire(msgspec.Struct, frozen=True, rename="camel"):
     """A shape we answer. Fields may be added later; clients ignore those they do not know."""
@@ -35,6 +37,7 @@ GivenInstant = Annotated[
         description="ISO 8601 with a zone.",
         examples=["2026-03-02T09:00:00Z"],
         max_length=40,
+        pattern=LINE,
         extra_json_schema={"format": "date-time"},
     ),
 ]
@@ -48,12 +51,12 @@ Cents = Annotated[
 Uuid = Annotated[
     str,
     Meta(
-        pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$",
+        pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$(?!\n)",
         extra_json_schema={"format": "uuid"},
     ),
 ]
 Currency = Annotated[
-    str, Meta(description="ISO 4217, upper case.", examples=["EUR"], pattern="^[A-Z]{3}$")
+    str, Meta(description="ISO 4217, upper case.", examples=["EUR"], pattern=r"^[A-Z]{3}$(?!\n)")
 ]
 
 

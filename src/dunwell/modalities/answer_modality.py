@@ -15,6 +15,7 @@ from dunwell.claims.states import Status
 from dunwell.claims.store import LockedClaim
 from dunwell.claims.store_holds import lift_holds_of_claims
 from dunwell.errors import InvalidState, NotFound, Said
+from dunwell.kit.texts import check_printable
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import MASKED, keep_changed, save_audit
 from dunwell.merchants.rights import Right
@@ -49,9 +50,10 @@ async def reject_modality(
 ) -> Modality:
     """`reason` is for the debtor. Rejecting again changes nothing, another reason included.
 
-    Raises NotFound and InvalidState (see `answering`).
+    Raises ValidationError (control characters), NotFound and InvalidState (see `answering`).
     """
     work.need(Right.ANSWER)
+    check_printable(reason, "reason")
     claim, requested, is_new = await _lock_request(
         work, claim_id, modality_id, ModalityState.REJECTED
     )

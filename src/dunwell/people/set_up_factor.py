@@ -5,6 +5,7 @@ the place of the one before once its first code has come, or one more passkey.
 from datetime import timedelta
 from uuid import UUID
 
+from dunwell.kit.texts import check_printable
 from dunwell.people.accept_invitation import enrol_passkey
 from dunwell.people.audit import save_people_audit
 from dunwell.people.passkey_sign_in import CHALLENGE_LASTS, ENROL, require_party
@@ -77,7 +78,9 @@ async def start_passkey(
 async def add_passkey(
     reception: Reception, work: PeopleWork, person: SignedIn, body: bytes, name: str
 ) -> bool:
-    """False: it is no right answer to what was asked, or there are as many as there may be."""
+    """False: it is no right answer to what was asked, or there are as many as there may be. Raises
+    ValidationError for a name with control characters."""
+    check_printable(name, "name")
     await lock_user(work.tx, person.user_id)
     passkeys = [each for each in await load_factors(work.tx, person.user_id) if each.credential_id]
     if len(passkeys) >= MOST_PASSKEYS:

@@ -5,6 +5,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.errors import InvalidState, ValidationError
+from dunwell.kit.texts import check_printable
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import ActorKind
 from dunwell.merchants.audit import save_audit
@@ -44,10 +45,12 @@ async def publish_draft(
     texts say is checked by `rollout.publish_workflow`, which people and programs go through.
     `ticks`: what a person has looked at; who has signed in publishes nothing of a colleague's
     without them, a program or a command line is asked for none.
-    Raises NotFound (no such workflow), ValidationError (the definition's faults), ChangesUnseen and
-    InvalidState (no draft, another draft, or it changes nothing).
+    Raises NotFound (no such workflow), ValidationError (the definition's faults, or control
+    characters in the comment), ChangesUnseen and InvalidState (no draft, another draft, or it
+    changes nothing).
     """
     work.need(Right.PUBLISH)
+    check_printable(comment, "comment")
     await open_workflow(work, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is None:

@@ -1,20 +1,19 @@
 """Change a claim's contact data, withdraw and archive it, pause and resume it."""
 
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator
 
 from dunwell.api.answer import JSON
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation
 from dunwell.api.paths import read_claim_id
-from dunwell.api.reading import parse_json, read_shape
+from dunwell.api.reading import read_document, read_shape
 from dunwell.api.routes.claim_reading import CLAIM_EXAMPLE, answer_claim
 from dunwell.api.routes.parameters import CLAIM_ID, MERCHANT_ID
-from dunwell.api.routes.payments import read_given_instant
+from dunwell.api.routes.payments import find_faulty_instant, read_given_instant
 from dunwell.api.schemas.claim_changes import PauseRequest
 from dunwell.api.schemas.claims import Claim
 from dunwell.claims.pause_claim import pause_claim, resume_claim
-from dunwell.errors import InvalidRequest, InvalidState, ValidationError
+from dunwell.errors import Fault, InvalidRequest, InvalidState, ValidationError
 from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.intake.submission import ContactPatch
@@ -163,18 +162,22 @@ RESUME_CLAIM = Operation(
 async def _change(call: Call) -> Claim:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
-    patch: Any = parse_json(call.body)
-    await change_contact_data(call.work, claim_id, patch)
+    patch, faults = read_document(call.body)
+    await change_contact_data(call.work, claim_id, patch, faults)
     return await answer_claim(call, claim_id)
 
 
 async def _pause(call: Call) -> Claim:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
-    given = read_shape(call.body, PauseRequest)
+    given = read_shape(call.body, PauseRequest, _find_faulty_pause)
     until = read_given_instant(given.until, "/until") if given.until is not None else None
     await pause_claim(call.work, claim_id, until=until, reason=given.reason)
     return await answer_claim(call, claim_id)
+
+
+def _find_faulty_pause(given: PauseRequest) -> Iterator[Fault]:
+    yield from find_faulty_instant(given.until, "/until")
 
 
 def _doing(use_case: Callable[[Work, int], Awaitable[None]]) -> Callable[[Call], Awaitable[Claim]]:

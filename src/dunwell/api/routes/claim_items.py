@@ -154,10 +154,7 @@ async def _add_fee(call: Call) -> wire.AddedItem:
 async def _add_item(call: Call) -> wire.AddedItem:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
-    given = read_shape(call.body, ItemSubmission)
-    faults = list(find_faulty_dates(given))
-    if faults:
-        raise ValidationError(faults)
+    given = read_shape(call.body, ItemSubmission, find_faulty_dates)
     item = NewItem(
         type=given.type,
         value_cents=int(given.value),

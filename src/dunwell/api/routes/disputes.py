@@ -27,12 +27,23 @@ from dunwell.api.schemas.disputes import (
     ResolutionRequest,
 )
 from dunwell.disputes.dispute import Dispute as StoredDispute
-from dunwell.disputes.dispute import DisputeState, NewDispute, render_case_number
-from dunwell.disputes.end_dispute import Outcome, Resolution, resolve_dispute
+from dunwell.disputes.dispute import (
+    DisputeState,
+    NewDispute,
+    find_reason_faults,
+    render_case_number,
+)
+from dunwell.disputes.end_dispute import (
+    Outcome,
+    Resolution,
+    find_faulty_outcome,
+    resolve_dispute,
+)
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.evidence_store import load_evidence
 from dunwell.disputes.open_dispute import open_dispute
 from dunwell.disputes.read_disputes import list_disputes, read_evidence
+from dunwell.disputes.reasons import list_reasons
 from dunwell.errors import InvalidRequest, InvalidState, ValidationError
 from dunwell.files.content_types import ALLOWED_TYPES
 from dunwell.kit.wire import write_instant
@@ -173,7 +184,12 @@ async def _list(call: Call) -> DisputeList:
 async def _open(call: Call) -> Dispute:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
-    given = read_shape(call.body, DisputeRequest)
+    known = list_reasons(call.merchant.configuration.disputes)
+    given = read_shape(
+        call.body,
+        DisputeRequest,
+        lambda given: find_reason_faults(given.type, given.message, known),
+    )
     new = NewDispute(given.type, given.message)
     return show_dispute(await open_dispute(call.work, claim_id, new))
 
@@ -182,7 +198,11 @@ async def _resolve(call: Call) -> Dispute:
     claim_id = read_claim_id(call.path["claim_id"])
     dispute_id = read_dispute_id(call.path["dispute_id"])
     call.query.check()
-    given = read_shape(call.body, ResolutionRequest)
+    given = read_shape(
+        call.body,
+        ResolutionRequest,
+        lambda given: find_faulty_outcome(given.outcome, ends_claim=given.end_claim),
+    )
     resolution = Resolution(_OUTCOMES[given.outcome], given.end_claim, given.message)
     resolved = await resolve_dispute(call.work, claim_id, dispute_id, resolution)
     files = await load_evidence(call.work.tx, call.work.merchant_id, [dispute_id])

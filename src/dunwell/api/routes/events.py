@@ -1,20 +1,22 @@
 """List events: the same bodies as the webhooks, for who missed one or wants no webhooks; and have
 webhooks sent again."""
 
+from collections.abc import Iterator
 from uuid import UUID
 
 import msgspec
 
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Parameter, Span
+from dunwell.api.query import read_instant
 from dunwell.api.reading import read_shape
 from dunwell.api.routes.parameters import CURSOR, LIMIT, MERCHANT_ID, read_page
-from dunwell.api.routes.payments import read_given_instant
+from dunwell.api.routes.payments import find_faulty_instant, read_given_instant
 from dunwell.api.schemas.events import EncodedEventList, EventList, Replayed, ReplayRequest
-from dunwell.errors import InvalidRequest, ValidationError
+from dunwell.errors import Fault, InvalidRequest, ValidationError
 from dunwell.events.body import EVENT_TYPES, EXAMPLE
 from dunwell.events.find_events import EventFilter, find_events
-from dunwell.events.replay_events import MOST_DELIVERIES, Replay, replay_events
+from dunwell.events.replay_events import MOST_DELIVERIES, Replay, find_time_faults, replay_events
 from dunwell.kit.wire import read_as_json
 from dunwell.merchants.rights import Right
 
@@ -105,7 +107,7 @@ async def _list(call: Call) -> EncodedEventList:
 
 async def _replay(call: Call) -> Replayed:
     call.query.check()
-    given = read_shape(call.body, ReplayRequest)
+    given = read_shape(call.body, ReplayRequest, _find_faulty_replay)
     wanted = Replay(
         since=read_given_instant(given.since, "/since"),
         until=None if given.until is None else read_given_instant(given.until, "/until"),
@@ -113,6 +115,15 @@ async def _replay(call: Call) -> Replayed:
         endpoint_id=None if given.endpoint_id is None else UUID(given.endpoint_id),
     )
     return Replayed(await replay_events(call.work, wanted))
+
+
+def _find_faulty_replay(given: ReplayRequest) -> Iterator[Fault]:
+    yield from find_faulty_instant(given.since, "/since")
+    yield from find_faulty_instant(given.until, "/until")
+    since = read_instant(given.since) if given.since else None
+    until = read_instant(given.until) if given.until else None
+    if since is not None:
+        yield from find_time_faults(since, until)
 
 
 ENDPOINTS = (

@@ -1,5 +1,6 @@
 """Record a payment that was made elsewhere, and reverse one that did not stand."""
 
+from collections.abc import Iterator
 from datetime import datetime
 
 from dunwell.api.call import Call
@@ -88,7 +89,7 @@ REVERSE_PAYMENT = Operation(
 async def _record(call: Call) -> Payment:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
-    given = read_shape(call.body, PaymentRequest)
+    given = read_shape(call.body, PaymentRequest, _find_faulty_payment)
     new = NewPayment(
         amount_cents=given.amount,
         currency=given.currency,
@@ -106,12 +107,21 @@ async def _reverse(call: Call) -> Payment:
     return _show(await reverse_payment(call.work, claim_id, payment_id))
 
 
+def _find_faulty_payment(given: PaymentRequest) -> Iterator[Fault]:
+    yield from find_faulty_instant(given.paid_at, "/paidAt")
+
+
+def find_faulty_instant(text: object, path: str) -> Iterator[Fault]:
+    """`text`: as it was given; what is no text was not given, or is a fault already."""
+    if isinstance(text, str) and read_instant(text) is None:
+        yield Fault(path, "Use ISO 8601 with a zone, as 2026-03-02T09:00:00Z.", "WRONG_FORMAT")
+
+
 def read_given_instant(text: str, path: str) -> datetime:
     """Raises ValidationError at `path`."""
     instant = read_instant(text)
     if instant is None:
-        message = "Use ISO 8601 with a zone, as 2026-03-02T09:00:00Z."
-        raise ValidationError([Fault(path, message, "WRONG_FORMAT")])
+        raise ValidationError(list(find_faulty_instant(text, path)))
     return instant
 
 

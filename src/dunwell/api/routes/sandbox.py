@@ -1,12 +1,14 @@
 """The sandbox merchant's clock: read it, move it forwards."""
 
+from collections.abc import Iterator
+
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
 from dunwell.api.reading import read_shape
 from dunwell.api.routes.parameters import MERCHANT_ID
-from dunwell.api.routes.payments import read_given_instant
+from dunwell.api.routes.payments import find_faulty_instant, read_given_instant
 from dunwell.api.schemas.sandbox import TestClock, TestClockAdvance, TestClockAdvanced
-from dunwell.errors import InvalidRequest, InvalidState, ValidationError
+from dunwell.errors import Fault, InvalidRequest, InvalidState, ValidationError
 from dunwell.kit.wire import write_instant
 from dunwell.merchants.rights import Right
 from dunwell.sandbox.advance_clock import advance_clock, check_sandbox
@@ -59,12 +61,16 @@ async def _read(call: Call) -> TestClock:
 
 async def _advance(call: Call) -> TestClockAdvanced:
     call.query.check()
-    given = read_shape(call.body, TestClockAdvance)
+    given = read_shape(call.body, TestClockAdvance, _find_faulty_advance)
     advance_to = read_given_instant(given.advance_to, "/advanceTo")
     done = await advance_clock(
         call.tools.resources, call.tools.channels, call.merchant, call.actor, advance_to=advance_to
     )
     return TestClockAdvanced(write_instant(done.now), done.steps_run, done.events_raised)
+
+
+def _find_faulty_advance(given: TestClockAdvance) -> Iterator[Fault]:
+    yield from find_faulty_instant(given.advance_to, "/advanceTo")
 
 
 ENDPOINTS = (

@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dunwell.disputes.reasons import DisputeType
+from dunwell.kit.checking.plain_text import LINE, LINES
 from dunwell.kit.wire import Day, Given, Instant, Uuid, Wire
 
-_Message = Annotated[str, Meta(min_length=1, max_length=2_000)]
+_Message = Annotated[str, Meta(min_length=1, max_length=2_000, pattern=LINES)]
 _NAMES = ", ".join(DisputeType)
 
 
@@ -19,6 +20,7 @@ class DisputeRequest(Given, frozen=True):
         Meta(
             min_length=1,
             max_length=64,
+            pattern=LINE,
             description=f"{_NAMES}, or the name of a reason the operator has added for you.",
             examples=["AMOUNT_WRONG"],
         ),

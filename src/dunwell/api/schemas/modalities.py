@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from dunwell.kit.checking.plain_text import LINES
 from dunwell.kit.wire import Cents, Currency, Day, Given, Instant, Uuid, Wire
 
 
@@ -11,7 +12,7 @@ class Rejection(Given, frozen=True):
     """Nothing of it is required."""
 
     reason: Annotated[
-        Annotated[str, Meta(min_length=1, max_length=2_000)] | None,
+        Annotated[str, Meta(min_length=1, max_length=2_000, pattern=LINES)] | None,
         Meta(description="For the debtor to read."),
     ] = None
 

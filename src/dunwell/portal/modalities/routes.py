@@ -83,6 +83,8 @@ async def take_answer(site: Site, visit: Visit, access: Access, fields: Fields) 
                 await approve_modality(work, claim_id, plan_id)
             else:
                 await reject_modality(work, claim_id, plan_id, reason=reason or None)
+    except ValidationError:
+        return await _answer(site, visit, access, reason=reason, fault="CONTROL_CHARACTER")
     except InvalidState as refusal:
         message = refusal.said
         return await _answer(site, visit, access, reason=reason, fault="OVERTAKEN", message=message)
@@ -143,7 +145,7 @@ async def _answer(
         fault=fault,
         message=message,
     )
-    status = {"REQUIRED": 422, "OVERTAKEN": 409}.get(fault, 200)
+    status = {"REQUIRED": 422, "CONTROL_CHARACTER": 422, "OVERTAKEN": 409}.get(fault, 200)
     return site.answer_at(visit, access, page, status)
 
 

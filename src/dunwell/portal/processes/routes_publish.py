@@ -54,8 +54,11 @@ async def publish(site: Site, visit: Visit, access: Access, fields: Fields) -> R
             )  # fmt: skip
     except ChangesUnseen as unseen:
         return await _answer(site, visit, access, comment=comment, unseen=unseen, status=409)
-    except ValidationError:
-        return await _answer(site, visit, access, comment=comment, status=422)
+    except ValidationError as refusal:
+        is_unwritable = any(fault.path == "/comment" for fault in refusal.faults)
+        return await _answer(
+            site, visit, access, comment=comment, is_unwritable=is_unwritable, status=422
+        )
     except InvalidState:
         return await _answer(site, visit, access, comment=comment, is_overtaken=True, status=409)
     return site.redirect(
@@ -87,7 +90,8 @@ async def go_back(site: Site, visit: Visit, access: Access) -> Response:
 
 async def _answer(  # noqa: PLR0913 - what became of the form, by name
     site: Site, visit: Visit, access: Access, *, comment: str = "",
-    unseen: ChangesUnseen | None = None, is_overtaken: bool = False, status: int = 200,
+    unseen: ChangesUnseen | None = None, is_overtaken: bool = False, is_unwritable: bool = False,
+    status: int = 200,
 ) -> Response:  # fmt: skip
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
@@ -113,6 +117,7 @@ async def _answer(  # noqa: PLR0913 - what became of the form, by name
         comment=comment,
         is_overtaken=is_overtaken or bool(came),
         is_unticked=bool(unticked) and not came,
+        is_unwritable=is_unwritable,
     )
     return site.answer_at(visit, access, page, status)
 

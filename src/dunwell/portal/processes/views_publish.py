@@ -52,6 +52,8 @@ class PublishPage(Page, frozen=True):
     comment: str
     is_overtaken: bool
     is_unticked: bool
+    # The comment has control characters.
+    is_unwritable: bool
 
 
 class DiscardPage(Page, frozen=True):
