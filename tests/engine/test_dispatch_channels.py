@@ -8,6 +8,7 @@ from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.files.storage import Storage
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Channel
 from dunwell.messages.codes import (
     CODE_MASK,
     derive_check,
@@ -122,6 +123,35 @@ async def test_an_sms_of_too_many_parts_is_refused_without_a_call(
     assert (await _contacts(house))[0] == (
         "SMS", "FAILED", "The text takes 11 parts; an SMS has at most 10.",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("channel", ["EMAIL", "LETTER"])
+async def test_a_message_too_large_for_one_claim_fails_and_others_are_sent(
+    resources: Resources, clock: MovableClock, channel: Channel
+) -> None:
+    """A long name makes it too large. Nothing of it is sent, the operator can read why, the next
+    channel is taken, and the worker sends the other one."""
+    body = dict.fromkeys(("de", "en"), "{{debtor.name}}" * 1_300)
+    large = {**TEMPLATE, channel: {"subject": {"de": "S", "en": "S"}, "body": body}}
+    house = await a_house_with_channels(resources, clock, channel, ["SMS"], template=large)
+    names = {"debtorName": "n" * 250, "debtorLastName": "m" * 250}
+    [long], [_usual] = (
+        await house.create("L", **{**REACHABLE, **names}),
+        await house.create(
+            "U", **{**REACHABLE, "email": "usual@example.org", "mobileNumber": "+4915100000000"}
+        ),
+    )
+
+    await house.run()
+
+    assert await sent_by(house) == {channel: 1, "SMS": 1}
+    rows = await house.rows(
+        "SELECT state, failure FROM communications WHERE merchant_id = $1 AND claim_id = $2"
+        " ORDER BY place", long,
+    )  # fmt: skip
+    most = "400,000" if channel == "EMAIL" else "200,000"
+    assert rows[0]["state"] == "FAILED"
+    assert rows[0]["failure"].startswith(f"The message is longer than {most} characters")
 
 
 async def test_a_letter_that_was_broken_off_is_repeated_with_the_same_bytes(

@@ -31,6 +31,7 @@ from dunwell.messages.letters.rendering import Post, render_letter
 from dunwell.messages.letters.sheet import Enclosure, Picture, write_sheet
 from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token
 from dunwell.messages.rendering import MAX_PARTS, render_email, render_sms
+from dunwell.messages.size_limits import MessageTooLarge
 from dunwell.sending.channel import Message, MessageFile, Permanent
 from dunwell.sending.logo import find_logo
 from dunwell.sending.references import write_reference
@@ -67,6 +68,19 @@ def render_contact(
 ) -> RenderedContact | Permanent:
     """Render the step's template for the contact's channel; Permanent when the channel could not
     carry it. Raises LookupError without a template."""
+    try:
+        return _render(head, planned, occasion, enclosures)
+    except MessageTooLarge as error:
+        return Permanent(str(error))
+
+
+def _render(
+    head: Letterhead,
+    planned: PlannedContact,
+    occasion: Occasion,
+    enclosures: Sequence[Enclosure],
+) -> RenderedContact | Permanent:
+    """Raises LookupError and MessageTooLarge."""
     channel, definition = planned.contact.channel, occasion.version.definition
     language = choose_language(definition, planned.language, head.merchant)
     facts = gather_facts(head, planned, occasion.today, occasion.pay_by)

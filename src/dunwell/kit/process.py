@@ -1,5 +1,6 @@
 """What every process that runs for long does: it ends with its parent, looks less often for cycles
-among objects, as it handles many small ones, and lets others have their turn in long work."""
+among objects, as it handles many small ones, and lets others have their turn in long work: between
+its parts, or in a thread."""
 
 import asyncio
 import gc
@@ -7,7 +8,17 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import ParamSpec, TypeVar
 
+_Given = ParamSpec("_Given")
+_Made = TypeVar("_Made")
+
+# Two, as they share the processor with the event loop, which gets its turn after at most 5 ms of
+# each: a request of another user waits some 10 ms each time it has something to do.
+_THREADS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="rendering")
 # A request that needs longer lets others in between: nobody waits for it alone.
 _TURN_SECONDS = 0.005
 
@@ -52,3 +63,17 @@ class Turns:
         if time.perf_counter() - self._began > _TURN_SECONDS:
             await asyncio.sleep(0)
             self._began = time.perf_counter()
+
+
+async def run_apart(
+    make: Callable[_Given, _Made], *given: _Given.args, **named: _Given.kwargs
+) -> _Made:
+    """What `make` answers or raises, apart from the event loop: rendering a text or checking a
+    definition takes longer than others should wait.
+
+    A thread cannot be ended, so each piece of work must be short: one message, or one definition
+    within its limits. A caller that is cancelled leaves its piece behind. The piece is finished and
+    thrown away, and keeps its thread until then, so that there are never more than two at work.
+    """
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_THREADS, partial(make, *given, **named))

@@ -3,9 +3,10 @@
 Languages and missing texts are the definition's own business (`workflows.checking`). Pure.
 """
 
+import itertools
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
 
 from dunwell.errors import Fault, Said
 from dunwell.kit.shape import render_nearest, render_pointer
@@ -17,7 +18,7 @@ from dunwell.messages.gsm import (
     write_plainly,
 )
 from dunwell.messages.mandatory import describe_missing_part, find_missing_parts
-from dunwell.messages.markdown import has_markup, parse_markdown
+from dunwell.messages.markdown import Parsed, has_markup, parse_markdown
 from dunwell.messages.placeholders import (
     GREETING,
     ITEMS,
@@ -32,15 +33,22 @@ from dunwell.messages.placeholders import (
     find_used,
     has_stray_braces,
     leave_out,
+    measure_expanded,
 )
 from dunwell.messages.rendering import MAX_PARTS
+from dunwell.messages.size_limits import (
+    ITEMS_CHARACTERS,
+    MAX_DEFINITION_CHARACTERS,
+    MAX_MESSAGE_CHARACTERS,
+    MAX_TEXT_CHARACTERS,
+)
 from dunwell.workflows.definition import Definition, Template, Texts
 
 # A whole text, its snippets put in, its language and its pointer.
 Check = Callable[[str, str, str], Iterator[Fault]]
 
+_LIMITS = MAX_TEXT_CHARACTERS.values()
 _HTML = re.compile(r"<(?:[A-Za-z][A-Za-z0-9-]*(?:[\s/>]|$)|/[A-Za-z]|!)")
-_IMAGE = re.compile(r"!\[[^\]]*\]\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +62,72 @@ class _Message:
 
 
 def find_template_faults(definition: Definition) -> list[Fault]:
-    """Every fault of every text, each with its pointer: /templates/reminder-1/EMAIL/body/de."""
-    return list(_find_faults(definition))
+    """Every fault of every text, each with its pointer: /templates/reminder-1/EMAIL/body/de.
+
+    Texts that are too long are measured alone, so that this takes no longer than the limits allow.
+    """
+    size_faults, total = _find_size_faults(definition)
+    if total > MAX_DEFINITION_CHARACTERS:
+        message = (
+            f"With their snippets put in, all texts together have {total:,} characters; the most "
+            f"is {MAX_DEFINITION_CHARACTERS:,}. Shorten them, or divide the workflow."
+        )
+        words = Said("TEXTS_TOO_LONG", message, characters=total, most=MAX_DEFINITION_CHARACTERS)
+        return [*size_faults.values(), Fault("/templates", words, "TEXTS_TOO_LONG")]
+    return [*size_faults.values(), *_find_faults(definition, size_faults.keys())]
 
 
-def _find_faults(definition: Definition) -> Iterator[Fault]:
+def _find_size_faults(definition: Definition) -> tuple[dict[str, Fault], int]:
+    """By pointer, the texts that would be too long with their snippets; and how many characters
+    those have that are to be checked, in all."""
+    found, total = dict[str, Fault](), 0
+    total += sum(len(each) for texts in definition.snippets.values() for each in texts.values())
+    for name, template in definition.templates.items():
+        for message in _list_messages(template):
+            most = MAX_TEXT_CHARACTERS[message.channel]
+            path = render_pointer(["templates", name, message.channel])
+            for field, texts in (("subject", message.subject), ("body", message.body)):
+                for language, text in texts.items():
+                    words = _choose_words(definition, language)
+                    size = measure_expanded(text, words, ITEMS_CHARACTERS)
+                    if size <= most:
+                        total += size
+                        continue
+                    pointer = f"{path}/{field}{render_pointer([language])}"
+                    found[pointer] = Fault(pointer, _tell_size(size, most), "MESSAGE_TOO_LONG")
+    return found, total
+
+
+def _tell_size(size: int, most: int) -> Said:
+    message = (
+        f"With its snippets put in, the text has {size:,} characters; the most is {most:,}. "
+        f"Each table of items counts as {ITEMS_CHARACTERS:,}. Shorten it, or use fewer snippets."
+    )
+    return Said("MESSAGE_TOO_LONG", message, characters=size, most=most)
+
+
+def _find_faults(definition: Definition, too_long: Collection[str]) -> Iterator[Fault]:
+    """Of the texts but these, which are told already."""
     for name, texts in definition.snippets.items():
         for language, text in texts.items():
             yield from _check_snippet(text, render_pointer(["snippets", name, language]))
     for name, template in definition.templates.items():
-        for message in _list_messages(template):
-            path = render_pointer(["templates", name, message.channel])
+        for whole in _list_messages(template):
+            path = render_pointer(["templates", name, whole.channel])
+            message = _leave_out_long(whole, path, too_long)
             yield from _check_texts(definition, message.subject, f"{path}/subject", _check_line)
             yield from _check_texts(definition, message.body, f"{path}/body", message.check_body)
             yield from _check_parts(definition, message, f"{path}/body")
+
+
+def _leave_out_long(message: _Message, path: str, too_long: Collection[str]) -> _Message:
+    def keep(texts: Texts, field: str) -> Texts:
+        pointers = {each: f"{path}/{field}{render_pointer([each])}" for each in texts}
+        return {each: text for each, text in texts.items() if pointers[each] not in too_long}
+
+    return replace(
+        message, subject=keep(message.subject, "subject"), body=keep(message.body, "body")
+    )
 
 
 def _list_messages(template: Template) -> Iterator[_Message]:
@@ -112,8 +172,12 @@ def _check_parts(definition: Definition, message: _Message, path: str) -> Iterat
 
 
 def _expand(text: str, definition: Definition, language: str) -> str:
-    words = {name: texts.get(language, "") for name, texts in definition.snippets.items()}
-    return expand_snippets(text, words)
+    """A text that was measured before."""
+    return expand_snippets(text, _choose_words(definition, language), max(_LIMITS))
+
+
+def _choose_words(definition: Definition, language: str) -> dict[str, str]:
+    return {name: texts.get(language, "") for name, texts in definition.snippets.items()}
 
 
 def _check_words(text: str, pointer: str) -> Iterator[Fault]:
@@ -195,12 +259,34 @@ def _check_body(text: str, _language: str, pointer: str) -> Iterator[Fault]:
         return
     if _HTML.search(text):
         yield Fault(pointer, "HTML is not taken here; use Markdown.", "HTML_IN_TEXT")
-    if _IMAGE.search(text):
+    if _has_image(text):
         yield Fault(pointer, "Images are not taken here.", "IMAGE_IN_TEXT")
     parsed = parse_markdown(text)
+    yield from _check_markup_size(parsed, pointer)
     for target in parsed.bad_links:
         message = f"A link leads to https://… or to {{{{ landing.url }}}}, not to {target[:60]!r}."
         yield Fault(pointer, Said("BAD_LINK", message, target=target[:60]), "BAD_LINK")
     if parsed.has_items_in_line:
         message = "{{ items }} is a table; let it stand alone in its paragraph."
         yield Fault(pointer, message, "MISPLACED_ITEMS")
+
+
+def _has_image(text: str) -> bool:
+    """Whether `![words](` is in it. A pattern would read the rest of the text for every `![`."""
+    return any(
+        "![" in before and after.startswith("(")
+        for before, after in itertools.pairwise(text.split("]"))
+    )
+
+
+def _check_markup_size(parsed: Parsed, pointer: str) -> Iterator[Fault]:
+    """A paragraph of one character has forty in HTML. Half of a message is left to its values."""
+    size = sum(len(each) for each in parsed.html if isinstance(each, str))
+    most = MAX_MESSAGE_CHARACTERS["EMAIL"] // 2
+    if size > most:
+        message = (
+            f"Its markup takes {size:,} characters; the most is {most:,}. Use fewer paragraphs, "
+            "lists and marks."
+        )
+        words = Said("MARKUP_TOO_LONG", message, characters=size, most=most)
+        yield Fault(pointer, words, "MARKUP_TOO_LONG")

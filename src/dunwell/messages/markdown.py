@@ -5,8 +5,12 @@ the landing page; no HTML, no images. Placeholders are cut out before parsing an
 after it, escaped, so that what a debtor is called can neither mark up nor inject. Pure.
 """
 
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, wraps
+from threading import Lock
+from typing import TypeVar
 
 from markdown_it import MarkdownIt
 
@@ -16,14 +20,50 @@ from dunwell.messages.markdown_text import TextCompiler
 from dunwell.messages.marks import ITEMS_ALONE, find_link, join, mark, split, unmark
 from dunwell.messages.parts import Part
 
+_Made = TypeVar("_Made")
 _RULES = (
     "list", "heading", "newline", "escape", "emphasis", "link",
     "balance_pairs", "fragments_join", "text_join",
 )  # fmt: skip
 
+# Some 700 usual texts. What is made of the worst one takes about a hundred bytes a character.
+_MOST_KEPT_CHARACTERS = 1_000_000
 _PLAIN_KINDS = frozenset({
     "paragraph_open", "paragraph_close", "inline", "text", "softbreak", "hardbreak",
 })  # fmt: skip
+
+
+def cache_by_size(
+    most_characters: int,
+) -> Callable[[Callable[[str], _Made]], Callable[[str], _Made]]:
+    """Keep what the function makes of the texts used last, as long as all of them together have at
+    most so many characters. Threads may call it at the same time.
+
+    `lru_cache` bounds the number of texts alone: of long ones it would keep gigabytes."""
+
+    def decorate(make: Callable[[str], _Made]) -> Callable[[str], _Made]:
+        kept, lock, length = OrderedDict[str, _Made](), Lock(), 0
+
+        @wraps(make)
+        def find_or_make(text: str) -> _Made:
+            nonlocal length
+            with lock:
+                if text in kept:
+                    kept.move_to_end(text)
+                    return kept[text]
+            # Two threads may make the same: better than that one waits for the other.
+            made = make(text)
+            with lock:
+                if text not in kept:
+                    kept[text] = made
+                    length += len(text)
+                while length > most_characters:
+                    length -= len(kept.popitem(last=False)[0])
+            return made
+
+        return find_or_make
+
+    return decorate
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +81,7 @@ class Parsed:
     has_items_in_line: bool
 
 
-@lru_cache(maxsize=2048)
+@cache_by_size(_MOST_KEPT_CHARACTERS)
 def parse_markdown(text: str) -> Parsed:
     """Compile a text whose snippets are expanded. Cached: texts are few, messages many."""
     tokens = _parser().parse(mark(text))
@@ -75,13 +115,13 @@ def has_markup(text: str) -> bool:
     return not kinds <= _PLAIN_KINDS
 
 
-@lru_cache(maxsize=2048)
+@cache_by_size(_MOST_KEPT_CHARACTERS)
 def parse_line(text: str) -> tuple[Part, ...]:
     """Compile a line without markup, a subject: blanks are folded."""
     return tuple(split(mark(" ".join(text.split())), "TEXT"))
 
 
-@lru_cache(maxsize=2048)
+@cache_by_size(_MOST_KEPT_CHARACTERS)
 def parse_lines(text: str) -> tuple[Part, ...]:
     """Compile lines without markup, an SMS: blanks are folded, empty lines at the ends dropped."""
     lines = (" ".join(line.split()) for line in text.strip().splitlines())

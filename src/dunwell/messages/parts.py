@@ -3,7 +3,7 @@
 Filling is all that is done per message, so it is one pass over a few parts. Pure.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote
@@ -12,6 +12,7 @@ from dunwell.messages.formatting import NamedTexts, Values, escape
 from dunwell.messages.items import render_items_html, render_items_text
 from dunwell.messages.mail_style import style_button
 from dunwell.messages.placeholders import LANDING_URL
+from dunwell.messages.size_limits import join_within
 
 Form = Literal[
     "TEXT", "HTML", "ADDRESS", "ITEMS_HTML", "ITEMS_TEXT", "LINK_OPEN", "LINK_CLOSE", "LINK_TEXT",
@@ -36,9 +37,17 @@ Source = Values | NamedTexts
 
 def fill(parts: Sequence[Part], values: Source) -> str:
     """The text with every value in its place."""
-    return "".join(
-        part if isinstance(part, str) else _FILLERS[part.form](part, values) for part in parts
-    )
+    return "".join(_list_filled(parts, values))
+
+
+def fill_within(parts: Sequence[Part], values: Source, limit: int) -> str:
+    """The same, with at most so many characters. Raises MessageTooLarge."""
+    return join_within(_list_filled(parts, values), limit)
+
+
+def _list_filled(parts: Sequence[Part], values: Source) -> Iterator[str]:
+    for part in parts:
+        yield part if isinstance(part, str) else _FILLERS[part.form](part, values)
 
 
 def _fill_link_open(slot: Slot, values: Source) -> str:

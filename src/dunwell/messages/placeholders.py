@@ -8,6 +8,8 @@ import itertools
 import re
 from collections.abc import Collection, Mapping
 
+from dunwell.messages.size_limits import MessageTooLarge
+
 SNIPPET_PREFIX = "snippet."
 # The snippet that is there without being written: how the debtor is greeted. A definition's own
 # snippet of this name stands in its place.
@@ -48,12 +50,13 @@ NAMES = (
     PAY_BY,
     DAYS_TO_PAY,
 )
-PLACEHOLDER = re.compile(r"\{\{[ \t]*([^{}\s]*)[ \t]*\}\}")
+# Possessive: blanks that no brace follows are read once, not once for each way to divide them.
+PLACEHOLDER = re.compile(r"\{\{[ \t]*+([^{}\s]*+)[ \t]*+\}\}")
 _STRAY_BRACES = re.compile(r"\{\{|\}\}")
 # What ends a sentence, with closing marks behind it.
 _STOP = re.compile(r"[.!?][*_)\"'\u201c\u201d]*[ \t]+")
 # A full stop behind these ends none: "z. B.", "3. Oktober", "ca. 10".
-_LAST_WORD = re.compile(r"[\w]*\Z")
+_LAST_WORD = re.compile(r"\w*\Z")
 _SHORT_WORDS = frozenset(
     [
         "bzw",
@@ -76,14 +79,22 @@ _SHORT_WORDS = frozenset(
     ]
 )
 _MOST_ORDINAL_DIGITS = 2
+# The longest word that can matter, and one character more: looking further back for each full stop
+# would take time with the square of the text's length.
+_LAST_WORD_CHARACTERS = max(map(len, _SHORT_WORDS)) + 1
 # What begins a line and is no sentence: a list's or a heading's mark.
 LINE_MARK = re.compile(r"[ \t]*(?:(?:[-*+]|#{1,6}|\d{1,9}[.)])[ \t]+)?")
 _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
+def find_all_used(text: str) -> list[str]:
+    """The names used, in order and as often as they are; snippets with their prefix."""
+    return PLACEHOLDER.findall(text)
+
+
 def find_used(text: str) -> list[str]:
     """The names used, in order, each once; snippets with their prefix."""
-    return list(dict.fromkeys(PLACEHOLDER.findall(text)))
+    return list(dict.fromkeys(find_all_used(text)))
 
 
 def find_unknown(text: str) -> list[str]:
@@ -106,18 +117,40 @@ def has_stray_braces(text: str) -> bool:
     return _STRAY_BRACES.search(PLACEHOLDER.sub("", text)) is not None
 
 
-def expand_snippets(text: str, snippets: Mapping[str, str]) -> str:
+def expand_snippets(text: str, snippets: Mapping[str, str], limit: int) -> str:
     """Put the snippets' texts in, one level deep; one that is absent becomes nothing, but for the
-    greeting, which stays as a placeholder."""
+    greeting, which stays as a placeholder.
 
-    def expand(match: re.Match[str]) -> str:
-        name = match.group(1)
-        if not name.startswith(SNIPPET_PREFIX):
-            return match.group(0)
-        default = match.group(0) if name == GREETING_USED else ""
-        return snippets.get(name.removeprefix(SNIPPET_PREFIX), default)
+    Raises MessageTooLarge where it would have more characters than the limit, before any snippet is
+    put in."""
+    if measure_expanded(text, snippets) > limit:
+        raise MessageTooLarge(limit)
+    return PLACEHOLDER.sub(lambda found: _expand(found, snippets), text)
 
-    return PLACEHOLDER.sub(expand, text)
+
+def measure_expanded(text: str, snippets: Mapping[str, str], items_characters: int = 0) -> int:
+    """How many characters the text has with its snippets put in, which is not done for it; each
+    table of items in it counts as so many more."""
+    length, sizes = len(text), dict[str, int]()
+    for found in PLACEHOLDER.finditer(text):
+        name = found[1]
+        if name.startswith(SNIPPET_PREFIX):
+            if name not in sizes:
+                put_in = _expand(found, snippets)
+                tables = find_all_used(put_in).count(ITEMS) if items_characters else 0
+                sizes[name] = len(put_in) + items_characters * tables
+            length += sizes[name] - len(found[0])
+        elif name == ITEMS:
+            length += items_characters
+    return length
+
+
+def _expand(found: re.Match[str], snippets: Mapping[str, str]) -> str:
+    name = found[1]
+    if not name.startswith(SNIPPET_PREFIX):
+        return found[0]
+    default = found[0] if name == GREETING_USED else ""
+    return snippets.get(name.removeprefix(SNIPPET_PREFIX), default)
 
 
 def leave_out(text: str, names: Collection[str]) -> str:
@@ -150,7 +183,7 @@ def split_sentences(text: str) -> list[str]:
 def _ends_sentence(text: str, place: int) -> bool:
     if text[place] != ".":
         return True
-    found = _LAST_WORD.search(text[:place])
+    found = _LAST_WORD.search(text[max(0, place - _LAST_WORD_CHARACTERS) : place])
     word = found[0].lower() if found else ""
     if word.isdigit():
         return len(word) > _MOST_ORDINAL_DIGITS

@@ -13,14 +13,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2 import Template as Frame
 from markupsafe import Markup
 
+from dunwell.merchants.configuration import Channel
 from dunwell.messages.creditors import list_operator
 from dunwell.messages.facts import CHECK_MASK, CreditorFacts, MessageFacts
 from dunwell.messages.formatting import Values, find_locale, render_line
 from dunwell.messages.gsm import Parts, count_parts, write_plainly
 from dunwell.messages.mail_style import BOX, BOX_LABEL, choose_rule_color, style_button
 from dunwell.messages.markdown import Parsed, parse_line, parse_lines, parse_markdown
-from dunwell.messages.parts import Source, fill
+from dunwell.messages.parts import Source, fill_within
 from dunwell.messages.placeholders import LANDING_URL, OF_PAY_BY, PAY_BY, expand_snippets, leave_out
+from dunwell.messages.size_limits import MAX_MESSAGE_CHARACTERS, MAX_TEXT_CHARACTERS
 from dunwell.messages.wording import Wording, find_wording
 from dunwell.workflows.definition import EmailTemplate, SmsTemplate, Texts
 
@@ -60,15 +62,16 @@ class Rendered:
 def render_email(
     template: EmailTemplate, snippets: Mapping[str, Texts], language: str, facts: MessageFacts
 ) -> Rendered:
-    """The e-mail in one of the definition's languages. Nothing it is given makes it fail.
+    """The e-mail in one of the definition's languages. Nothing it is given makes it fail but its
+    size: raises MessageTooLarge.
 
     A text or snippet that lacks the language is taken in the first one it has; a placeholder the
     claim has no value for becomes nothing.
     """
     words = choose_words(snippets, language)
     values = Values(facts, language)
-    subject = fill(parse_line(put_together(template.subject, words, values)), values)
-    body = parse_markdown(put_together(template.body, words, values))
+    subject = fill_line(template.subject, words, values, "EMAIL")
+    body = parse_markdown(put_together(template.body, words, values, "EMAIL"))
     return frame_email(
         subject, body, values=values, language=language, creditor=facts.creditor,
         check_at=name_check_page(facts.landing.domain),
@@ -81,7 +84,9 @@ def frame_email(
 ) -> Rendered:  # fmt: skip
     """A parsed body with its values in place: below the creditor's name or logo, the headline, what
     a claim's message has at a glance, and a button where the body is without; above the footer.
-    check_at: where a reader can check with a code of this message that it is real."""
+    check_at: where a reader can check with a code of this message that it is real. Raises
+    MessageTooLarge."""
+    limit = MAX_MESSAGE_CHARACTERS["EMAIL"]
     wording, name = find_wording(language), render_line(creditor.name)
     footer, operator = list_footer(creditor, wording), list_operator(creditor, wording)
     footer += [operator] if operator else []
@@ -89,7 +94,7 @@ def frame_email(
     box = list_box(values)
     button = Button.make(values, creditor) if not body.has_button and box else None
     glance = "\n".join(f"{label}: {value}" for label, value in box)
-    texts = [name, glance, fill(body.text, values), button.text if button else ""]
+    texts = [name, glance, fill_within(body.text, values, limit), button.text if button else ""]
     return Rendered(
         subject=subject,
         body_text="\n\n".join([*filter(None, texts), f"--\n{_join_footer(footer)}\n"]),
@@ -104,7 +109,7 @@ def frame_email(
             box=box,
             box_style=BOX,
             label_style=BOX_LABEL,
-            body=Markup(fill(body.html, values)),  # noqa: S704 - escaped value by value
+            body=Markup(fill_within(body.html, values, limit)),  # noqa: S704 - escaped value by value
             button=button,
             footer=footer,
             # A code is read off in one piece.
@@ -133,10 +138,11 @@ def render_sms(
 
     The text in one of the definition's languages, and its parts; there may be more than
     MAX_PARTS of them. Masks are as long as what they stand for, so the parts are those of the text
-    that is sent."""
+    that is sent. Raises MessageTooLarge."""
     values = Values(facts, language)
-    text = put_together(template.body, choose_words(snippets, language), values)
-    filled = write_plainly(fill(parse_lines(text), values))
+    text = put_together(template.body, choose_words(snippets, language), values, "SMS")
+    limit = MAX_MESSAGE_CHARACTERS["SMS"]
+    filled = write_plainly(fill_within(parse_lines(text), values, limit))
     sms = add_check(filled, language, name_check_page(facts.landing.domain))
     return sms, count_parts(sms)
 
@@ -159,9 +165,17 @@ def write_check(words: str, check_at: str) -> str:
     return words.format(code=CHECK_MASK, address=check_at)
 
 
-def put_together(texts: Texts, words: Mapping[str, str], values: Values) -> str:
-    """A text in the values' language with its snippets, without what has no day to name."""
-    text = expand_snippets(choose_text(texts, values.language), words)
+def fill_line(texts: Texts, words: Mapping[str, str], values: Values, channel: Channel) -> str:
+    """A subject with every value in its place. Raises MessageTooLarge."""
+    line = parse_line(put_together(texts, words, values, channel))
+    return fill_within(line, values, MAX_MESSAGE_CHARACTERS[channel])
+
+
+def put_together(texts: Texts, words: Mapping[str, str], values: Values, channel: Channel) -> str:
+    """A text in the values' language with its snippets, without what has no day to name. Raises
+    MessageTooLarge."""
+    text = choose_text(texts, values.language)
+    text = expand_snippets(text, words, MAX_TEXT_CHARACTERS[channel])
     return text if values.facts.pay_by else leave_out(text, OF_PAY_BY)
 
 

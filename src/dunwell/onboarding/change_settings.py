@@ -17,8 +17,7 @@ from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.rights import Right
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.forbidden_words import find_forbidden_words
-from dunwell.messages.quiet_rules import find_quiet_faults
-from dunwell.messages.value_rules import find_value_faults
+from dunwell.messages.merchant_rules import find_quiet_faults, find_value_faults
 from dunwell.onboarding.checking import CheckedFile, Surroundings, check_merchant_file
 from dunwell.onboarding.configuration import merge_configuration
 from dunwell.onboarding.decision import decide_changes

@@ -7,7 +7,7 @@ from typing import Any
 from dunwell.errors import Fault
 from dunwell.kit.shape import read_if_fits, render_nearest
 from dunwell.merchants.configuration import PAGE_LANGUAGES
-from dunwell.messages.quiet_rules import is_all_quiet
+from dunwell.messages.merchant_rules import is_all_quiet
 from dunwell.onboarding.file import (
     GuardsPart,
     LandingPagePart,

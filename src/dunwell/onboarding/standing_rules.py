@@ -9,8 +9,7 @@ from dunwell.assignment.document import list_names
 from dunwell.errors import Fault
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.forbidden_words import find_forbidden_words
-from dunwell.messages.quiet_rules import find_quiet_faults
-from dunwell.messages.value_rules import find_value_faults
+from dunwell.messages.merchant_rules import find_quiet_faults, find_value_faults
 from dunwell.onboarding.account_rules import list_channels
 from dunwell.onboarding.checking import CheckedFile
 from dunwell.onboarding.configuration import merge_configuration

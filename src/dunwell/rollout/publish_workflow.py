@@ -10,13 +10,13 @@ from uuid import UUID
 import msgspec
 
 from dunwell.errors import Fault, ValidationError
+from dunwell.kit.process import run_apart
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Configuration
 from dunwell.merchants.rights import Right
 from dunwell.messages.checking import find_template_faults
 from dunwell.messages.forbidden_words import find_forbidden_words
-from dunwell.messages.quiet_rules import find_quiet_faults
-from dunwell.messages.value_rules import find_value_faults
+from dunwell.messages.merchant_rules import find_quiet_faults, find_value_faults
 from dunwell.workflows.checking import find_definition_faults
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.draft_changes import Ticks
@@ -52,7 +52,7 @@ async def find_publishing_faults(
 ) -> list[Fault]:
     """Faults with pointers from the definition's root; none: it can be published."""
     known = await load_known_steps(work.tx, work.merchant_id, workflow_id)
-    faults = find_standing_faults(definition, work.merchant.configuration)
+    faults = await run_apart(find_standing_faults, definition, work.merchant.configuration)
     faults += find_reused_ids(known, definition)
     return list(dict.fromkeys(faults))
 

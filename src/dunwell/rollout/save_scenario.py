@@ -9,6 +9,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.errors import ValidationError
+from dunwell.kit.process import run_apart
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import keep_changed, save_audit
 from dunwell.merchants.rights import Right
@@ -56,7 +57,7 @@ async def save_scenario(
     work.need(Right.PUBLISH)
     check_workflow_name(name)
     await open_scenarios(work)
-    faults = find_standing_faults(definition, work.merchant.configuration)
+    faults = await run_apart(find_standing_faults, definition, work.merchant.configuration)
     if faults:
         raise ValidationError(list(dict.fromkeys(faults)))
     standing = {each.name: each for each in await load_scenarios(work.tx, work.merchant_id)}

@@ -22,10 +22,11 @@ from dunwell.messages.letters.sheet import (
     Transfer,
 )
 from dunwell.messages.letters.wording import LetterWording, find_letter_wording
-from dunwell.messages.markdown import parse_line, parse_markdown
+from dunwell.messages.markdown import parse_markdown
 from dunwell.messages.markdown_letter import fill_blocks
-from dunwell.messages.parts import fill
-from dunwell.messages.rendering import choose_words, list_footer, put_together
+from dunwell.messages.parts import fill_within
+from dunwell.messages.rendering import choose_words, fill_line, list_footer, put_together
+from dunwell.messages.size_limits import MAX_MESSAGE_CHARACTERS
 from dunwell.messages.wording import find_wording
 from dunwell.workflows.definition import LetterTemplate, Texts
 
@@ -65,12 +66,15 @@ def render_letter(
     facts: MessageFacts,
     post: Post,
 ) -> RenderedLetter:
-    """The letter in one of the definition's languages. Nothing it is given makes it fail."""
+    """The letter in one of the definition's languages. Nothing it is given makes it fail but its
+    size: raises MessageTooLarge."""
     words = choose_words(snippets, language)
     values = Values(facts, language)
     wording = find_letter_wording(language)
-    subject = fill(parse_line(put_together(template.subject, words, values)), values)
-    body = parse_markdown(put_together(template.body, words, values))
+    subject = fill_line(template.subject, words, values, "LETTER")
+    body = parse_markdown(put_together(template.body, words, values, "LETTER"))
+    # The sheet holds the same words, and one table for each of the text's.
+    body_text = fill_within(body.text, values, MAX_MESSAGE_CHARACTERS["LETTER"])
     enclosures = [_render_enclosure(each, wording) for each in post.enclosures]
     sheet = Sheet(
         language=language.partition("-")[0].lower(),
@@ -93,7 +97,7 @@ def render_letter(
         words=wording,
         layout=post.layout,
     )
-    text = [fill(body.text, values), _render_ways(sheet, wording)]
+    text = [body_text, _render_ways(sheet, wording)]
     text += ["\n".join([f"{wording.enclosures}:", *enclosures])] if enclosures else []
     return RenderedLetter(subject, "\n\n".join(text) + "\n", sheet)
 
