@@ -92,7 +92,7 @@ invitations              ! invitation_hash
 items                    claim_id item_id; claim_id run step_id
 job_files                job_id part
 job_rows                 job_id position; job_id claim_id
-jobs                     job_id; live_place
+jobs                     job_id; live_place; preview_place
 key_versions             ! version; ! fingerprint
 ledger_seals             seal
 letter_batch_items       communication_id
@@ -147,6 +147,7 @@ ABOUT: Mapping[tuple[str, str], tuple[Mapping[str, Any], Mapping[str, Any]]] = {
         {"kind": "TOTP", "confirmed_at": NOW}, {"kind": "TOTP", "confirmed_at": None},
     ),
     ("jobs", "live_place"): ({"due_at": NOW}, {"due_at": None}),
+    ("jobs", "preview_place"): ({"due_at": NOW}, {"due_at": None}),
     ("payment_modalities", "claim_id"): ({}, {"ended_at": NOW}),
     ("payment_requests", "claim_id provider"): ({"state": "PENDING"}, {"state": "COMPLETED"}),
     ("webhook_endpoints", "url"): ({}, {"removed_at": NOW}),

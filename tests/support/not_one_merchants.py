@@ -207,6 +207,9 @@ NOT_ONE_MERCHANTS = _name({
 })  # fmt: skip
 
 QUIET = _name({
+    "reads the place of one job: tests.usecases.test_preview_once tries it at two merchants": (
+        "jobs.store_previews._FIND_LIVE",
+    ),
     "takes roles that no row has: tests.portal.test_assignees tries it with two merchants": (
         "people.store_colleagues._LIST",
     ),

@@ -2,6 +2,7 @@
 far it is noted every second. Who goes on for a dead worker begins anew; nothing was changed.
 """
 
+import asyncio
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -52,21 +53,39 @@ async def run_previews(resources: Resources) -> int:
         return 1
     progress = _Progress()
 
-    async def renew(connection: Connection, until: datetime) -> None:
-        await note_progress(
-            connection, taken, done=progress.done, total=progress.total, lease_until=until
-        )
-
     try:
-        async with keep_lease(resources, renew, beat_seconds=_BEAT_SECONDS):
-            found = await _look(resources, taken, progress)
+        found = await _look_with_lease(resources, taken, progress)
     except InsufficientScope:
         await _end(resources, taken, JobState.FAILED, _RIGHT_LOST)
     except Refusal:
         await _end(resources, taken, JobState.FAILED, _CHANGED)
     else:
-        await _save(resources, taken, found)
+        if found is not None:
+            await _save(resources, taken, found)
     return max(progress.done, 1)
+
+
+async def _look_with_lease(
+    resources: Resources, taken: Taken, progress: _Progress
+) -> NextContactsView | None:
+    """None: the job was cancelled, or another worker has it. Then this one stops at once, as the
+    merchant may have begun its next preview."""
+    looking = asyncio.ensure_future(_look(resources, taken, progress))
+
+    async def renew(connection: Connection, until: datetime) -> None:
+        is_held = await note_progress(
+            connection, taken, done=progress.done, total=progress.total, lease_until=until
+        )
+        if not is_held:
+            looking.cancel()
+
+    try:
+        async with keep_lease(resources, renew, beat_seconds=_BEAT_SECONDS):
+            await asyncio.wait([looking])
+    finally:
+        looking.cancel()
+        await asyncio.wait([looking])
+    return None if looking.cancelled() else looking.result()
 
 
 async def _look(resources: Resources, taken: Taken, progress: _Progress) -> NextContactsView:

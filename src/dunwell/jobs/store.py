@@ -17,11 +17,13 @@ j.retry_of, j.total, j.done, j.skipped, j.failed, j.created_at, j.begun_at, j.en
 j.kept_until
 """
 # Takes the first place that is free, by jobs_live; of two that take it at once the second waits for
-# the first, and is not written. A job of an earlier version has no place, and takes one up.
+# the first, and is not written. A job of an earlier version has no place, and takes one up. Of
+# previews only one is written, by jobs_one_preview.
 _INSERT = """
 INSERT INTO jobs (merchant_id, job_id, kind, parameters, actor_kind, actor_id, actor_rights,
-                  actor_origin, retry_of, total, created_at, due_at, live_place)
-SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, free.place
+                  actor_origin, retry_of, total, created_at, due_at, live_place, preview_place)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, free.place,
+    CASE WHEN $13 THEN 1 END
 FROM (
     SELECT min(place) AS place
     FROM generate_series(1, $12::smallint) AS places (place)
@@ -30,7 +32,7 @@ FROM (
         WHERE j.merchant_id = $1 AND j.due_at IS NOT NULL AND j.live_place = place)) free
 WHERE free.place IS NOT NULL
   AND (SELECT count(*) FROM jobs j WHERE j.merchant_id = $1 AND j.due_at IS NOT NULL) < $12
-ON CONFLICT (merchant_id, live_place) WHERE due_at IS NOT NULL DO NOTHING
+ON CONFLICT DO NOTHING
 RETURNING job_id
 """
 # By primary key.
@@ -138,7 +140,7 @@ async def _insert(tx: Connection, merchant_id: int, job: Job, most: int) -> bool
         _INSERT, merchant_id, job.job_id, job.kind, encode_deed(job.deed), starter.kind,
         starter.actor_id, sorted(starter.rights),
         None if starter.origin is None else dict(starter.origin.as_json()),
-        job.retry_of, job.progress.total, job.created_at, most,
+        job.retry_of, job.progress.total, job.created_at, most, job.kind is JobKind.PREVIEW,
     )  # fmt: skip
     return written is not None
 

@@ -31,6 +31,14 @@ _NOTE = """
 UPDATE jobs
 SET total = $4, done = $5, due_at = $6
 WHERE merchant_id = $1 AND job_id = $2 AND lease_id = $3
+RETURNING true
+"""
+# By jobs_one_preview.
+_FIND_LIVE = """
+SELECT p.job_id, p.draft_id
+FROM jobs j
+JOIN workflow_previews p ON p.merchant_id = j.merchant_id AND p.job_id = j.job_id
+WHERE j.merchant_id = $1 AND j.preview_place IS NOT NULL AND j.due_at IS NOT NULL
 """
 
 
@@ -56,9 +64,17 @@ async def save_result(tx: Connection, taken: Taken, result: Mapping[str, Any]) -
     await tx.execute(_SAVE, taken.merchant_id, taken.job_id, result)
 
 
+async def find_live_preview(tx: Connection, merchant_id: int) -> tuple[UUID, UUID] | None:
+    """The job that waits or runs, and its draft; None: there is none."""
+    row = await tx.fetchrow(_FIND_LIVE, merchant_id)
+    return None if row is None else (row["job_id"], row["draft_id"])
+
+
 async def note_progress(
     tx: Connection, taken: Taken, *, done: int, total: int, lease_until: datetime
-) -> None:
-    await tx.execute(
+) -> bool:
+    """False: the job was cancelled, or another worker has it."""
+    noted: bool | None = await tx.fetchval(
         _NOTE, taken.merchant_id, taken.job_id, taken.lease_id, total, done, lease_until
     )
+    return noted is True
