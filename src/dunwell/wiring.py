@@ -65,6 +65,7 @@ from dunwell.notices.sender import NoticeSender
 from dunwell.notices.settled import sweep_notices
 from dunwell.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
 from dunwell.portal.application import build_portal_routes
+from dunwell.portal.texts.preview_printer import PreviewPrinter
 from dunwell.portal.web.site import Surroundings
 from dunwell.sending.adapters import Adapters
 from dunwell.sending.batches.read_statuses import STATUS_SECONDS, StatusReader
@@ -105,10 +106,12 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
     providers = choose_providers(resources.settings, resources)
     inspector, painter, documents = Inspector(), PagePainter(), DocumentReader()
     press = LetterPrinter(1, fonts=resources.settings.fonts, limits=PERSON_WAITS)
+    preview_press = PreviewPrinter(fonts=resources.settings.fonts)
     UPLOADS.keep_in(resources.settings.data_dir / "incoming")
     async with AsyncExitStack() as closing:
         closing.push_async_callback(inspector.close)
         closing.push_async_callback(press.close)
+        closing.push_async_callback(preview_press.close)
         closing.push_async_callback(painter.close)
         closing.push_async_callback(documents.close)
         installation = await closing.enter_async_context(open_installation(resources))
@@ -116,7 +119,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
         lines = await closing.enter_async_context(open_lines(resources, installation))
         around = Surroundings(
             painter=painter, providers=identities, adapters=Adapters(channels, lines.find),
-            channels=channels, documents=documents,
+            channels=channels, documents=documents, preview_printer=preview_press,
         )  # fmt: skip
         debtors = build_site(
             resources, providers,

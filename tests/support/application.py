@@ -7,6 +7,7 @@ that no other test's had, so nothing that the application keeps of one test is a
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 import httpx
 from argon2 import PasswordHasher
@@ -33,10 +34,10 @@ class Application:
 
     def __init__(
         self, resources: Resources, hand_off_origins: Mapping[str, str] | None = None,
-        routes: Sequence[BaseRoute] = (),
+        routes: Sequence[BaseRoute] = (), **around: Any,
     ) -> None:  # fmt: skip
         """One of a test's own. hand_off_origins: of providers' own pages, by provider. routes:
-        further ones."""
+        further ones. around: of the portal's `Surroundings`."""
         self.channels: list[ChannelAdapter] = []
         self.providers: dict[str, PaymentProvider] = {}
         # A test that names one takes it back.
@@ -48,11 +49,11 @@ class Application:
         passwords = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         # What the portal sends to who has signed in leaves by these.
         self.lines: dict[str, LineAdapter] = {}
-        around = Surroundings(
+        surroundings = Surroundings(
             passwords, PAINTER, adapters=Adapters((), self.lines.get), channels=self.channels,
-            documents=DOCUMENTS,
+            documents=DOCUMENTS, **around,
         )  # fmt: skip
-        portal = build_portal_routes(resources, debtors, around)
+        portal = build_portal_routes(resources, debtors, surroundings)
         pages = [*portal, *list_routes(debtors)]
         self.app = build_app(resources, self.channels, INSPECTOR, [*pages, *routes])
 

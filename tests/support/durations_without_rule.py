@@ -115,6 +115,7 @@ NO_RULE: Mapping[str, str] = {
     "portal/start/routes.py show_start": _UNIT,
     "portal/web/paging.py span_of_day": _UNIT,
     "portal/webhooks/routes_acts.py _MILLISECOND": _UNIT,
+    "portal/web/preview_turns.py _RETRY_SECONDS": _PAUSE,
     "recovery/hold.py _LOOK_SECONDS": _PAUSE,
     "recovery/keep_archive.py MARK_SECONDS": _PAUSE,
     "recovery/keep_archive.py _LOOK_SECONDS": _PAUSE,

@@ -19,7 +19,7 @@ from dunwell.merchants.configuration import ChannelSetup
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.rollout.costs import Costs, Spent
 from dunwell.rollout.effects import Asked
-from dunwell.rollout.foresee_costs import foresee_costs
+from dunwell.rollout.foresee_costs import foresee_costs, prepare_costs
 from dunwell.rollout.preview_draft import preview_draft
 from dunwell.workflows.open_workflow import find_workflow
 from dunwell.workflows.save_draft import save_draft
@@ -102,7 +102,8 @@ async def foresee(
         asked = Asked(days, costs=True)
         preview = await preview_draft(work, resources.keys, workflow.workflow_id, asked)
         work = Work.open(resources, connection, house.merchant, actor)
-        return await foresee_costs(work, resources, preview, printer=printer)
+        prepared = await prepare_costs(work, resources, preview)
+    return None if prepared is None else await foresee_costs(prepared, printer=printer)
 
 
 def show(costs: Costs | None) -> list[tuple[Any, ...]]:

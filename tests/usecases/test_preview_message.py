@@ -13,7 +13,12 @@ from dunwell.kit.resources import Resources
 from dunwell.messages.codes import CODE_MASK
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.links import TOKEN_MASK
-from dunwell.rollout.preview_message import MessagePreview, Wanted, preview_message
+from dunwell.rollout.preview_message import (
+    MessagePreview,
+    Wanted,
+    prepare_message,
+    render_preview,
+)
 from dunwell.workflows.definition import Definition, Template
 from tests.support.command_line import CommandLine
 from tests.support.definitions import a_definition
@@ -47,9 +52,8 @@ def the_definition() -> Definition:
 
 async def show(house: House, printer: LetterPrinter, wanted: Wanted) -> MessagePreview:
     async with house.work() as work:
-        return await preview_message(
-            work, house.resources, the_definition(), wanted, printer=printer
-        )
+        prepared = await prepare_message(work, house.resources, the_definition(), wanted)
+    return await render_preview(prepared, printer=printer)
 
 
 async def test_an_email_is_shown_for_a_made_up_claim(house: House, printer: LetterPrinter) -> None:
@@ -80,9 +84,8 @@ async def test_the_day_to_pay_by_is_that_of_the_first_step_with_the_text(
         )
         wanted = Wanted(template, "SMS", claim_id=claim)
         async with house.work() as work:
-            preview = await preview_message(
-                work, house.resources, definition, wanted, printer=printer
-            )
+            prepared = await prepare_message(work, house.resources, definition, wanted)
+        preview = await render_preview(prepared, printer=printer)
         return preview.text.partition(". ")[0] + "." + preview.text.partition(". ")[2][:6]
 
     assert (await show_with(14, "first")).startswith("Bitte bis 15.")

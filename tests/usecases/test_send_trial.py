@@ -13,7 +13,7 @@ from dunwell.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.merchants.rights import ALL_RIGHTS, Role
 from dunwell.people.user import Place
 from dunwell.rollout.preview_message import Wanted
-from dunwell.rollout.trials.send_trial import begin_trial
+from dunwell.rollout.trials.send_trial import begin_trial, prepare_trial, write_trial
 from dunwell.sending.channel import Message
 from tests.support.house import ERP, House
 from tests.support.people import a_new_user, a_reception, join
@@ -49,9 +49,11 @@ def acting(user_id: UUID) -> Actor:
 
 async def begin(house: House, actor: Actor, wanted: Wanted = _MAIL) -> Message:
     async with house.work(actor) as work:
-        return await begin_trial(
-            work, house.resources, a_texts_definition(), wanted, about="workflow:1"
-        )
+        trial = await prepare_trial(work, house.resources, a_texts_definition(), wanted)
+    message = await write_trial(trial)
+    async with house.work(actor) as work:
+        await begin_trial(work, house.resources, trial, "workflow:1")
+    return message
 
 
 async def test_it_goes_to_oneself_whosever_claim_it_shows(house: House, user_id: UUID) -> None:

@@ -13,7 +13,7 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.configuration import Guards, QuietHours
 from dunwell.messages.suppression import suppress
-from dunwell.rollout.trials.simulate import Played, Simulation, simulate
+from dunwell.rollout.trials.simulate import Played, Simulation, prepare_simulation, simulate
 from dunwell.workflows.definition import Definition
 from tests.support.children import PRINTER
 from tests.support.house import House, a_house
@@ -30,10 +30,10 @@ async def play(
     house: House, played: Played | None = None, definition: Definition | None = None
 ) -> Simulation:
     async with house.work(COMMAND_LINE) as work:
-        return await simulate(
-            work, house.resources, definition or a_texts_definition(), played or Played(),
-            printer=PRINTER,
-        )  # fmt: skip
+        prepared = await prepare_simulation(
+            work, house.resources, definition or a_texts_definition(), played or Played()
+        )
+    return await simulate(prepared, printer=PRINTER)
 
 
 def tell(simulation: Simulation) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.rollout.preview_message import Wanted
 from dunwell.rollout.trials import sms_costs
-from dunwell.rollout.trials.sms_costs import SmsCosts, find_sms_costs
+from dunwell.rollout.trials.sms_costs import SmsCosts, find_sms_costs, prepare_sms_costs
 from tests.support.house import House
 from tests.support.texts import a_house_with_prices, a_texts_definition
 
@@ -24,10 +24,11 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 async def find(house: House, text: str = "{{ debtor.name }}: {{ outstanding }}") -> SmsCosts:
     templates = {"first": {"SMS": {"body": {"de": text, "en": text}}}}
     async with house.work(COMMAND_LINE) as work:
-        return await find_sms_costs(
+        prepared = await prepare_sms_costs(
             work, house.resources, a_texts_definition(templates=templates),
             Wanted("first", "SMS", "de"),
         )  # fmt: skip
+    return await find_sms_costs(prepared)
 
 
 async def test_parts_are_of_real_names_and_prices_of_real_countries(house: House) -> None:

@@ -7,12 +7,16 @@ import click
 import msgspec
 
 from dunwell.cli.options import data_dir_option
-from dunwell.cli.work import merchant_of_key, run_change
+from dunwell.cli.work import merchant_of_key, open_changing_work, run_reading
 from dunwell.kit.resources import Resources
-from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.letters.printer import LetterPrinter
-from dunwell.rollout.preview_message import MessagePreview, Wanted, preview_message
+from dunwell.rollout.preview_message import (
+    MessagePreview,
+    Wanted,
+    prepare_message,
+    render_preview,
+)
 from dunwell.rollout.read_workflows import show_version
 from dunwell.workflows.definition import Definition
 
@@ -37,16 +41,18 @@ def command(  # noqa: PLR0913 - the words of a command line
     """Show TEMPLATE of workflow NAME in CHANNEL as a debtor would get it; nothing is sent."""
     wanted = Wanted(template, channel, language, claim)
 
-    async def change(work: Work, resources: Resources) -> MessagePreview:
-        view = await show_version(work, name, version)
-        definition = msgspec.convert(view.definition, Definition)
-        printer = LetterPrinter(fonts=resources.settings.fonts)
+    async def read(resources: Resources) -> MessagePreview:
+        async with open_changing_work(resources, merchant_of_key(merchant)) as work:
+            view = await show_version(work, name, version)
+            definition = msgspec.convert(view.definition, Definition)
+            prepared = await prepare_message(work, resources, definition, wanted)
+        printer = LetterPrinter(1, fonts=resources.settings.fonts)
         try:
-            return await preview_message(work, resources, definition, wanted, printer=printer)
+            return await render_preview(prepared, printer=printer)
         finally:
             await printer.close()
 
-    preview = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+    preview = run_reading(data_dir, "workflow", read)
     click.echo(_render(preview))
     if out is not None:
         click.echo(_write(preview, out))

@@ -16,7 +16,7 @@ from dunwell.kit.texts import say_count
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.rollout.costs import Costs
 from dunwell.rollout.effects import DEFAULT_DAYS, MOST_DAYS, Asked, Sink
-from dunwell.rollout.foresee_costs import foresee_costs
+from dunwell.rollout.foresee_costs import foresee_costs, prepare_costs
 from dunwell.rollout.next_contacts import ClaimPreview, NextContact
 from dunwell.rollout.preview_draft import Preview, preview_draft, view_preview
 from dunwell.workflows.open_workflow import check_switched, find_workflow
@@ -57,11 +57,14 @@ def command(
             workflow = await find_workflow(work.tx, work.merchant_id, name)
             asked = Asked(days, _LISTED, progress, sink, costs=True)
             preview = await preview_draft(work, resources.keys, workflow.workflow_id, asked)
-            printer = LetterPrinter(1, fonts=resources.settings.fonts)
-            try:
-                return preview, await foresee_costs(work, resources, preview, printer=printer)
-            finally:
-                await printer.close()
+            prepared = await prepare_costs(work, resources, preview)
+        if prepared is None:
+            return preview, None
+        printer = LetterPrinter(1, fonts=resources.settings.fonts)
+        try:
+            return preview, await foresee_costs(prepared, printer=printer)
+        finally:
+            await printer.close()
 
     with _open_list(list_to) as sink, show_progress() as progress:
         preview, costs = run_reading(data_dir, "workflow", read)

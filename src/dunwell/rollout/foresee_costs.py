@@ -1,12 +1,14 @@
 """What the messages of a previewed draft cost, before and after: for the command line, and for
-whoever shows a preview.
+whoever shows a preview. The facts are loaded in the preview's transaction; messages are rendered
+and printed after it.
 
 How large a step's message is, is measured once for each step and channel, on a made-up claim in the
 merchant's language: an SMS's parts are counted, a letter is printed. What a claim encloses is not
 known beforehand and not priced.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from dunwell.errors import Refusal
 from dunwell.installation.store import load_installation
@@ -16,16 +18,35 @@ from dunwell.merchants.configuration import Channel
 from dunwell.merchants.rights import Right
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.rollout.costs import Costs, NamedLine, Units, add_up, list_priceable
-from dunwell.rollout.outlook import Outlook
+from dunwell.rollout.outlook import Outlook, SentTo
 from dunwell.rollout.preview_draft import Preview
-from dunwell.rollout.preview_message import Wanted, preview_message
+from dunwell.rollout.preview_message import (
+    PreparedMessage,
+    Wanted,
+    prepare_message,
+    render_preview,
+)
 from dunwell.workflows.definition import CommunicationStep, Definition
 from dunwell.workflows.store import load_current, load_draft
 
 
-async def foresee_costs(
-    work: Work, resources: Resources, preview: Preview, *, printer: LetterPrinter
-) -> Costs | None:
+@dataclass(frozen=True, slots=True)
+class _PreparedSide:
+    """What a definition sends, and its message of each step and channel; None: it cannot be
+    written, which the draft's own checks tell."""
+
+    sent: Mapping[SentTo, int]
+    messages: Mapping[tuple[int, Channel], PreparedMessage | None]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCosts:
+    before: _PreparedSide
+    after: _PreparedSide
+    lines: Mapping[Channel, NamedLine]
+
+
+async def prepare_costs(work: Work, resources: Resources, preview: Preview) -> PreparedCosts | None:
     """preview: made with `Asked(costs=True)`. None: nothing was played forward, or no line of the
     merchant's has prices."""
     work.need(Right.CONFIGURE)
@@ -38,10 +59,19 @@ async def foresee_costs(
         return None
     if not any(each.line.prices for each in lines.values()):
         return None
-    sides = []
-    for definition, outlook in ((current.definition, before), (draft.definition, after)):
-        units = await _measure(work, resources, definition, outlook, printer=printer)
-        sides.append(list_priceable(outlook.sent, units, lines))
+    return PreparedCosts(
+        await _prepare_side(work, resources, current.definition, before),
+        await _prepare_side(work, resources, draft.definition, after),
+        lines,
+    )
+
+
+async def foresee_costs(prepared: PreparedCosts, *, printer: LetterPrinter) -> Costs:
+    """Outside any transaction."""
+    sides = [
+        list_priceable(each.sent, await _measure(each, printer), prepared.lines)
+        for each in (prepared.before, prepared.after)
+    ]
     return add_up(*sides)
 
 
@@ -55,21 +85,29 @@ async def _load_lines(work: Work) -> dict[Channel, NamedLine]:
     }
 
 
-async def _measure(
-    work: Work, resources: Resources, definition: Definition, outlook: Outlook,
-    *, printer: LetterPrinter,
-) -> Units:  # fmt: skip
+async def _prepare_side(
+    work: Work, resources: Resources, definition: Definition, outlook: Outlook
+) -> _PreparedSide:
     """Of the steps that contact anybody."""
     used = {(step_id, channel) for step_id, channel, _ in outlook.sent}
-    units: dict[tuple[int, Channel], int | None] = {}
+    messages: dict[tuple[int, Channel], PreparedMessage | None] = {}
     for step in _list_contacts(definition):
         for channel in sorted({channel for step_id, channel in used if step_id == step.id}):
             wanted = Wanted(step.template, channel)
-            units[step.id, channel] = 1
-            if channel != "EMAIL":
-                units[step.id, channel] = await _count_units(
-                    work, resources, definition, wanted, printer=printer
-                )
+            try:
+                found = await prepare_message(work, resources, definition, wanted)
+            except Refusal:
+                messages[step.id, channel] = None
+            else:
+                messages[step.id, channel] = found
+    return _PreparedSide(outlook.sent, messages)
+
+
+async def _measure(side: _PreparedSide, printer: LetterPrinter) -> Units:
+    units: dict[tuple[int, Channel], int | None] = {}
+    for (step_id, channel), message in side.messages.items():
+        is_one = channel == "EMAIL"
+        units[step_id, channel] = 1 if is_one else await _count_units(message, printer)
     return units
 
 
@@ -77,15 +115,12 @@ def _list_contacts(definition: Definition) -> Iterable[CommunicationStep]:
     return (each for each in definition.steps if isinstance(each, CommunicationStep))
 
 
-async def _count_units(
-    work: Work, resources: Resources, definition: Definition, wanted: Wanted,
-    *, printer: LetterPrinter,
-) -> int | None:  # fmt: skip
-    """None: it cannot be rendered, which the draft's own checks tell."""
+async def _count_units(prepared: PreparedMessage | None, printer: LetterPrinter) -> int | None:
+    """None: it cannot be rendered."""
+    if prepared is None:
+        return None
     try:
-        message = await preview_message(work, resources, definition, wanted, printer=printer)
+        message = await render_preview(prepared, printer=printer)
     except Refusal:
         return None
-    if message.parts is not None:
-        return message.parts.count
-    return await printer.count_pages(message.pdf) if message.pdf is not None else None
+    return message.parts.count if message.parts is not None else message.pages

@@ -1,6 +1,7 @@
 """Show a message as a debtor would get it, of any version, in any channel and language.
 
-Nothing is sent and nothing is stored. The link and the code in it are masked, or lead nowhere.
+Nothing is sent and nothing is stored. The link and the code in it are masked, or lead nowhere. The
+facts are loaded in a transaction, which is over before the message is rendered and printed.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from dunwell.escalation.days_to_pay import foresee_pay_by
 from dunwell.escalation.due_claim_store import load_claims
 from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.schedule import ContactPlanned
+from dunwell.kit.process import run_apart
 from dunwell.kit.resources import Resources
 from dunwell.kit.shape import render_nearest
 from dunwell.merchants.account import Work
@@ -21,7 +23,12 @@ from dunwell.merchants.configuration import Channel
 from dunwell.merchants.rights import Right
 from dunwell.messages.contact import RenderedContact
 from dunwell.messages.gsm import Parts, count_parts
-from dunwell.messages.letters.printer import LetterPrinter, ScriptMissing, describe_missing
+from dunwell.messages.letters.printer import (
+    LetterPrinter,
+    ScriptMissing,
+    Unprintable,
+    describe_missing,
+)
 from dunwell.rollout.sample_contact import NOBODYS_ID, Case, Reader, make_sample, read_reader
 from dunwell.rollout.trials.writing import TrialWriter, Wish, open_trial
 from dunwell.sending.channel import Permanent
@@ -64,45 +71,52 @@ class MessagePreview:
 
 
 @dataclass(frozen=True, slots=True)
-class TrialMessage:
-    """A message as it would be written for a claim."""
+class PreparedMessage:
+    """All that a message for a claim is written from: no transaction is needed any more."""
 
     writer: TrialWriter
-    rendered: RenderedContact
+    reader: Reader
+    wish: Wish
+
+    async def write(self) -> RenderedContact:
+        """Raises ValidationError: the channel could not carry it."""
+        rendered = await run_apart(self.writer.write, self.reader, self.wish)
+        if isinstance(rendered, Permanent):
+            raise ValidationError([Fault("/channel", rendered.reason, "TOO_LONG")])
+        return rendered
 
 
-async def preview_message(
-    work: Work, resources: Resources, definition: Definition, wanted: Wanted,
-    *, printer: LetterPrinter | None,
-) -> MessagePreview:  # fmt: skip
-    """printer: None: a letter is not printed. Raises what `write_wanted` raises, and
-    ValidationError where a letter cannot be printed."""
-    work.need(Right.CONFIGURE)
-    trial = await write_wanted(work, resources, definition, wanted)
-    content, sheet = trial.rendered.content, trial.rendered.sheet
+async def render_preview(
+    prepared: PreparedMessage, *, printer: LetterPrinter | None
+) -> MessagePreview:
+    """Outside any transaction. printer: None: a letter is not printed. Raises ValidationError where
+    the channel could not carry it, or a letter cannot be printed."""
+    rendered = await prepared.write()
+    content, sheet = rendered.content, rendered.sheet
     html = content.body_html
     pdf = await print_letter(printer, sheet) if sheet and printer else None
     pages = await printer.count_pages(pdf) if pdf and printer else None
+    channel = prepared.wish.channel
     return MessagePreview(
         recipient=content.recipient,
         language=content.language,
         subject=content.subject,
         text=content.body_text,
-        html=html and show_logo(html, find_logo(work.merchant, html)),
-        parts=count_parts(content.body_text) if wanted.channel == "SMS" else None,
+        html=html and show_logo(html, find_logo(prepared.writer.merchant, html)),
+        parts=count_parts(content.body_text) if channel == "SMS" else None,
         pdf=pdf,
         pages=pages,
-        cost=trial.writer.price(trial.rendered, pages),
+        cost=prepared.writer.price(rendered, pages),
     )
 
 
-async def write_wanted(
+async def prepare_message(
     work: Work, resources: Resources, definition: Definition, wanted: Wanted,
     *, contact_id: UUID = NOBODYS_ID,
-) -> TrialMessage:  # fmt: skip
+) -> PreparedMessage:  # fmt: skip
     """contact_id: what its link and codes are made from. Raises NotFound (template, channel,
-    claim), ValidationError (language, or the claim has no address for the channel, or the text is
-    too long) and MerchantNotConfigured."""
+    claim), ValidationError (language, or the claim has no address for the channel) and
+    MerchantNotConfigured."""
     work.need(Right.CONFIGURE)
     _check_wanted(definition, wanted)
     writer = await open_trial(work, resources, definition)
@@ -118,10 +132,7 @@ async def write_wanted(
         language=wanted.language,
         contact_id=contact_id,
     )
-    rendered = writer.write(reader, wish)
-    if isinstance(rendered, Permanent):
-        raise ValidationError([Fault("/channel", rendered.reason, "TOO_LONG")])
-    return TrialMessage(writer, rendered)
+    return PreparedMessage(writer, reader, wish)
 
 
 async def find_reader(
@@ -141,6 +152,9 @@ async def print_letter(printer: LetterPrinter, sheet: bytes) -> bytes:
         return await printer.print_sheet(sheet)
     except ScriptMissing as missing:
         raise ValidationError([Fault("/channel", describe_missing(missing), "INVALID")]) from None
+    except Unprintable:
+        words = "The letter takes too much time or memory to print; shorten it."
+        raise ValidationError([Fault("/channel", words, "TOO_LONG")]) from None
 
 
 async def _find_pay_by(

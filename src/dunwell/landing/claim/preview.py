@@ -1,6 +1,8 @@
 """A claim's page as its debtor sees it, for who works on the claim: nobody is told that it was
 looked at, no session begins, and no form of it is taken."""
 
+from dataclasses import dataclass
+
 import msgspec
 from starlette.responses import Response
 
@@ -15,6 +17,7 @@ from dunwell.landing.web.answer import answer_page
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Visit
 from dunwell.merchants.account import Work
+from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.rights import Right
 
 _SHOWN = Shown(form_token="", minutes_left=60, is_warned=False, can_stay=False)
@@ -25,9 +28,18 @@ _POLICY = (
 )
 
 
-async def preview_claim(
-    site: Site, visit: Visit, work: Work, claim_id: int, level: Level
-) -> Response:
+@dataclass(frozen=True, slots=True)
+class ClaimPreview:
+    """What the page shows. No transaction is needed to render it."""
+
+    merchant: Merchant
+    language: str | None
+    page: PreviewedClaimPage
+
+
+async def prepare_claim_preview(
+    site: Site, work: Work, claim_id: int, level: Level
+) -> ClaimPreview:
     """level: how much a session would see. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
     merchant = work.merchant
@@ -40,8 +52,12 @@ async def preview_claim(
     can_pay = has_method(site.providers, merchant)
     page = describe_claim(opened, work.now, announced, can_pay=can_pay, other_count=0)
     shown = PreviewedClaimPage(**{name: getattr(page, name) for name in page.__struct_fields__})
+    return ClaimPreview(merchant, opened.facts.language, shown)
+
+
+def answer_claim_preview(site: Site, visit: Visit, preview: ClaimPreview) -> Response:
     frame = msgspec.structs.replace(
-        site.frame(visit, merchant, opened.facts.language), session=_SHOWN
+        site.frame(visit, preview.merchant, preview.language), session=_SHOWN
     )
-    body = site.pages.render(frame, shown)
+    body = site.pages.render(frame, preview.page)
     return answer_page(body, more={"Content-Security-Policy": _POLICY})

@@ -9,7 +9,7 @@ from dunwell.explanation.explain_claim import explain_claim
 from dunwell.explanation.read_seal import read_seal
 from dunwell.files.names import name_for_reader
 from dunwell.files.read_attachments import list_all_attachments, read_attachment
-from dunwell.landing.claim.preview import preview_claim
+from dunwell.landing.claim.preview import answer_claim_preview, prepare_claim_preview
 from dunwell.landing.session.session import Level
 from dunwell.messages.read_communications import read_communication
 from dunwell.payments.read_account import read_account
@@ -26,7 +26,7 @@ from dunwell.portal.claims.views import (
 from dunwell.portal.render.formats import read_instant
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_file
-from dunwell.portal.web.guards import RoutedPages, at_merchant
+from dunwell.portal.web.guards import RoutedPages, at_merchant, in_preview_turn
 from dunwell.portal.web.looking import look_at_claim, read_claim_id, read_id
 from dunwell.portal.web.paging import read_day
 from dunwell.portal.web.site import Site
@@ -121,13 +121,15 @@ async def send_document(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @at_merchant
+@in_preview_turn
 async def show_debtors_page(site: Site, visit: Visit, access: Access) -> Response:
     """Nobody is told of it, and nothing on it can be sent."""
     claim_id = read_claim_id(visit)
     level = Level.LINK if visit.ask("level") == "link" else Level.FACT
     async with site.work(access) as work:
         await look_at_claim(work, access, claim_id)
-        return await preview_claim(site.debtors, visit, work=work, claim_id=claim_id, level=level)
+        preview = await prepare_claim_preview(site.debtors, work, claim_id, level)
+    return answer_claim_preview(site.debtors, visit, preview)
 
 
 PAGES: RoutedPages = {

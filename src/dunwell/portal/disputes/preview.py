@@ -8,7 +8,7 @@ from dunwell.claims.states import ACTIVE
 from dunwell.disputes.dispute import Dispute, render_case_number
 from dunwell.errors import MerchantNotConfigured
 from dunwell.landing.telling.writer import NoticeWriter
-from dunwell.merchants.account import Work
+from dunwell.merchants.merchant import Merchant
 from dunwell.messages.facts import CHECK_MASK
 from dunwell.messages.links import TOKEN_MASK
 from dunwell.notices.facts import DisputeAnswerFacts
@@ -31,13 +31,15 @@ class Preview:
 
 
 def preview_answer(
-    work: Work, writer: NoticeWriter, claim: ClaimView, dispute: Dispute, answer: Answer
-) -> Preview:
+    merchant: Merchant, now: datetime, *, writer: NoticeWriter, claim: ClaimView, dispute: Dispute,
+    answer: Answer,
+) -> Preview:  # fmt: skip
+    """Needs no transaction. now: the merchant's."""
     is_accepted = answer.outcome == "ACCEPTED"
     is_active = claim.status in ACTIVE
     ends_claim = is_accepted and answer.ends_claim and is_active
     is_closed = not is_active or ends_claim
-    quiet_days = work.merchant.configuration.disputes.quiet_days_after_answer
+    quiet_days = merchant.configuration.disputes.quiet_days_after_answer
     facts = DisputeAnswerFacts(
         reference_number=claim.reference_number,
         case_number=render_case_number(dispute.dispute_id),
@@ -48,19 +50,19 @@ def preview_answer(
     )
     others = [each for each in claim.holds if each.hold_id != dispute.hold_id]
     return Preview(
-        notice=_write(work, writer, claim, facts),
+        notice=_write(merchant, writer, claim, facts),
         is_letter=not claim.debtor.email and not claim.debtor.mobile_number,
         ends_claim=ends_claim,
-        goes_on_at=None if is_closed else work.now + timedelta(days=quiet_days),
+        goes_on_at=None if is_closed else now + timedelta(days=quiet_days),
         is_held_on=bool(others) and not is_closed,
     )
 
 
 def _write(
-    work: Work, writer: NoticeWriter, claim: ClaimView, facts: DisputeAnswerFacts
+    merchant: Merchant, writer: NoticeWriter, claim: ClaimView, facts: DisputeAnswerFacts
 ) -> Notice | None:
     debtor = claim.debtor
-    language = debtor.language or work.merchant.configuration.language
+    language = debtor.language or merchant.configuration.language
     if debtor.email or (debtor.has_address and not debtor.mobile_number):
         # A letter says the same; its sheet is set when it is printed.
         addressee = Addressee(claim.claim_id, "EMAIL", debtor.email or "", language)
@@ -69,7 +71,7 @@ def _write(
     else:
         return None
     try:
-        notice = writer.write(work.merchant, addressee, facts)
+        notice = writer.write(merchant, addressee, facts)
     except (MerchantNotConfigured, LookupError):
         return None
     shown = notice.body_text

@@ -19,6 +19,7 @@ from dunwell.disputes.find_waiting import (
 from dunwell.disputes.read_disputes import list_disputes, read_evidence
 from dunwell.disputes.store_lists import ListedDispute
 from dunwell.errors import NotFound, ValidationError
+from dunwell.kit.process import run_apart
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.messages.formatting import render_name
@@ -39,7 +40,12 @@ from dunwell.portal.disputes.views import DisputePage, DisputesPage, PreviewPage
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_file
 from dunwell.portal.web.assigning import list_choices, read_whose
-from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.portal.web.guards import (
+    RoutedPages,
+    at_merchant,
+    in_preview_turn,
+    takes_form_at_merchant,
+)
 from dunwell.portal.web.looking import look_at_claim, read_claim_id, read_id
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
@@ -123,19 +129,23 @@ async def take_answer(site: Site, visit: Visit, access: Access, fields: Fields) 
 
 
 @at_merchant
+@in_preview_turn
 async def show_preview(site: Site, visit: Visit, access: Access) -> Response:
     """Of the draft as it is stored, which is what is sent."""
     async with site.work(access) as work:
         case = await _load(work, access, visit)
         if case.dispute.state is not DisputeState.OPEN or not case.draft.answer.outcome:
             return _back(site, visit, access)
-        preview = preview_answer(
-            work,
-            site.debtors.notices,
-            claim=case.claim,
-            dispute=case.dispute,
-            answer=case.draft.answer,
-        )
+        now = work.now
+    preview = await run_apart(
+        preview_answer,
+        access.merchant,
+        now,
+        writer=site.debtors.notices,
+        claim=case.claim,
+        dispute=case.dispute,
+        answer=case.draft.answer,
+    )
     name = render_name(case.claim.debtor)
     page = PreviewPage(case.claim, name, dispute=case.dispute, draft=case.draft, preview=preview)
     return site.answer_at(visit, access, page)

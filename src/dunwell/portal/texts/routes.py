@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from starlette.responses import Response
 
 from dunwell.errors import MerchantNotConfigured, NotFound, ValidationError
+from dunwell.kit.process import run_apart
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import CHANNELS
 from dunwell.merchants.rights import Right
@@ -15,9 +16,14 @@ from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.rollout.preview_message import MessagePreview, Wanted, preview_message
+from dunwell.rollout.preview_message import (
+    PreparedMessage,
+    Wanted,
+    prepare_message,
+    render_preview,
+)
 from dunwell.rollout.texts.edit_text import TextOvertaken, edit_text, fingerprint_text
-from dunwell.rollout.texts.open_texts import OpenedTexts, lay_out
+from dunwell.rollout.texts.grid import lay_out_texts
 from dunwell.rollout.texts.review import review_text
 from dunwell.rollout.texts.sentences import MOST_WORDS
 from dunwell.rollout.trials.placeholders import ShownPlaceholder, show_placeholders
@@ -35,19 +41,13 @@ async def show_texts(site: Site, visit: Visit, access: Access) -> Response:
         raise NotFound("There is no such page.")
     async with site.work(access) as work:
         opened = await open_asked(work, visit)
-        grid = lay_out(work, opened)
+    grid = await run_apart(lay_out_texts, opened.definition, access.merchant.configuration)
     return site.answer_at(visit, access, TextsPage(opened, grid, CHANNELS))
 
 
 @at_merchant
 async def show_text(site: Site, visit: Visit, access: Access) -> Response:
-    if not access.may(Right.CONFIGURE):
-        raise NotFound("There is no such page.")
-    async with site.work(access) as work:
-        opened = await open_asked(work, visit)
-        place = read_place(visit, opened.definition)
-        page = await _describe(site, work, opened, place)
-    return site.answer_at(visit, access, page)
+    return await _answer_typed(site, visit, access, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,24 +92,36 @@ async def take_text(site: Site, visit: Visit, access: Access, fields: Fields) ->
     return site.redirect(visit, access, "text", workflow_id=workflow_id, **where, done="saved")
 
 
-async def _answer_typed(site: Site, visit: Visit, access: Access, typed: _Typed) -> Response:
+async def _answer_typed(site: Site, visit: Visit, access: Access, typed: _Typed | None) -> Response:
+    """typed: None: the text as it stands."""
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
+
+    async def answer() -> Response:
+        page = await _describe(site, visit, access, typed)
+        return site.answer_at(visit, access, page, typed.status if typed else 200)
+
+    return await site.previews.run(visit, access.person.user_id, answer)
+
+
+async def _describe(site: Site, visit: Visit, access: Access, typed: _Typed | None) -> TextPage:
+    """The transaction is over before the text is looked over and written."""
     async with site.work(access) as work:
         opened = await open_asked(work, visit)
         place = read_place(visit, opened.definition)
-        page = await _describe(site, work, opened=opened, place=place, typed=typed)
-    return site.answer_at(visit, access, page, typed.status)
-
-
-async def _describe(
-    site: Site, work: Work, opened: OpenedTexts, place: Place, typed: _Typed | None = None
-) -> TextPage:
-    """typed: None: the text as it stands."""
-    standing = read_text(opened.definition, place)
-    typed = typed or _Typed(standing or Written())
-    wanted = put_text(opened.definition, place, typed.written)
-    placeholders, sample, problem = await _show_sample(site, work, wanted, place)
+        standing = read_text(opened.definition, place)
+        typed = typed or _Typed(standing or Written())
+        wanted = put_text(opened.definition, place, typed.written)
+        placeholders, message, problem = await _prepare_sample(site, work, wanted, place)
+    sample = None
+    try:
+        if message is not None:
+            sample = await render_preview(message, printer=None)
+    except MerchantNotConfigured:
+        placeholders, problem = [], "NOT_CONFIGURED"
+    except ValidationError as refusal:
+        problem = describe_faults(refusal)[0]
+    configuration = access.merchant.configuration
     return TextPage(
         opened=opened,
         place=place,
@@ -117,33 +129,34 @@ async def _describe(
         is_there=standing is not None,
         typed=typed.written,
         known=typed.known or fingerprint_text(standing),
-        review=review_text(wanted, place, work.merchant.configuration),
+        review=await run_apart(review_text, wanted, place, configuration),
         most_words=MOST_WORDS,
         placeholders=placeholders,
         sample=sample,
         problem=problem,
-        currency=work.merchant.configuration.currency,
+        currency=configuration.currency,
         faults=typed.faults,
         overtaken=typed.overtaken,
     )
 
 
-async def _show_sample(
+async def _prepare_sample(
     site: Site, work: Work, wanted: Definition, place: Place
-) -> tuple[list[ShownPlaceholder], MessagePreview | None, str]:
-    """What placeholders become, and the text as a made-up debtor reads it; else why not."""
+) -> tuple[list[ShownPlaceholder], PreparedMessage | None, str]:
+    """What placeholders become, and the text for a made-up debtor; else why not."""
+    placeholders: list[ShownPlaceholder] = []
     try:
         writer = await open_trial(work, site.resources, wanted)
         placeholders = show_placeholders(work, writer, place)
         if place.channel is None or read_text(wanted, place) is None:
             return placeholders, None, ""
         asked = Wanted(place.name, place.channel, place.language)
-        sample = await preview_message(work, site.resources, wanted, asked, printer=None)
+        message = await prepare_message(work, site.resources, wanted, asked)
     except MerchantNotConfigured:
         return [], None, "NOT_CONFIGURED"
     except ValidationError as refusal:
         return placeholders, None, describe_faults(refusal)[0]
-    return placeholders, sample, ""
+    return placeholders, message, ""
 
 
 def _read_typed(fields: Fields) -> Written:

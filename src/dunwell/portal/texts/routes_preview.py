@@ -37,20 +37,48 @@ from dunwell.portal.texts.asking import (
 from dunwell.portal.texts.views import TextPreviewPage
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import POLICY, answer_file
-from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.portal.web.guards import (
+    RoutedPages,
+    at_merchant,
+    in_preview_turn,
+    takes_form_at_merchant,
+)
+from dunwell.portal.web.preview_turns import PreviewBusy
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.rollout.preview_message import MessagePreview, preview_message
+from dunwell.rollout.preview_message import (
+    MessagePreview,
+    PreparedMessage,
+    Wanted,
+    prepare_message,
+    render_preview,
+)
 from dunwell.rollout.sample_contact import CASES
 from dunwell.rollout.texts.open_texts import OpenedTexts
-from dunwell.rollout.trials.send_trial import begin_trial
-from dunwell.rollout.trials.sms_costs import SmsCosts, find_sms_costs
-from dunwell.sending.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
+from dunwell.rollout.trials.send_trial import begin_trial, prepare_trial, write_trial
+from dunwell.rollout.trials.sms_costs import (
+    PreparedSmsCosts,
+    SmsCosts,
+    find_sms_costs,
+    prepare_sms_costs,
+)
+from dunwell.sending.channel import Accepted, Message, Outcome, Permanent, Temporary, Unanswered
 from dunwell.workflows.text_places import find_channel_texts
 
 _PAGE_POLICY = f"{POLICY}; frame-src 'self'"
 _LONGEST_NUMBER = 3
 _SENT = ("ACCEPTED", "LATER", "REFUSED", "UNKNOWN", "NO_CHANNEL", "RATE", "NO_TEXT")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the transaction has found."""
+
+    opened: OpenedTexts
+    subject: Subject
+    message: PreparedMessage | None
+    costs: PreparedSmsCosts | None
+    problems: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +91,10 @@ class _Look:
 
 
 @at_merchant
+@in_preview_turn
 async def show_preview(site: Site, visit: Visit, access: Access) -> Response:
     _check_may(access)
-    async with site.work(access) as work:
-        look = await _look(site, work, visit, access, prints=True)
+    look = await _look(site, visit, access, prints=True)
     opened, subject = look.opened, look.subject
     place = read_place(visit, opened.definition)
     where = name_place(place, "" if opened.is_newest else opened.version.name)
@@ -94,11 +122,11 @@ async def show_preview(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @at_merchant
+@in_preview_turn
 async def send_mail_frame(site: Site, visit: Visit, access: Access) -> Response:
     """The e-mail alone, as the page's frame shows it."""
     _check_may(access)
-    async with site.work(access) as work:
-        look = await _look(site, work, visit, access, prints=False)
+    look = await _look(site, visit, access, prints=False)
     html = hide_secrets(look.preview.html or "") if look.preview else ""
     if not html:
         raise NotFound("There is no such e-mail.")
@@ -111,14 +139,14 @@ async def send_mail_frame(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @at_merchant
+@in_preview_turn
 async def send_sheet(site: Site, visit: Visit, access: Access) -> Response:
     """A page of a letter as a picture."""
     _check_may(access)
     given = visit.path_params["page"]
     if not (given.isascii() and given.isdigit() and len(given) <= _LONGEST_NUMBER):
         raise NotFound("There is no such page.")
-    async with site.work(access) as work:
-        look = await _look(site, work, visit, access, prints=True)
+    look = await _look(site, visit, access, prints=True)
     pdf = look.preview.pdf if look.preview else None
     if pdf is None:
         raise NotFound("There is no such letter.")
@@ -140,7 +168,7 @@ async def send_sheet(site: Site, visit: Visit, access: Access) -> Response:
 
 @takes_form_at_merchant
 async def send_to_oneself(site: Site, visit: Visit, access: Access, _fields: Fields) -> Response:
-    """No transaction is open while the line is waited for."""
+    """No transaction is open while the text is written and while the line is waited for."""
     _check_may(access)
     sent, where = "", dict[str, object]()
     async with site.work(access) as work:
@@ -150,11 +178,9 @@ async def send_to_oneself(site: Site, visit: Visit, access: Access, _fields: Fie
         where = {**name_place(read_place(visit, opened.definition), visit.ask("version"))}
         where |= {"case": subject.case, "claim": subject.typed}
     try:
-        async with site.work(access) as work:
-            message = await begin_trial(
-                work, site.resources, opened.definition, wanted,
-                about=name_workflow(opened.workflow_id),
-            )  # fmt: skip
+        message = await _write_trial(site, visit, access, opened=opened, wanted=wanted)
+    except PreviewBusy:
+        raise
     except RateLimited:
         sent = "RATE"
     except (MerchantNotConfigured, ValidationError, NotFound):
@@ -167,24 +193,53 @@ async def send_to_oneself(site: Site, visit: Visit, access: Access, _fields: Fie
     return site.redirect(visit, access, "text_preview", workflow_id=opened.workflow_id, **where)
 
 
-async def _look(site: Site, work: Work, visit: Visit, access: Access, *, prints: bool) -> _Look:
-    """Raises NotFound for what is no text of the workflow's."""
-    opened = await open_asked(work, visit)
-    subject = await find_subject(work, visit, access)
-    wanted = read_wanted(visit, opened.definition, subject)
-    problems, preview, costs = ["UNKNOWN_CLAIM"] if subject.is_unknown else [], None, None
-    printer = site.debtors.printer.serving(access.person.user_id) if prints else None
+async def _write_trial(
+    site: Site, visit: Visit, access: Access, *, opened: OpenedTexts, wanted: Wanted
+) -> Message:
+    """Ready to be sent, and counted. Raises what each of its steps raises."""
+    async with site.work(access) as work:
+        trial = await prepare_trial(work, site.resources, opened.definition, wanted)
+    user_id = access.person.user_id
+    message = await site.previews.run(visit, user_id, lambda: write_trial(trial))
+    async with site.work(access) as work:
+        await begin_trial(work, site.resources, trial, name_workflow(opened.workflow_id))
+    return message
+
+
+async def _look(site: Site, visit: Visit, access: Access, *, prints: bool) -> _Look:
+    """The transaction is over before anything is written or printed. Raises NotFound for what is no
+    text of the workflow's."""
+    async with site.work(access) as work:
+        asked = await _ask(site, work, visit, access, counts=prints)
+    problems, preview, costs = [*asked.problems], None, None
+    printer = site.preview_printer if prints else None
     try:
-        preview = await preview_message(
-            work, site.resources, opened.definition, wanted, printer=printer
-        )
-        if wanted.channel == "SMS" and prints:
-            costs = await find_sms_costs(work, site.resources, opened.definition, wanted)
+        if asked.message is not None:
+            preview = await render_preview(asked.message, printer=printer)
+        if asked.costs is not None:
+            costs = await find_sms_costs(asked.costs)
     except MerchantNotConfigured:
         problems.append("NOT_CONFIGURED")
     except ValidationError as refusal:
         problems += describe_faults(refusal)
-    return _Look(opened, subject, preview=preview, problems=problems, costs=costs)
+    return _Look(asked.opened, asked.subject, preview=preview, problems=problems, costs=costs)
+
+
+async def _ask(site: Site, work: Work, visit: Visit, access: Access, *, counts: bool) -> _Asked:
+    """counts: of an SMS, what it costs over real names."""
+    opened = await open_asked(work, visit)
+    subject = await find_subject(work, visit, access)
+    wanted = read_wanted(visit, opened.definition, subject)
+    problems, message, costs = ["UNKNOWN_CLAIM"] if subject.is_unknown else [], None, None
+    try:
+        message = await prepare_message(work, site.resources, opened.definition, wanted)
+        if wanted.channel == "SMS" and counts:
+            costs = await prepare_sms_costs(work, site.resources, opened.definition, wanted)
+    except MerchantNotConfigured:
+        problems.append("NOT_CONFIGURED")
+    except ValidationError as refusal:
+        problems += describe_faults(refusal)
+    return _Asked(opened, subject, message=message, costs=costs, problems=problems)
 
 
 def _check_may(access: Access) -> None:

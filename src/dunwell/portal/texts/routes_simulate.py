@@ -11,36 +11,39 @@ from dunwell.merchants.rights import Right
 from dunwell.portal.texts.asking import find_subject, open_asked
 from dunwell.portal.texts.views import SimulationPage
 from dunwell.portal.web.access import Access
-from dunwell.portal.web.guards import RoutedPages, at_merchant
+from dunwell.portal.web.guards import RoutedPages, at_merchant, in_preview_turn
 from dunwell.portal.web.paging import read_day
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
 from dunwell.rollout.sample_contact import CASES
-from dunwell.rollout.trials.simulate import Played, Simulation, simulate
+from dunwell.rollout.trials.simulate import (
+    Played,
+    PreparedSimulation,
+    Simulation,
+    prepare_simulation,
+    simulate,
+)
 from dunwell.workflows.definition import Definition
 
 
 @at_merchant
+@in_preview_turn
 async def show_simulation(site: Site, visit: Visit, access: Access) -> Response:
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
     typed = visit.ask("start")
     start_on = read_day(typed)
-    simulation, problem = None, ""
+    prepared, simulation, problem = None, None, ""
     async with site.work(access) as work:
         opened = await open_asked(work, visit)
         subject = await find_subject(work, visit, access)
         played = Played(subject.claim_id, subject.case, start_on)
         try:
-            simulation = await simulate(
-                work,
-                site.resources,
-                opened.definition,
-                played,
-                printer=site.debtors.printer.serving(access.person.user_id),
-            )
+            prepared = await prepare_simulation(work, site.resources, opened.definition, played)
         except MerchantNotConfigured:
             problem = "NOT_CONFIGURED"
+    if prepared is not None:
+        simulation, problem = await _simulate(site, prepared)
     page = SimulationPage(
         opened=opened,
         version="" if opened.is_newest else opened.version.name,
@@ -55,6 +58,14 @@ async def show_simulation(site: Site, visit: Visit, access: Access) -> Response:
         start_on=start_on,
     )
     return site.answer_at(visit, access, page)
+
+
+async def _simulate(site: Site, prepared: PreparedSimulation) -> tuple[Simulation | None, str]:
+    """No transaction is open. The simulation, or why there is none."""
+    try:
+        return await simulate(prepared, printer=site.preview_printer), ""
+    except MerchantNotConfigured:
+        return None, "NOT_CONFIGURED"
 
 
 def _name_holidays(

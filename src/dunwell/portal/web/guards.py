@@ -6,6 +6,7 @@ or is not run.
     signed_in(show)               who is signed in
     at_merchant(show)             who reaches the merchant in the address; for others it is absent
     takes_form, takes_form_at...  the same for a form with the session's own token
+    in_preview_turn(show)         below `at_merchant`: one at a time for each user
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -56,6 +57,18 @@ def at_merchant(show: ShowAt) -> Run:
     @wraps(show)
     async def run(site: Site, visit: Visit, person: SignedIn) -> Response:
         return await show(site, visit, await site.open_access(visit, person))
+
+    return run
+
+
+def in_preview_turn(show: ShowAt) -> ShowAt:
+    """The page shows one message or one simulated claim: it is made when it is the user's turn, and
+    within the limits of `PreviewTurns`."""
+
+    @wraps(show)
+    async def run(site: Site, visit: Visit, access: Access) -> Response:
+        user_id = access.person.user_id
+        return await site.previews.run(visit, user_id, lambda: show(site, visit, access))
 
     return run
 

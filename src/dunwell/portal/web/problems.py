@@ -13,6 +13,7 @@ from dunwell import errors
 from dunwell.kit.requests import request_id_of
 from dunwell.landing.web.problems import Problem, find_mismatch
 from dunwell.portal.web.answer import answer_page
+from dunwell.portal.web.preview_turns import PreviewBusy, PreviewTooSlow
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.views import ProblemPage
 from dunwell.portal.web.visit import ForeignForm, Visit
@@ -30,6 +31,8 @@ _BY_REFUSAL: tuple[tuple[type[errors.Refusal], Problem], ...] = (
     (errors.UnsupportedMediaType, Problem(415, "WRONG_TYPE")),
     (errors.InvalidState, Problem(409, "OVERTAKEN")),
     (errors.TooSlow, Problem(408, "AWAY")),
+    (PreviewBusy, Problem(429, "PREVIEW_BUSY", retry_after=5)),
+    (PreviewTooSlow, Problem(503, "PREVIEW_SLOW", retry_after=5)),
     (errors.RateLimited, Problem(429, "AWAY", retry_after=30)),
     (errors.InvalidRequest, Problem(400, "UNREADABLE")),
     (errors.ValidationError, Problem(400, "UNREADABLE")),
@@ -52,7 +55,9 @@ async def answer_failure(site: Site, visit: Visit, error: Exception) -> Response
     if problem.allowed is not None:
         more["Allow"] = problem.allowed
     frame = site.frame(visit, getattr(visit.state, "access", None))
-    page = ProblemPage(problem.kind, message, request_id)
+    is_preview = isinstance(error, PreviewBusy | PreviewTooSlow)
+    again = visit.own_address if is_preview and visit.method in ("GET", "HEAD") else ""
+    page = ProblemPage(problem.kind, message, request_id, again)
     return answer_page(site.pages.render(frame, page), problem.status, more=more)
 
 

@@ -18,6 +18,7 @@ from dunwell.landing.web.site import Site as DebtorSite
 from dunwell.merchants.account import Work
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
+from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.people.passwords import Passwords
 from dunwell.people.sessions import find_session
 from dunwell.people.signed_in import SignedIn
@@ -26,6 +27,7 @@ from dunwell.portal.render.addresses import build_address
 from dunwell.portal.render.pages import Frame, Page, Pages, Person
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_page, answer_redirect
+from dunwell.portal.web.preview_turns import PreviewTurns
 from dunwell.portal.web.session_cookie import read_secret, render_cookie
 from dunwell.portal.web.views import StalePage
 from dunwell.portal.web.visit import LANGUAGE_COOKIE, Fields, Visit
@@ -50,6 +52,11 @@ class Surroundings:
     adapters: Adapters = field(default_factory=lambda: Adapters(()))
     # By which a sandbox sends when its clock is moved.
     channels: Sequence[ChannelAdapter] = ()
+    # Who shows a message next.
+    previews: PreviewTurns = field(default_factory=PreviewTurns)
+    # Prints letters that are only looked at, apart from what debtors are waiting for; whoever gives
+    # one closes it. None: as the debtors' pages do.
+    preview_printer: LetterPrinter | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,14 @@ class Site:
     @property
     def providers(self) -> Providers:
         return self.around.providers
+
+    @property
+    def previews(self) -> PreviewTurns:
+        return self.around.previews
+
+    @property
+    def preview_printer(self) -> LetterPrinter:
+        return self.around.preview_printer or self.debtors.printer
 
     @property
     def storage(self) -> SealedFiles:

@@ -17,6 +17,8 @@ class ProblemPage(Page, frozen=True):
     message: str = ""
     # Of a fault of ours.
     request_id: str = ""
+    # The page's own address, where asking for it once more may help.
+    again: str = ""
 
 
 class StalePage(Page, frozen=True):

@@ -1,4 +1,4 @@
-"""Open the texts of a workflow, of its draft or of a version, and lay them out."""
+"""Open the texts of a workflow, of its draft or of a version."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.rollout.read_workflows import DRAFT, choose_version
-from dunwell.rollout.texts.grid import TextGrid, lay_out_texts
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.open_workflow import check_switched
 from dunwell.workflows.store import load_assignability
@@ -48,7 +47,3 @@ async def open_texts(work: Work, workflow_id: UUID, version: str | None = None) 
     return OpenedTexts(
         workflow_id, known[0], version=chosen, versions=versions, definition=definition
     )
-
-
-def lay_out(work: Work, opened: OpenedTexts) -> TextGrid:
-    return lay_out_texts(opened.definition, work.merchant.configuration)

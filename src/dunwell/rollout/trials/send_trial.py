@@ -3,8 +3,8 @@ to no other. It counts as nothing: no contact, no row of the ledger, no guard; i
 codes lead nowhere, and its subject says that it is a test.
 """
 
-from dataclasses import replace
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from dunwell.errors import Fault, InvalidState, RateLimited, ValidationError
@@ -17,7 +17,7 @@ from dunwell.merchants.actor import ActorKind
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
 from dunwell.people.store import load_user
-from dunwell.rollout.preview_message import Wanted, write_wanted
+from dunwell.rollout.preview_message import PreparedMessage, Wanted, prepare_message
 from dunwell.sending.channel import Message
 from dunwell.workflows.definition import Definition
 
@@ -30,13 +30,20 @@ _MARK = "[Test] "
 _NO_CLAIM = 0
 
 
-async def begin_trial(
-    work: Work, resources: Resources, definition: Definition, wanted: Wanted, *, about: str
-) -> Message:
-    """In the transaction before it is sent (`Adapters.call`). about: what the audit log names.
+@dataclass(frozen=True, slots=True)
+class PreparedTrial:
+    trial_id: UUID
+    wanted: Wanted
+    message: PreparedMessage
+    recipient: str
+    created_at: datetime
 
-    Raises what `write_wanted` raises; ValidationError where oneself has no address for the channel;
-    InvalidState where the merchant sends no e-mail; RateLimited."""
+
+async def prepare_trial(
+    work: Work, resources: Resources, definition: Definition, wanted: Wanted
+) -> PreparedTrial:
+    """The first transaction. Raises what `prepare_message` raises; ValidationError where oneself
+    has no address for the channel; InvalidState where the merchant sends no e-mail."""
     work.need(Right.CONFIGURE)
     if wanted.channel != "EMAIL":
         only = "A user has an e-mail address alone; look at the preview instead."
@@ -45,19 +52,31 @@ async def begin_trial(
         no_line = "The merchant has no channel for e-mail; name one in its file."
         raise InvalidState(no_line, state="NO_CHANNEL")
     recipient = await _find_own_address(work)
-    await _count(work, resources.keys)
     trial_id = work.ids.new(work.real_now)
-    written = await write_wanted(work, resources, definition, wanted, contact_id=trial_id)
-    rendered, head = written.rendered, written.writer.head
-    message = make_message(head, rendered.planned.contact, rendered.content, work.now)
+    message = await prepare_message(work, resources, definition, wanted, contact_id=trial_id)
+    return PreparedTrial(trial_id, wanted, message, recipient=recipient, created_at=work.now)
+
+
+async def begin_trial(work: Work, resources: Resources, trial: PreparedTrial, about: str) -> None:
+    """The transaction before it is sent (`Adapters.call`). about: what the audit log names. Raises
+    RateLimited."""
+    work.need(Right.CONFIGURE)
+    await _count(work, resources.keys)
     await save_audit(
         work, "text.send_trial", about,
-        template=wanted.template, channel=wanted.channel, trialId=str(trial_id),
+        template=trial.wanted.template, channel=trial.wanted.channel,
+        trialId=str(trial.trial_id),
     )  # fmt: skip
+
+
+async def write_trial(trial: PreparedTrial) -> Message:
+    """Outside any transaction. Raises ValidationError: the channel could not carry it."""
+    rendered, head = await trial.message.write(), trial.message.writer.head
+    message = make_message(head, rendered.planned.contact, rendered.content, trial.created_at)
     return replace(
         message,
         claim_id=_NO_CLAIM,
-        recipient=recipient,
+        recipient=trial.recipient,
         subject=f"{_MARK}{message.subject or ''}",
         unsubscribe_url=None,
     )

@@ -1,7 +1,8 @@
 """Simulate a process on one claim, as if it began on a day: dates, channels, fees, the texts as
 they would be written then, why on those days, and what sending costs.
 
-Nothing is sent and nothing is stored.
+Nothing is sent and nothing is stored. The facts are loaded in a transaction, which is over before
+anything is written.
 """
 
 from collections import Counter
@@ -17,6 +18,7 @@ from dunwell.escalation.due_claim_store import load_claims
 from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.running_claims import find_person
 from dunwell.escalation.schedule import NOTHING_TRIED, ContactPlanned, StepFacts
+from dunwell.kit.process import run_apart
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
@@ -38,8 +40,10 @@ from dunwell.workflows.definition import Definition
 NO_TEXT = "NO_TEXT"
 # Letters are printed to know their pages; of more the price is not told.
 _MOST_PRINTED = 20
-# Messages that are written; a process with more is shown without the texts of the rest.
+# Messages that are written, and their characters in all, which is what the page can show at once; a
+# workflow with more is shown without the texts of the rest.
 _MOST_WRITTEN = 200
+_MOST_CHARACTERS = 400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,38 +112,52 @@ class Simulation:
         return self.steps[-1].happening.at if self.steps else self.start
 
 
-@dataclass(slots=True)
-class _Stage:
-    work: Work
+@dataclass(frozen=True, slots=True)
+class PreparedSimulation:
+    """All that is known of what is played: no transaction is needed any more."""
+
     writer: TrialWriter
-    printer: LetterPrinter | None
     reader: Reader
     part: Part
+    start: datetime
+
+
+@dataclass(slots=True)
+class _Stage:
+    prepared: PreparedSimulation
+    printer: LetterPrinter | None
+    written: int = 0
+    characters: int = 0
     printed: int = 0
 
+    @property
+    def writer(self) -> TrialWriter:
+        return self.prepared.writer
 
-async def simulate(
-    work: Work, resources: Resources, definition: Definition, played: Played,
-    *, printer: LetterPrinter | None,
-) -> Simulation:  # fmt: skip
-    """printer: None: letters have no price. Raises NotFound (claim) and MerchantNotConfigured."""
+
+async def prepare_simulation(
+    work: Work, resources: Resources, definition: Definition, played: Played
+) -> PreparedSimulation:
+    """Raises NotFound (claim) and MerchantNotConfigured."""
     work.need(Right.CONFIGURE)
     writer = await open_trial(work, resources, definition)
     start = _find_start(work, writer, played)
     today = writer.process.calendar.local_date(start)
     reader = await find_reader(work, definition, played.claim_id, played.case, today=today)
     part = await _cast(work, resources, reader=reader, played=played, today=today)
-    stage = _Stage(work, writer, printer=printer, reader=reader, part=part)
-    configuration = work.merchant.configuration
-    happenings = list(play_through(writer.process, configuration, part, start))
-    steps = [
-        SimulatedStep(each, await _write(stage, each) if place < _MOST_WRITTEN else None)
-        for place, each in enumerate(happenings)
-    ]
+    return PreparedSimulation(writer, reader, part, start)
+
+
+async def simulate(prepared: PreparedSimulation, *, printer: LetterPrinter | None) -> Simulation:
+    """Outside any transaction. printer: None: letters have no price."""
+    reader = prepared.reader
+    happenings = await run_apart(_play, prepared)
+    stage = _Stage(prepared, printer)
+    steps = [SimulatedStep(each, await _write(stage, each)) for each in happenings]
     return Simulation(
         reader=reader,
-        start=start,
-        timezone=str(writer.process.calendar.zone),
+        start=prepared.start,
+        timezone=str(prepared.writer.process.calendar.zone),
         currency=reader.claim.currency,
         steps=steps,
         contacts=Counter(each.channel for each in steps if each.channel),
@@ -148,6 +166,12 @@ async def simulate(
         cost=sum((each.text.cost for each in steps if each.text and each.text.cost), Decimal(0)),
         unpriced=Counter(each.channel for each in steps if each.channel and not _is_priced(each)),
     )
+
+
+def _play(prepared: PreparedSimulation) -> list[Happening]:
+    writer = prepared.writer
+    configuration = writer.merchant.configuration
+    return list(play_through(writer.process, configuration, prepared.part, prepared.start))
 
 
 def _is_priced(step: SimulatedStep) -> bool:
@@ -183,24 +207,29 @@ async def _cast(
 
 
 async def _write(stage: _Stage, happening: Happening) -> SimulatedText | None:
-    """None: nothing is written then."""
+    """None: nothing is written then, or enough is written already."""
     planned = happening.foreseen.outcome
     if happening.foreseen.channel is None or not isinstance(planned, ContactPlanned):
         return None
+    if stage.written >= _MOST_WRITTEN or stage.characters >= _MOST_CHARACTERS:
+        return None
+    stage.written += 1
     template, channel = planned.step.template, planned.channel
     today = stage.writer.process.calendar.local_date(happening.at)
     pay_by = foresee_pay_by(
         stage.writer.process, planned, _find_facts(stage, happening, today), happening.at
     )
-    reader = replace(stage.reader, claim=happening.claim)
+    reader = replace(stage.prepared.reader, claim=happening.claim)
+    wish = Wish(template, channel, today, pay_by)
     try:
-        rendered = stage.writer.write(reader, Wish(template, channel, today, pay_by))
+        rendered = await run_apart(stage.writer.write, reader, wish)
     except LookupError:
         return SimulatedText(template, refused=NO_TEXT)
     if isinstance(rendered, Permanent):
         return SimulatedText(template, refused=rendered.reason)
     pages = await _count_pages(stage, rendered) if channel == "LETTER" else None
     content = rendered.content
+    stage.characters += len(content.body_text)
     return SimulatedText(
         template=template,
         language=content.language,
@@ -213,7 +242,7 @@ async def _write(stage: _Stage, happening: Happening) -> SimulatedText | None:
 
 def _find_facts(stage: _Stage, happening: Happening, today: date) -> StepFacts:
     """The claim's as they are then, somebody being reached by this contact."""
-    claim, facts = happening.claim, stage.part.facts
+    claim, facts = happening.claim, stage.prepared.part.facts
     condition = replace(
         facts.condition,
         today=today,

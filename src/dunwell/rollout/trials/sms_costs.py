@@ -1,13 +1,14 @@
 """What an SMS costs over the names, references and amounts of a merchant's last claims: in how many
-parts it goes, and what those cost by country. Reads one statement; nothing is sent.
+parts it goes, and what those cost by country. Reads one statement; nothing is sent. The texts are
+written after the transaction.
 """
 
-import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
+from dunwell.kit.process import run_apart
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
@@ -22,6 +23,8 @@ from dunwell.sending.prices import find_country
 from dunwell.workflows.definition import Definition
 
 MOST_CLAIMS = 1_000
+# Claims whose texts are written without a pause, in which the page can be cancelled.
+_AT_ONCE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +62,17 @@ class SmsCosts:
         return sum(known, Decimal(0)) if len(known) == len(costs) else None
 
 
-async def find_sms_costs(
+@dataclass(frozen=True, slots=True)
+class PreparedSmsCosts:
+    writer: TrialWriter
+    wish: Wish
+    sample: Reader
+    claims: Sequence[NamedClaim]
+
+
+async def prepare_sms_costs(
     work: Work, resources: Resources, definition: Definition, wanted: Wanted
-) -> SmsCosts:
+) -> PreparedSmsCosts:
     """Of the template's SMS in the language wanted, or in each claim's own where none is. Raises
     MerchantNotConfigured."""
     work.need(Right.CONFIGURE)
@@ -70,37 +81,51 @@ async def find_sms_costs(
     sample = make_sample(work.merchant.configuration.currency, today)
     claims = await load_named_claims(work.tx, work.merchant_id, MOST_CLAIMS)
     wish = Wish(wanted.template, "SMS", today=today, pay_by=today, language=wanted.language)
-    # A thousand texts take longer than others should wait.
-    return await asyncio.to_thread(_add_up, writer, wish, sample, claims)
+    return PreparedSmsCosts(writer, wish, sample, claims)
 
 
-def _add_up(
-    writer: TrialWriter, wish: Wish, sample: Reader, claims: Sequence[NamedClaim]
-) -> SmsCosts:
-    by_parts: Counter[int] = Counter()
-    by_country: dict[str, list[tuple[int, Decimal | None]]] = defaultdict(list)
-    longest: dict[int, NamedClaim] = {}
-    without_number = too_long = 0
-    for claim in claims:
-        if not claim.mobile_number:
-            without_number += 1
-            continue
-        rendered = writer.write(_make_reader(sample, claim), wish)
-        if isinstance(rendered, Permanent):
-            too_long += 1
-            continue
-        parts = count_parts(rendered.content.body_text).count
-        by_parts[parts] += 1
-        longest.setdefault(parts, claim)
-        by_country[find_country(claim.mobile_number)].append((parts, writer.price(rendered)))
+async def find_sms_costs(prepared: PreparedSmsCosts) -> SmsCosts:
+    """Outside any transaction."""
+    claims, counts = prepared.claims, _Counts()
+    for start in range(0, len(claims), _AT_ONCE):
+        await run_apart(_add_up, prepared, counts, claims[start : start + _AT_ONCE])
+    longest = counts.longest
     return SmsCosts(
         claims=len(claims),
-        without_number=without_number,
-        too_long=too_long,
-        by_parts=dict(sorted(by_parts.items())),
-        countries=_list_countries(by_country),
+        without_number=counts.without_number,
+        too_long=counts.too_long,
+        by_parts=dict(sorted(counts.by_parts.items())),
+        countries=_list_countries(counts.by_country),
         longest=longest[max(longest)] if len(longest) > 1 else None,
     )
+
+
+@dataclass(slots=True)
+class _Counts:
+    by_parts: Counter[int] = field(default_factory=Counter)
+    by_country: dict[str, list[tuple[int, Decimal | None]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    longest: dict[int, NamedClaim] = field(default_factory=dict)
+    without_number: int = 0
+    too_long: int = 0
+
+
+def _add_up(prepared: PreparedSmsCosts, counts: _Counts, claims: Sequence[NamedClaim]) -> None:
+    writer = prepared.writer
+    for claim in claims:
+        if not claim.mobile_number:
+            counts.without_number += 1
+            continue
+        rendered = writer.write(_make_reader(prepared.sample, claim), prepared.wish)
+        if isinstance(rendered, Permanent):
+            counts.too_long += 1
+            continue
+        parts = count_parts(rendered.content.body_text).count
+        counts.by_parts[parts] += 1
+        counts.longest.setdefault(parts, claim)
+        country = find_country(claim.mobile_number)
+        counts.by_country[country].append((parts, writer.price(rendered)))
 
 
 def _list_countries(

@@ -1,0 +1,158 @@
+"""Turns for pages that show one message or one simulated claim. In the worst case such a page costs
+seconds of processor time, so few are made at a time: one for each user, two for each process, and
+each within five seconds and only while its browser waits for it.
+
+A request that waits for its turn holds no database connection. The queue is short: it has room for
+the pictures of a letter that a browser asks for at once, and further requests are refused.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+from uuid import UUID
+
+import prometheus_client
+from starlette.requests import Request
+
+from dunwell.errors import InvalidRequest, RateLimited, Unavailable
+from dunwell.kit.figures import REGISTRY
+
+_Made = TypeVar("_Made")
+_RETRY_SECONDS = 5
+_ended = prometheus_client.Counter(
+    "dunwell_portal_previews", "Pages with a rendered message, by how they ended.",
+    ("outcome",), registry=REGISTRY,
+)  # fmt: skip
+
+
+class PreviewBusy(RateLimited):
+    """Other pages of this kind are being made, and the queue is full or did not move in time."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Other previews are being made. Try again in a few seconds.",
+            retry_after=_RETRY_SECONDS,
+        )
+
+
+class PreviewTooSlow(Unavailable):
+    """The page took longer than it may."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"The preview took longer than {seconds:g} seconds and was stopped.",
+            retry_after=_RETRY_SECONDS,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreviewLimits:
+    """at_once: of the process. seconds: how long one page may take. waiting_seconds: how long it
+    may wait for its turn before. waiting_of_user: a browser asks for six pictures at once. waiting:
+    of the process."""
+
+    at_once: int = 2
+    seconds: float = 5.0
+    waiting_seconds: float = 5.0
+    waiting_of_user: int = 6
+    waiting: int = 24
+
+
+class PreviewTurns:
+    """One in a process."""
+
+    def __init__(self, limits: PreviewLimits = PreviewLimits()) -> None:
+        self.limits = limits
+        self._running = set[UUID]()
+        # In the order they came.
+        self._waiting: dict[asyncio.Future[None], UUID] = {}
+
+    async def run(
+        self, visit: Request, user_id: UUID, make: Callable[[], Awaitable[_Made]]
+    ) -> _Made:
+        """What `make` answers or raises, when it is the user's turn. Raises PreviewBusy,
+        PreviewTooSlow, and InvalidRequest: the browser is gone, and `make` was cancelled."""
+        made = asyncio.ensure_future(self._run_in_turn(user_id, make))
+        gone = asyncio.ensure_future(_wait_for_disconnect(visit))
+        try:
+            await asyncio.wait((made, gone), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in (made, gone):
+                each.cancel()
+            await asyncio.wait((made, gone))
+            if not gone.cancelled():
+                gone.exception()  # a connection that fails is one that is gone
+        if made.cancelled():
+            _ended.labels("gone").inc()
+            raise InvalidRequest("The connection ended before the page was ready.")
+        return made.result()
+
+    async def _run_in_turn(self, user_id: UUID, make: Callable[[], Awaitable[_Made]]) -> _Made:
+        try:
+            async with self.turn(user_id):
+                return await self._make_in_time(make)
+        except PreviewBusy:
+            _ended.labels("busy").inc()
+            raise
+
+    async def _make_in_time(self, make: Callable[[], Awaitable[_Made]]) -> _Made:
+        try:
+            async with asyncio.timeout(self.limits.seconds) as limit:
+                made = await make()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            _ended.labels("slow").inc()
+            raise PreviewTooSlow(self.limits.seconds) from None
+        _ended.labels("made").inc()
+        return made
+
+    @asynccontextmanager
+    async def turn(self, user_id: UUID) -> AsyncIterator[None]:
+        """Wait for the user's turn and hold it. Raises PreviewBusy."""
+        if not self._may_begin(user_id):
+            await self._wait(user_id)
+        self._running.add(user_id)
+        try:
+            yield
+        finally:
+            self._running.discard(user_id)
+            self._call_next()
+
+    def _may_begin(self, user_id: UUID) -> bool:
+        called = {user for turn, user in self._waiting.items() if turn.done()}
+        busy = self._running | called
+        return len(busy) < self.limits.at_once and user_id not in busy
+
+    async def _wait(self, user_id: UUID) -> None:
+        """Until it is called. Raises PreviewBusy."""
+        of_user = Counter(self._waiting.values())[user_id]
+        if of_user >= self.limits.waiting_of_user or len(self._waiting) >= self.limits.waiting:
+            raise PreviewBusy
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[turn] = user_id
+        try:
+            async with asyncio.timeout(self.limits.waiting_seconds):
+                await turn
+        except BaseException as error:
+            del self._waiting[turn]
+            # It may have been called just before: then the turn is the next one's.
+            self._call_next()
+            if isinstance(error, TimeoutError):
+                raise PreviewBusy from None
+            raise
+        del self._waiting[turn]
+
+    def _call_next(self) -> None:
+        for turn, user_id in self._waiting.items():
+            if not turn.done() and self._may_begin(user_id):
+                turn.set_result(None)
+
+
+async def _wait_for_disconnect(visit: Request) -> None:
+    """Return when the browser is gone. What is left of the request's body is not needed."""
+    while (await visit.receive())["type"] != "http.disconnect":
+        pass

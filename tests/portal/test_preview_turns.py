@@ -1,0 +1,193 @@
+"""Pages with a rendered message: one at a time for each user, two for each process, five seconds
+each, and only while the browser waits."""
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+import psutil
+import pytest
+from starlette.requests import Request
+
+from dunwell.errors import InvalidRequest
+from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.messages.letters.sheet import write_sheet
+from dunwell.portal.web.preview_turns import (
+    PreviewBusy,
+    PreviewLimits,
+    PreviewTooSlow,
+    PreviewTurns,
+)
+from tests.support.children import find_children
+from tests.support.letters import a_letter
+
+ADA, BOB, EVE = UUID(int=1), UUID(int=2), UUID(int=3)
+_PRINTER = "dunwell.messages.letters.printer_child"
+
+
+class Browser:
+    """A request whose sender may go away."""
+
+    def __init__(self) -> None:
+        self.gone = asyncio.Event()
+        self.request = Request({"type": "http", "headers": []}, self._receive)
+        self._was_read = False
+
+    async def _receive(self) -> Any:
+        if not self._was_read:
+            self._was_read = True
+            return {"type": "http.request", "body": b"", "more_body": False}
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+
+class Pages:
+    """Pages that are being made until they are let go; who is at work, and who was."""
+
+    def __init__(self, turns: PreviewTurns) -> None:
+        self.turns = turns
+        self.at_work: list[UUID] = []
+        self.began: list[UUID] = []
+        self.ended = asyncio.Event()
+
+    async def make(self, user_id: UUID) -> str:
+        self.at_work.append(user_id)
+        self.began.append(user_id)
+        try:
+            await self.ended.wait()
+        finally:
+            self.at_work.remove(user_id)
+        return "made"
+
+    def ask(self, user_id: UUID, browser: Browser | None = None) -> asyncio.Task[str]:
+        request = (browser or Browser()).request
+        return asyncio.create_task(self.turns.run(request, user_id, lambda: self.make(user_id)))
+
+
+async def settle() -> None:
+    """Until nothing moves that does not wait for somebody."""
+    for _ in range(30):
+        await asyncio.sleep(0)
+
+
+def some_pages(**limits: Any) -> Pages:
+    return Pages(PreviewTurns(PreviewLimits(**limits)))
+
+
+def test_the_limits_are_those_that_are_promised() -> None:
+    limits = PreviewTurns().limits
+    assert (limits.at_once, limits.seconds, limits.waiting_seconds) == (2, 5.0, 5.0)
+    assert (limits.waiting_of_user, limits.waiting) == (6, 24)
+
+
+async def test_one_user_has_one_at_a_time_and_the_process_two() -> None:
+    pages = some_pages()
+    asked = [pages.ask(user) for user in (ADA, ADA, BOB, EVE)]
+    await settle()
+    assert pages.at_work == [ADA, BOB]
+
+    pages.ended.set()
+    assert await asyncio.gather(*asked) == ["made"] * 4
+    assert pages.began == [ADA, BOB, ADA, EVE]
+
+
+async def test_a_full_queue_refuses_at_once_and_a_slow_one_after_its_time() -> None:
+    pages = some_pages(waiting_of_user=1, waiting=2, waiting_seconds=0.05)
+    running = [pages.ask(ADA), pages.ask(BOB)]
+    await settle()
+    waiting = [pages.ask(ADA), pages.ask(EVE)]
+    await settle()
+
+    for refused in (pages.ask(ADA), pages.ask(UUID(int=4))):
+        await settle()
+        assert isinstance(refused.exception(), PreviewBusy)
+    for each in waiting:
+        with pytest.raises(PreviewBusy):
+            await each
+    pages.ended.set()
+    assert await asyncio.gather(*running, pages.ask(EVE)) == ["made"] * 3
+
+
+async def test_a_page_is_stopped_after_its_time_and_the_next_one_begins() -> None:
+    pages = some_pages(seconds=0.05)
+    slow, next_one = pages.ask(ADA), pages.ask(ADA)
+    with pytest.raises(PreviewTooSlow):
+        await asyncio.wait_for(slow, 10)
+    pages.ended.set()
+    assert await next_one == "made"
+    assert pages.at_work == []
+
+
+async def test_a_time_out_of_the_page_itself_is_no_slow_page() -> None:
+    async def fail() -> str:
+        raise TimeoutError("of the line")
+
+    with pytest.raises(TimeoutError, match="of the line"):
+        await PreviewTurns().run(Browser().request, ADA, fail)
+
+
+@pytest.mark.parametrize("is_waiting", [False, True])
+async def test_a_browser_that_goes_away_ends_its_page_or_its_waiting(is_waiting: bool) -> None:
+    pages, browser = some_pages(), Browser()
+    before = [pages.ask(ADA)] if is_waiting else []
+    await settle()
+    asked = pages.ask(ADA, browser)
+    await settle()
+    browser.gone.set()
+    with pytest.raises(InvalidRequest, match="connection ended"):
+        await asyncio.wait_for(asked, 10)
+    assert pages.at_work == [ADA] * is_waiting
+
+    after = pages.ask(ADA)
+    pages.ended.set()
+    assert await asyncio.gather(*before, after) == ["made"] * (1 + is_waiting)
+    assert pages.began == [ADA, ADA]
+
+
+async def test_a_turn_that_is_given_to_a_page_cancelled_just_then_is_passed_on() -> None:
+    turns = PreviewTurns(PreviewLimits(at_once=1))
+    began: list[UUID] = []
+
+    async def hold(user_id: UUID) -> None:
+        async with turns.turn(user_id):
+            began.append(user_id)
+
+    async with turns.turn(ADA):
+        second, third = asyncio.create_task(hold(BOB)), asyncio.create_task(hold(EVE))
+        await settle()
+    # The second one has been called and has not run since.
+    second.cancel()
+
+    await asyncio.wait_for(third, 10)
+    assert (began, second.cancelled()) == ([EVE], True)
+
+
+async def test_a_letters_child_process_is_ended_with_its_page() -> None:
+    usual, large = (write_sheet(a_letter(body).sheet) for body in ("a", "a\n\n" * 6_000))
+    printer, browser = LetterPrinter(1), Browser()
+    known = {each.pid for each in find_children(_PRINTER)}
+    await printer.print_sheet(usual)
+    [child] = [each for each in find_children(_PRINTER) if each.pid not in known]
+    used = child.cpu_times().user
+
+    async def print_it() -> bytes:
+        return await printer.print_sheet(large)
+
+    asked = asyncio.create_task(PreviewTurns().run(browser.request, ADA, print_it))
+    async with asyncio.timeout(10):
+        await _wait_for_work(child, used)
+    browser.gone.set()
+    with pytest.raises(InvalidRequest):
+        await asyncio.wait_for(asked, 10)
+
+    await asyncio.to_thread(child.wait, 5)
+    # Its place is free for a new child.
+    assert (await printer.print_sheet(usual)).startswith(b"%PDF")
+    await printer.close()
+
+
+async def _wait_for_work(child: psutil.Process, used: float) -> None:
+    while True:
+        if child.cpu_times().user > used:
+            return
+        await asyncio.sleep(0.01)

@@ -1,0 +1,220 @@
+"""What pages with a rendered message cost others: they hold no connection while they render and
+print, not the event loop, and a second one of the same user is told to try again."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from dunwell.kit.clock import MovableClock, SystemClock
+from dunwell.kit.db import Database
+from dunwell.kit.pool import Limits
+from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.kit.resources import Resources
+from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.portal.web.preview_turns import PreviewLimits, PreviewTurns
+from tests.support.application import Application
+from tests.support.house import House
+from tests.support.portal import COOKIE, Clerk, read_fields, sign_in
+from tests.support.texts import a_house_with_prices, a_texts_definition, a_texts_house
+from tests.support.web_processes import Web, a_web
+
+_LETTER = "/texts/preview?template=reminder&language=de&channel=LETTER"
+_SHEET = "/texts/preview/pages/1?template=reminder&language=de&channel=LETTER"
+
+
+class HeldPrinter(LetterPrinter):
+    """Prints nothing before it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.is_asked, self.may_print = asyncio.Event(), asyncio.Event()
+
+    async def print_sheet(self, sheet: bytes) -> bytes:
+        self.is_asked.set()
+        await self.may_print.wait()
+        return await super().print_sheet(sheet)
+
+
+@pytest.fixture
+async def printer() -> AsyncIterator[HeldPrinter]:
+    printer = HeldPrinter()
+    yield printer
+    await printer.close()
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house_with_prices(resources, clock)
+
+
+@pytest.fixture
+async def path(house: House) -> str:
+    return await a_texts_house(house)
+
+
+def an_application_with(resources: Resources, printer: LetterPrinter, **limits: Any) -> Application:
+    turns = PreviewTurns(PreviewLimits(**limits))
+    return Application(resources, previews=turns, preview_printer=printer)
+
+
+@pytest.fixture
+async def narrow(postgres: EmbeddedPostgres, resources: Resources) -> AsyncIterator[Resources]:
+    """With a single connection, which is waited for shortly."""
+    database = await Database.open(postgres.url, size=1, limits=Limits(patience_seconds=0.5))
+    yield replace(resources, database=database)
+    await database.close()
+
+
+@pytest.mark.parametrize("page", ["/simulate", _LETTER, _SHEET])
+async def test_no_transaction_is_open_while_a_letter_is_printed(
+    narrow: Resources, house: House, path: str, printer: HeldPrinter, page: str
+) -> None:
+    clerk = await sign_in(narrow, an_application_with(narrow, printer).app, house)
+    previewing = asyncio.create_task(clerk.get(path + page))
+    await printer.is_asked.wait()
+
+    other = await clerk.get("/claims")
+
+    assert other.status_code == 200
+    printer.may_print.set()
+    assert (await previewing).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        ("en", "Another preview is still being created", "Try again"),
+        ("de", "Eine andere Vorschau wird gerade noch erstellt", "Erneut versuchen"),
+    ],
+)  # fmt: skip
+async def test_a_second_page_of_the_same_user_is_told_when_to_try_again(
+    resources: Resources, house: House, path: str, printer: HeldPrinter, told: tuple[str, ...]
+) -> None:  # fmt: skip
+    language, heading, again = told
+    app = an_application_with(resources, printer, waiting_of_user=0).app
+    clerk = await sign_in(resources, app, house, language=language)
+    other = await sign_in(resources, app, house)
+    first = asyncio.create_task(clerk.get(path + _LETTER))
+    await printer.is_asked.wait()
+
+    for page in ("/simulate", _LETTER, "/texts/edit?template=reminder&language=de&channel=EMAIL"):
+        second = await asyncio.wait_for(clerk.get(path + page), 10)
+        assert (second.status_code, second.headers["Retry-After"]) == (429, "5"), page
+        assert heading in second.text
+        address = clerk.at(path + page).replace("&", "&amp;")
+        assert f'<a class="button" href="{address}">{again}</a>' in second.text
+    third = await other.get(f"{path}/texts/preview?template=reminder&language=de&channel=EMAIL")
+    assert third.status_code == 200
+    printer.may_print.set()
+    assert (await first).status_code == 200
+
+
+async def test_a_page_that_takes_too_long_says_so(
+    resources: Resources, house: House, path: str, printer: HeldPrinter
+) -> None:
+    app = an_application_with(resources, printer, seconds=0.3).app
+    clerk = await sign_in(resources, app, house)
+
+    page = await asyncio.wait_for(clerk.get(f"{path}/simulate"), 10)
+
+    assert (page.status_code, page.headers["Retry-After"]) == (503, "5")
+    assert "This preview takes too long" in page.text
+    assert "Try again" in page.text
+
+
+async def test_a_test_message_takes_its_turn_too(
+    resources: Resources, house: House, path: str, printer: HeldPrinter
+) -> None:
+    clerk = await sign_in(
+        resources, an_application_with(resources, printer, waiting_of_user=0).app, house
+    )
+    mail = f"{path}/texts/preview?template=reminder&language=de&channel=EMAIL"
+    token = read_fields((await clerk.get(mail)).text)["token"]
+    printing = asyncio.create_task(clerk.get(path + _LETTER))
+    await printer.is_asked.wait()
+
+    refused = await asyncio.wait_for(clerk.post(mail, {"token": token}), 10)
+
+    assert refused.status_code == 429
+    sent = "SELECT FROM audit_log WHERE merchant_id = $1 AND action = 'text.send_trial'"
+    assert await house.rows(sent) == []
+    printer.may_print.set()
+    await printing
+
+
+async def test_the_event_loop_goes_on_while_the_worst_text_is_rendered(
+    resources: Resources, house: House, printer: HeldPrinter
+) -> None:
+    """Its paragraphs take the parser half a second."""
+    texts = {"worst": {"LETTER": {"subject": {"de": "S"}, "body": {"de": "a\n\n" * 6_600}}}}
+    step = {"id": 1, "kind": "COMMUNICATION", "name": "L", "channel": "LETTER"}
+    steps = [{**step, "template": "worst"}]
+    path = await a_texts_house(house, a_texts_definition(templates=texts, steps=steps))
+    clerk = await sign_in(resources, an_application_with(resources, printer).app, house)
+    page = asyncio.create_task(clerk.get(f"{path}/simulate"))
+    longest, last = 0.0, time.perf_counter()
+    while not printer.is_asked.is_set():
+        await asyncio.sleep(0.001)
+        now = time.perf_counter()
+        longest, last = max(longest, now - last), now
+    printer.may_print.set()
+    await page
+    assert longest < 0.3
+
+
+async def _open_attack(house: House) -> str:
+    """A draft within the limits of each text: a snippet of 19,900 characters used 1,000 times."""
+    body = "{{ outstanding }}\n" + "{{snippet.s}}\n" * 1_000
+    steps = [
+        {"kind": "COMMUNICATION", "id": n, "name": f"L{n}", "channel": "LETTER", "template": "big"}
+        for n in range(1, 26)
+    ]
+    definition = a_texts_definition(
+        templates={"big": {"LETTER": {"subject": {"de": "Brief"}, "body": {"de": body}}}},
+        snippets={"s": {"de": "word " * 3_980}}, steps=steps,
+    )  # fmt: skip
+    return await a_texts_house(house, definition)
+
+
+async def test_twelve_simulations_of_the_largest_draft_leave_others_alone(
+    postgres: EmbeddedPostgres, resources: Resources, clock: MovableClock
+) -> None:
+    clock.move_to(SystemClock().now())
+    house = await a_house_with_prices(resources, clock)
+    attack = await _open_attack(house)
+    clerk, other = [await sign_in(resources, Application(resources).app, house) for _ in range(2)]
+    with a_web(resources.settings.data_dir, postgres.url) as web:
+        assert (await asyncio.to_thread(web.call, "GET", "/../readyz")).status_code == 200
+        async with _browse(web, clerk) as hostile, _browse(web, other) as calm:
+            await calm.get(clerk.at("/claims"))
+            pages = [
+                asyncio.create_task(hostile.get(clerk.at(f"{attack}/simulate"))) for _ in range(12)
+            ]
+            slowest = 0.0
+            while not all(page.done() for page in pages):
+                began = time.perf_counter()
+                health, normal = await asyncio.gather(
+                    calm.get("/healthz"), calm.get(clerk.at("/claims"))
+                )
+                slowest = max(slowest, time.perf_counter() - began)
+                assert (health.status_code, normal.status_code) == (200, 200)
+        assert {page.result().status_code for page in pages} <= {200, 429}
+        assert slowest < 3
+        assert _measure(web) < 700 * 1024 * 1024
+
+
+def _browse(web: Web, clerk: Clerk) -> httpx.AsyncClient:
+    cookie = f"{COOKIE}={clerk.http.cookies[COOKIE]}"
+    return httpx.AsyncClient(base_url=web.origin, headers={"Cookie": cookie}, timeout=30)
+
+
+def _measure(web: Web) -> int:
+    """The memory of the process and its children."""
+    process = psutil.Process(web.process.pid)
+    return sum(each.memory_info().rss for each in (process, *process.children(recursive=True)))
