@@ -88,7 +88,7 @@ async def test_one_user_has_one_at_a_time_and_the_process_two() -> None:
 
     pages.ended.set()
     assert await asyncio.gather(*asked) == ["made"] * 4
-    assert pages.began == [ADA, BOB, ADA, EVE]
+    assert pages.began == [ADA, BOB, EVE, ADA], "the user who was served least is next"
 
 
 async def test_a_full_queue_refuses_at_once_and_a_slow_one_after_its_time() -> None:

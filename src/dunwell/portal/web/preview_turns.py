@@ -7,9 +7,8 @@ the pictures of a letter that a browser asks for at once, and further requests a
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 from uuid import UUID
@@ -18,6 +17,7 @@ import prometheus_client
 from starlette.requests import Request
 
 from dunwell.errors import InvalidRequest, RateLimited, Unavailable
+from dunwell.kit.children.fair_queue import FairQueue, QueueLimits
 from dunwell.kit.figures import REGISTRY
 
 _Made = TypeVar("_Made")
@@ -66,9 +66,15 @@ class PreviewTurns:
 
     def __init__(self, limits: PreviewLimits = PreviewLimits()) -> None:
         self.limits = limits
-        self._running = set[UUID]()
-        # In the order they came.
-        self._waiting: dict[asyncio.Future[None], UUID] = {}
+        self._queue = FairQueue(
+            limits.at_once,
+            QueueLimits(
+                slots_per_key=1,
+                waiting_per_key=limits.waiting_of_user,
+                waiting=limits.waiting,
+                wait_seconds=limits.waiting_seconds,
+            ),
+        )
 
     async def run(
         self, visit: Request, user_id: UUID, make: Callable[[], Awaitable[_Made]]
@@ -113,43 +119,12 @@ class PreviewTurns:
     @asynccontextmanager
     async def turn(self, user_id: UUID) -> AsyncIterator[None]:
         """Wait for the user's turn and hold it. Raises PreviewBusy."""
-        if not self._may_begin(user_id):
-            await self._wait(user_id)
-        self._running.add(user_id)
-        try:
-            yield
-        finally:
-            self._running.discard(user_id)
-            self._call_next()
-
-    def _may_begin(self, user_id: UUID) -> bool:
-        called = {user for turn, user in self._waiting.items() if turn.done()}
-        busy = self._running | called
-        return len(busy) < self.limits.at_once and user_id not in busy
-
-    async def _wait(self, user_id: UUID) -> None:
-        """Until it is called. Raises PreviewBusy."""
-        of_user = Counter(self._waiting.values())[user_id]
-        if of_user >= self.limits.waiting_of_user or len(self._waiting) >= self.limits.waiting:
-            raise PreviewBusy
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting[turn] = user_id
-        try:
-            async with asyncio.timeout(self.limits.waiting_seconds):
-                await turn
-        except BaseException as error:
-            del self._waiting[turn]
-            # It may have been called just before: then the turn is the next one's.
-            self._call_next()
-            if isinstance(error, TimeoutError):
+        async with AsyncExitStack() as held:
+            try:
+                await held.enter_async_context(self._queue.slot(user_id, 0))
+            except (RateLimited, Unavailable):
                 raise PreviewBusy from None
-            raise
-        del self._waiting[turn]
-
-    def _call_next(self) -> None:
-        for turn, user_id in self._waiting.items():
-            if not turn.done() and self._may_begin(user_id):
-                turn.set_result(None)
+            yield
 
 
 async def _wait_for_disconnect(visit: Request) -> None:
