@@ -1,7 +1,8 @@
-"""Ten codes for who has lost the second factor, each good once.
+"""Ten recovery codes for a user who has lost the second factor; each code can be used once.
 
-They are derived from the session they were made in, so that its page can show them for a while and
-nothing keeps them: the database holds hashes, which 80 bits allow.
+They are derived from the session in which they were created, so that its page can show them for a
+while although nothing stores them. The database holds plain hashes: with 120 random bits a code
+cannot be found from its hash by trying.
 """
 
 import hashlib
@@ -15,7 +16,8 @@ HOW_MANY = 10
 # In the session that made them.
 SHOWN_FOR = timedelta(minutes=30)
 _PURPOSE = "portal-recovery-codes"
-_LENGTH = 16
+# 24 characters of five bits each are 120 bits, printed in six groups of four.
+_LENGTH = 24
 _GROUP = 4
 _BITS = 5
 # Crockford's base32: no I, L, O, which read as digits, and no U.
@@ -34,7 +36,7 @@ def derive_codes(
 
 
 def render_code(code: str) -> str:
-    """In groups, as it is printed: ABCD-EFGH-JKMN-PQRS."""
+    """Return the code in groups, as it is printed: ABCD-EFGH-JKMN-PQRS-TVWX-YZ01."""
     return "-".join(code[place : place + _GROUP] for place in range(0, _LENGTH, _GROUP))
 
 
