@@ -122,7 +122,7 @@ async def test_without_the_second_factor_nobody_comes_in(reception: Reception) -
 async def test_joining_brings_ten_recovery_codes(reception: Reception) -> None:
     codes = await read_codes(reception, await join(reception, a_new_user()))
     assert len(set(codes)) == 10
-    assert all(len(code) == 19 for code in codes)
+    assert all(len(code) == 29 for code in codes)
 
 
 async def test_only_admins_invite(reception: Reception, database: Database) -> None:

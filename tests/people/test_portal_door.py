@@ -216,3 +216,29 @@ async def test_without_a_password_given_there_is_no_second_page(visitor: AtDoor)
     )  # fmt: skip
     answer = await visitor.post("/portal/sign-in/code", code="123456")
     assert answer.headers["Location"] == "/portal/sign-in?next=%2Fportal&fault=GONE"
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "Sign-in to this account is restricted"), ("de", "Die Anmeldung bei diesem Konto ist")],
+)
+async def test_a_restricted_account_says_so_behind_the_right_password_alone(
+    door: Door, language: str, said: str
+) -> None:
+    erika = await join(door.reception, a_new_user())
+    known, stranger = door.visitor(), door.visitor("198.51.100.9")
+    await known.sign_in(erika)
+    await stranger.give_password(erika)
+    async with door.reception.resources.database.transaction() as tx:
+        await tx.execute("UPDATE users SET second_factor_locked_at = $1", door.reception.now())
+    code = await stranger.send(f"/portal/sign-in/code?lang={language}", code="123456")
+    right = await stranger.give_password(erika)
+    wrong = await stranger.give_password(erika, "not the password")
+    assert [(each.status_code, said in each.text) for each in (code, right, wrong)] == [
+        (403, True), (403, True), (400, False),
+    ]  # fmt: skip
+    known.http.cookies.delete(SESSION)
+    into = await known.sign_in(erika)
+    assert into.headers["Location"] == "/portal/account"
+    assert "ten wrong codes" in (await known.get("/portal/account")).text
+    assert "ten wrong codes" in (await known.get(f"/portal/people/{erika.user_id}")).text

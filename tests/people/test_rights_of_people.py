@@ -23,7 +23,9 @@ _OF_ONESELF = {
 _BEHIND_ONE_THAT_ASKED_OR_PROVED = {
     "accept_invitation.enrol_passkey", "audit.save_people_audit", "audit.save_refused_sign_in",
     "invite_user.check_merchants", "invite_user.require_user", "open_session.open_session",
-    "local_sign_in.tell_break_glass", "single_sign_on.let_in.let_in",
+    "local_sign_in.tell_break_glass", "user_mails.mail_user",
+    "second_factor_limit.is_code_accepted", "second_factor_limit.record_wrong_code",
+    "single_sign_on.let_in.let_in",
 }  # fmt: skip
 
 

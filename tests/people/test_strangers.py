@@ -26,7 +26,14 @@ from dunwell.people.own_account import Asking, check_own_password, end_own_sessi
 from dunwell.people.passkey_sign_in import ask_passkey
 from dunwell.people.reception import Reception
 from dunwell.people.sessions import sweep_people
-from dunwell.people.sign_in import Entry, TooOften, Wrong, check_password, give_code
+from dunwell.people.sign_in import (
+    Entry,
+    SecondFactorLocked,
+    TooOften,
+    Wrong,
+    check_password,
+    give_code,
+)
 from dunwell.people.tries import MOST_ASKED, MOST_WRONG
 from dunwell.people.visitor import Visitor
 from tests.people.test_sessions import require
@@ -59,7 +66,7 @@ def elsewhere(number: int, device: str = "") -> Visitor:
 async def try_password(
     reception: Reception, visitor: Visitor, password: str = PASSWORD,
     email: str = "erika@example.org",
-) -> Entry | Wrong | TooOften:  # fmt: skip
+) -> Entry | Wrong | TooOften | SecondFactorLocked:  # fmt: skip
     return await check_password(reception, email, password, visitor, randomness())
 
 

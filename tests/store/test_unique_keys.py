@@ -130,6 +130,7 @@ workflow_previews        job_id
 workflow_versions        version_id; workflow_id major minor; workflow_id
 workflows                workflow_id; name
 wrong_codes              ! minute
+wrong_second_factors     ! failure_id
 """
 # Where a key is not about every row: what is true of those that it is about, and what is not.
 ABOUT: Mapping[tuple[str, str], tuple[Mapping[str, Any], Mapping[str, Any]]] = {

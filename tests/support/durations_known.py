@@ -324,6 +324,15 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "people/invite_user.py LINK_LASTS": (
         "tests/people/test_invitations.py::test_a_link_lasts_72_hours",
     ),
+    "people/known_browsers.py TRUSTED_FOR": (
+        (
+            "tests/people/test_second_factor_limit.py"
+            "::test_a_browser_of_the_last_30_days_still_signs_in"
+        ),
+    ),
+    "people/second_factor_limit.py COUNTED_FOR": (
+        "tests/people/test_second_factor_limit.py::test_wrong_codes_are_counted_for_24_hours",
+    ),
     "people/passkey_sign_in.py CHALLENGE_LASTS": (
         "tests/people/test_passkeys.py::test_a_challenge_lasts_five_minutes",
     ),

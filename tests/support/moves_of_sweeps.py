@@ -270,10 +270,10 @@ _DOUBT = "letters of a line in doubt: tried by tests.engine.test_letters_after_r
 _READS = "reads what somebody asked for, and moves nothing"
 # Statements that look at the time or at what is locked and are tried elsewhere, and where.
 NOT_TWO = {
-    "alarms.mail_store._GIVE_UP": _ALARMS,
-    "alarms.mail_store._HAND_OVER": _ALARMS,
-    "alarms.mail_store._SWEEP_ALARMS": _ALARMS,
-    "alarms.mail_store._SWEEP_MAILS": _ALARMS,
+    "installation.alarms.mail_store._GIVE_UP": _ALARMS,
+    "installation.alarms.mail_store._HAND_OVER": _ALARMS,
+    "installation.alarms.mail_store._SWEEP_ALARMS": _ALARMS,
+    "installation.alarms.mail_store._SWEEP_MAILS": _ALARMS,
     "alarms.signs_store._OFF": _ALARMS,
     "alarms.signs_store._OVERDUE": _ALARMS,
     "alarms.signs_store._STEPS": _ALARMS,

@@ -5,12 +5,12 @@ alarms by what it finds, and writes the e-mails that are to tell of them. Sendin
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 
-from dunwell.alarms.mail_store import NewMail, save_mails, sweep
 from dunwell.alarms.mail_words import Telling, write_mail
 from dunwell.alarms.signs import LineFigures, Outside, find_signs
 from dunwell.alarms.signs_store import load_seen, save_tellings, take_turn
 from dunwell.explanation.lines_store import Looked, load_deliveries, load_sent
 from dunwell.installation.alarms.alarm import Sign, compare, decide_phase
+from dunwell.installation.alarms.mail_store import NewMail, save_mails, sweep
 from dunwell.installation.alarms.setup import Alarms
 from dunwell.installation.alarms.store import load_standing, load_untold, save_changes
 from dunwell.installation.lines.lines import Line
@@ -74,7 +74,9 @@ async def _plan_telling(tx: Connection, resources: Resources, alarms: Alarms, no
         return 0
     await save_tellings(tx, tellings, now)
     words = write_mail(tellings, alarms, resources.settings.public_url)
-    mails = [NewMail(resources.ids.new(now), each, *words) for each in alarms.email]
+    mails = [
+        NewMail(resources.ids.new(now), each, *words, alarms.language) for each in alarms.email
+    ]
     await save_mails(tx, mails, now)
     return len(tellings)
 

@@ -18,6 +18,7 @@ PLACES: Mapping[Kind, str] = {
     Kind.UNMATCHED_SMS: "/portal/lines/unplaced",
     Kind.UNMATCHED_REPORTS: "/portal/lines/unplaced?of=reports",
     Kind.BREAK_GLASS: "/portal/people/audit",
+    Kind.SECOND_FACTOR_LOCKED: "/portal/people/audit",
 }
 _LINES = "/portal/lines"
 
@@ -50,6 +51,9 @@ _WORDS: Mapping[str, Mapping[Kind, str]] = {
         ),
         Kind.ARCHIVE_BEHIND: "The archive of the database is behind; dunwell doctor says why",
         Kind.BREAK_GLASS: "Somebody signed in by the way for emergencies, at {began}",
+        Kind.SECOND_FACTOR_LOCKED: (
+            "Someone who knows a user's password entered ten wrong codes, at {began}"
+        ),
     },
     "de": {
         Kind.LINE_UNUSABLE: (
@@ -94,6 +98,10 @@ _WORDS: Mapping[str, Mapping[Kind, str]] = {
         ),
         Kind.ARCHIVE_BEHIND: "Das Archiv der Datenbank hängt zurück; warum, sagt dunwell doctor",
         Kind.BREAK_GLASS: "Jemand hat sich auf dem Weg für Notfälle angemeldet, um {began}",
+        Kind.SECOND_FACTOR_LOCKED: (
+            "Jemand, der das Passwort eines Benutzers kennt, hat zehn falsche Codes eingegeben, "
+            "um {began}"
+        ),
     },
 }
 _HEADS: Mapping[str, Mapping[Phase, str]] = {

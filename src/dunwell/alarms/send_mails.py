@@ -1,4 +1,5 @@
-"""Sends the e-mails that tell of alarms, by a line of the installation.
+"""Sends the e-mails that tell operators of alarms and users of changes to how they sign in, by a
+line of the installation.
 
 Each is marked as handed over before the line is called. What it does not answer is not sent again:
 an alarm that lasts is told anew after some hours.
@@ -9,9 +10,9 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from dunwell.alarms.mail_store import DueMail, hand_over, settle
 from dunwell.alarms.sender import choose_lines, find_sender
 from dunwell.installation.alarms.alarm import Kind
+from dunwell.installation.alarms.mail_store import DueMail, hand_over, settle
 from dunwell.installation.alarms.setup import Alarms
 from dunwell.installation.alarms.store import load_standing
 from dunwell.installation.document import Installation
@@ -68,7 +69,7 @@ async def _send(
         sender=find_sender(installation, mail.recipient),
         sender_name="Dunwell",
         reply_to=None,
-        language=(installation.alarms or Alarms()).language,
+        language=mail.language,
         subject=mail.subject,
         body_text=mail.body,
         body_html=None,

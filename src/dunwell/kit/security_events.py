@@ -27,6 +27,8 @@ SecurityEvent: TypeAlias = Literal[
     "PORTAL_SIGN_IN_FAILED",
     # Ten of them, by one name or from one place: none is looked at for a while.
     "PORTAL_LOCKED",
+    # Someone knows a user's password and entered ten wrong codes within 24 hours.
+    "PORTAL_SECOND_FACTOR_LOCKED",
     # A break-glass admin signed in: nobody does while single sign-on works.
     "BREAK_GLASS_USED",
     # A provider's notice that somebody went there, which the provider did not sign, or sent before.

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from dunwell.kit.addresses import name_network
 from dunwell.people.audit import save_people_audit, visiting
+from dunwell.people.known_browsers import render_browser_cookie
 from dunwell.people.local_sign_in import tell_break_glass
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.session_rules import LASTS, derive_device, hash_secret, render_secret
@@ -30,7 +31,9 @@ class OpenedBy(StrEnum):
 class OpenedSession:
     """`secret`: the value of its cookie, which is kept nowhere. `is_new_place`: the user signed in
     before, but never from this network in the last 90 days: to be asked whether it was they.
-    `device`: the value of the cookie that the browser is known by when it comes again."""
+    `is_restricted`: someone entered this user's password and then ten wrong codes, which the user
+    should know. `device`: the value of the cookie that the browser is known by when it comes again.
+    """
 
     user_id: UUID
     session_id: UUID
@@ -38,6 +41,7 @@ class OpenedSession:
     is_new_place: bool
     by: OpenedBy
     device: str
+    is_restricted: bool
 
 
 async def open_session(
@@ -45,8 +49,8 @@ async def open_session(
     provider_session: bytes | None = None,
 ) -> OpenedSession:  # fmt: skip
     """randomness: SECRET_BYTES. provider_session: a hash of the provider's own."""
-    secret, device = render_secret(randomness), derive_device(randomness)
-    session_hash, device_hash = hash_secret(secret), hash_secret(device)
+    secret, browser = render_secret(randomness), derive_device(randomness)
+    session_hash, device_hash = hash_secret(secret), hash_secret(browser)
     assert session_hash is not None
     assert device_hash is not None
     user = await lock_user(work.tx, user_id)
@@ -65,7 +69,13 @@ async def open_session(
     )
     is_new_place = await save_session(work.tx, session)
     opened = OpenedSession(
-        user_id, session.session_id, secret=secret, is_new_place=is_new_place, by=by, device=device
+        user_id,
+        session.session_id,
+        secret=secret,
+        is_new_place=is_new_place,
+        by=by,
+        device=render_browser_cookie(work.keys, user_id, browser),
+        is_restricted=user is not None and user.second_factor_locked_at is not None,
     )
     their = replace(work, actor=visiting(user_id, visitor.host, session.session_id))
     after = {"by": str(by), "isNewPlace": is_new_place}

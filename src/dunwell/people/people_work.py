@@ -22,12 +22,15 @@ class PeopleWork:
     now: datetime
     ids: Ids
     keys: KeyRing
+    # Where the portal is reached, for addresses in e-mails.
+    public_url: str
 
     @classmethod
     def open(cls, resources: Resources, tx: Connection, actor: Actor) -> Self:
         return cls(
-            tx=tx, actor=actor, now=resources.clock.now(), ids=resources.ids, keys=resources.keys
-        )
+            tx=tx, actor=actor, now=resources.clock.now(), ids=resources.ids, keys=resources.keys,
+            public_url=resources.settings.public_url,
+        )  # fmt: skip
 
     def need(self, right: Right) -> None:
         """As `Work.need`. Raises InsufficientScope."""

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
+from dunwell.people.second_factor_limit import COUNTED_FOR
 from dunwell.people.session_rules import REMEMBERED, hash_secret
 from dunwell.people.signed_in import SignedIn, derive_form_token
 from dunwell.people.single_sign_on.store_identities import remove_left_behind
@@ -25,6 +26,7 @@ from dunwell.people.store_sessions import (
     save_end_of_all,
     take_session,
 )
+from dunwell.people.store_wrong_codes import remove_wrong_codes
 
 _ROWS_AT_ONCE = 5000
 
@@ -74,5 +76,6 @@ async def sweep_people(resources: Resources) -> int:
     async with resources.database.transaction() as tx:
         removed = await remove_sessions(tx, now - REMEMBERED, _ROWS_AT_ONCE)
         removed += await remove_entries(tx, now, _ROWS_AT_ONCE)
+        removed += await remove_wrong_codes(tx, now - COUNTED_FOR, _ROWS_AT_ONCE)
         removed += await remove_left_behind(tx, now, _ROWS_AT_ONCE)
         return removed + await remove_challenges(tx, now, _ROWS_AT_ONCE)

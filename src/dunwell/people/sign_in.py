@@ -3,26 +3,33 @@
 1. Count the try. 2. Compare the password, without a transaction; for nobody as long as for
 somebody. 3. A right one makes an entry, which waits ten minutes for the second factor. 4. The code
 is taken once, the entry goes, and a session begins, under a secret that nobody had before.
+
+After ten wrong codes in a day (`second_factor_limit`) steps 3 and 4 accept known browsers only.
+Until the password was right, no answer depends on that.
 """
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import TypeAlias
 from uuid import UUID
 
 from dunwell.kit.security_events import tell_security_event
 from dunwell.people.audit import save_people_audit, save_refused_sign_in, visiting
+from dunwell.people.known_browsers import TRUSTED_FOR, find_known_browser
 from dunwell.people.local_sign_in import may_sign_in_here
 from dunwell.people.open_session import OpenedBy, OpenedSession, open_session
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.reception import Reception
 from dunwell.people.recovery_codes import hash_code
+from dunwell.people.second_factor_limit import is_code_accepted, record_wrong_code
 from dunwell.people.session_rules import hash_secret, render_secret
-from dunwell.people.store import find_password, load_user, save_rehashed
+from dunwell.people.store import find_password, load_user, lock_user, save_rehashed
 from dunwell.people.store_entries import find_entry, save_entry, take_entry
 from dunwell.people.store_factors import find_app, take_code, take_step
 from dunwell.people.totp import find_step, open_secret
 from dunwell.people.tries import choose_subjects, give_back_try, take_try
+from dunwell.people.user import User
 from dunwell.people.visitor import Visitor
 
 ENTRY_LASTS = timedelta(minutes=10)
@@ -44,10 +51,18 @@ class Gone:
 
 
 @dataclass(frozen=True, slots=True)
+class SecondFactorLocked:
+    """The password was right, but codes are accepted only in known browsers."""
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """`secret`: the value of its cookie."""
 
     secret: str
+
+
+CodeOutcome: TypeAlias = OpenedSession | Wrong | TooOften | Gone | SecondFactorLocked
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +77,7 @@ class GivenCode:
 
 async def check_password(
     reception: Reception, email: str, password: str, visitor: Visitor, randomness: bytes
-) -> Entry | Wrong | TooOften:
+) -> Entry | Wrong | TooOften | SecondFactorLocked:
     """randomness: SECRET_BYTES. The answer and its time tell not whether there is such a user."""
     keys, now = reception.resources.keys, reception.now()
     async with reception.resources.database.transaction() as tx:
@@ -78,9 +93,12 @@ async def check_password(
     if is_right and known is not None and stored is not None:
         compared = await _rehash(reception, known.user_id, stored, password)
         async with reception.work(actor) as work:
-            entry = await _open_entry(work, known.user_id, compared, randomness)
-            if entry is not None:
+            entry = await _open_entry(
+                work, known.user_id, compared, visitor=visitor, randomness=randomness
+            )
+            if isinstance(entry, Entry):
                 await give_back_try(work.tx, subjects)
+            if entry is not None:
                 return entry
     async with reception.work(actor) as work:
         await save_refused_sign_in(work, known.user_id if known else None, visitor.host)
@@ -88,9 +106,7 @@ async def check_password(
     return Wrong()
 
 
-async def give_code(
-    reception: Reception, given: GivenCode
-) -> OpenedSession | Wrong | TooOften | Gone:
+async def give_code(reception: Reception, given: GivenCode) -> CodeOutcome:
     """Of the authenticator app."""
 
     async def take(work: PeopleWork, user_id: UUID) -> bool:
@@ -106,9 +122,7 @@ async def give_code(
     return await _give(reception, given, OpenedBy.TOTP, take)
 
 
-async def give_recovery_code(
-    reception: Reception, given: GivenCode
-) -> OpenedSession | Wrong | TooOften | Gone:
+async def give_recovery_code(reception: Reception, given: GivenCode) -> CodeOutcome:
     async def take(work: PeopleWork, user_id: UUID) -> bool:
         code_hash = hash_code(given.code)
         if code_hash is None or not await take_code(work.tx, user_id, code_hash, work.now):
@@ -122,7 +136,7 @@ async def give_recovery_code(
 async def _give(
     reception: Reception, given: GivenCode, by: OpenedBy,
     take: Callable[[PeopleWork, UUID], Awaitable[bool]],
-) -> OpenedSession | Wrong | TooOften | Gone:  # fmt: skip
+) -> CodeOutcome:  # fmt: skip
     """One transaction, which is kept whatever it answers: what was counted counts."""
     entry_hash = hash_secret(given.entry_secret)
     if entry_hash is None:
@@ -140,26 +154,65 @@ async def _give(
         if wait is not None:
             tell_security_event("PORTAL_LOCKED")
             return TooOften(wait)
-        if not await take(work, user.user_id):
-            await save_refused_sign_in(work, user.user_id, given.visitor.host)
-            tell_security_event("PORTAL_SIGN_IN_FAILED")
-            return Wrong()
-        if not await take_entry(work.tx, entry_hash):
-            return Gone()
-        await give_back_try(work.tx, subjects)
+        refusal = await _compare(
+            work, user.user_id, entry_hash=entry_hash, visitor=given.visitor, take=take
+        )
+        if refusal is None or isinstance(refusal, Gone):
+            await give_back_try(work.tx, subjects)
+        if refusal is not None:
+            return refusal
         return await open_session(
             work, user.user_id, by=by, visitor=given.visitor, randomness=given.randomness
         )
 
 
+async def _compare(
+    work: PeopleWork, user_id: UUID, entry_hash: bytes, visitor: Visitor,
+    take: Callable[[PeopleWork, UUID], Awaitable[bool]],
+) -> Wrong | SecondFactorLocked | Gone | None:  # fmt: skip
+    """Return None if the code was right; the entry is used up then.
+
+    Requests for one user take turns from here on. The one before may have used the entry up, as a
+    second click does, or have counted the tenth wrong code.
+    """
+    user = await lock_user(work.tx, user_id)
+    if user is None or await find_entry(work.tx, entry_hash, work.now) is None:
+        return Gone()
+    browser = await _find_trusted_browser(work, user, visitor)
+    if not await is_code_accepted(work, user, browser):
+        return await _refuse_locked(work, user, visitor)
+    if await take(work, user_id):
+        return None if await take_entry(work.tx, entry_hash) else Gone()
+    await save_refused_sign_in(work, user_id, visitor.host)
+    tell_security_event("PORTAL_SIGN_IN_FAILED")
+    await record_wrong_code(work, user, browser)
+    return Wrong()
+
+
+async def _find_trusted_browser(work: PeopleWork, user: User, visitor: Visitor) -> bytes | None:
+    since = work.now - TRUSTED_FOR
+    return await find_known_browser(work.tx, work.keys, visitor.device, user.email, since=since)
+
+
+async def _refuse_locked(work: PeopleWork, user: User, visitor: Visitor) -> SecondFactorLocked:
+    """The try is not given back, which bounds what this adds to the audit log."""
+    after = {"reason": "SECOND_FACTOR_LOCKED"}
+    await save_refused_sign_in(work, user.user_id, visitor.host, after=after)
+    tell_security_event("PORTAL_SIGN_IN_FAILED")
+    return SecondFactorLocked()
+
+
 async def _open_entry(
-    work: PeopleWork, user_id: UUID, compared: str, randomness: bytes
-) -> Entry | None:
+    work: PeopleWork, user_id: UUID, compared: str, *, visitor: Visitor, randomness: bytes
+) -> Entry | SecondFactorLocked | None:
     """compared: the hash that was compared. None: it is no more the user's, or they are to come by
     single sign-on."""
     user = await load_user(work.tx, user_id)
     if user is None or not await may_sign_in_here(work.tx, user):
         return None
+    browser = await _find_trusted_browser(work, user, visitor)
+    if not await is_code_accepted(work, user, browser):
+        return await _refuse_locked(work, user, visitor)
     secret = render_secret(randomness)
     entry_hash = hash_secret(secret)
     assert entry_hash is not None

@@ -17,7 +17,7 @@ SELECT u.user_id, u.email, u.name, u.language, u.everywhere,
     ARRAY(SELECT (m.merchant_id, m.role) FROM memberships m WHERE m.user_id = u.user_id)
         AS memberships,
     u.password_hash IS NOT NULL AS has_password, u.created_at, u.joined_at, u.ended_at, u.revision,
-    u.is_break_glass,
+    u.is_break_glass, u.second_factor_locked_at,
     (SELECT i.provider FROM user_identities i WHERE i.user_id = u.user_id) AS provider
 FROM users u
 """
@@ -51,11 +51,18 @@ WHERE user_id = $1 AND revision = $2 AND ended_at IS NULL
 RETURNING revision
 """
 _SAVE_PROFILE = "UPDATE users SET name = $2, language = $3 WHERE user_id = $1 AND ended_at IS NULL"
+# Whoever guessed codes after the old password begins at nothing with the new one: the count and the
+# lock go with it.
 _SAVE_HASH = """
-UPDATE users SET password_hash = $2, password_changed_at = $3, joined_at = coalesce(joined_at, $3)
+WITH forgotten AS (DELETE FROM wrong_second_factors WHERE user_id = $1)
+UPDATE users SET password_hash = $2, password_changed_at = $3, joined_at = coalesce(joined_at, $3),
+    second_factor_locked_at = NULL
 WHERE user_id = $1 AND ended_at IS NULL
 """
-_REMOVE_HASH = "UPDATE users SET password_hash = NULL WHERE user_id = $1"
+_REMOVE_HASH = """
+WITH forgotten AS (DELETE FROM wrong_second_factors WHERE user_id = $1)
+UPDATE users SET password_hash = NULL, second_factor_locked_at = NULL WHERE user_id = $1
+"""
 _SAVE_REHASHED = "UPDATE users SET password_hash = $3 WHERE user_id = $1 AND password_hash = $2"
 _SAVE_JOINED = "UPDATE users SET joined_at = coalesce(joined_at, $2) WHERE user_id = $1"
 _END = """

@@ -75,11 +75,11 @@ SET device_hash = NULL
 WHERE user_id = $1 AND device_hash IS NOT NULL AND ($2::uuid IS NULL OR session_id = $2)
 """
 # Rides on portal_sessions_device.
-_IS_DEVICE = """
-SELECT EXISTS (
-    SELECT FROM portal_sessions s
-    JOIN users u ON u.user_id = s.user_id
-    WHERE s.device_hash = $1 AND s.opened_at > $3 AND u.email_key = $2 AND u.ended_at IS NULL)
+_FIND_DEVICE_OWNER = """
+SELECT u.user_id
+FROM portal_sessions s
+JOIN users u ON u.user_id = s.user_id
+WHERE s.device_hash = $1 AND s.opened_at > $3 AND u.email_key = $2 AND u.ended_at IS NULL
 """
 # Rides on portal_sessions_user.
 _LOAD_NEW_PLACES = """
@@ -168,10 +168,15 @@ async def load_new_places(tx: Connection, user_id: UUID) -> Sequence[SessionRow]
     return [SessionRow(**row) for row in await tx.fetch(_LOAD_NEW_PLACES, user_id)]
 
 
-async def is_device_of(tx: Connection, device_hash: bytes, email: str, since: datetime) -> bool:
-    """Whether the user of this address signed in with this browser since then."""
-    is_known: bool = await tx.fetchval(_IS_DEVICE, device_hash, fold_email(email), since)
-    return is_known
+async def find_device_owner(
+    tx: Connection, device_hash: bytes, email: str, since: datetime
+) -> UUID | None:
+    """Return the user with this e-mail address if they signed in with this browser after `since`,
+    else None."""
+    owner: UUID | None = await tx.fetchval(
+        _FIND_DEVICE_OWNER, device_hash, fold_email(email), since
+    )
+    return owner
 
 
 async def forget_devices(tx: Connection, user_id: UUID, session_id: UUID | None = None) -> None:

@@ -18,8 +18,8 @@ from dunwell.kit.addresses import find_network
 from dunwell.kit.attempts import Attempts, count_attempt, give_back_attempt, load_attempts
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
-from dunwell.people.session_rules import REMEMBERED, hash_secret
-from dunwell.people.store_sessions import is_device_of
+from dunwell.people.known_browsers import find_known_browser
+from dunwell.people.session_rules import REMEMBERED
 from dunwell.people.user import fold_email
 from dunwell.people.visitor import Visitor
 
@@ -44,8 +44,8 @@ async def choose_subjects(
     tx: Connection, keys: KeyRing, visitor: Visitor, email: str, now: datetime
 ) -> Sequence[bytes]:
     """What a try at being the user of this address is counted by."""
-    device_hash = hash_secret(visitor.device)
-    if device_hash is not None and await is_device_of(tx, device_hash, email, now - REMEMBERED):
+    device_hash = await find_known_browser(tx, keys, visitor.device, email, since=now - REMEMBERED)
+    if device_hash is not None:
         return [keys.digest(_DEVICE, device_hash, min(keys.versions))]
     return list_subjects(keys, visitor, email)
 

@@ -51,6 +51,8 @@ class User:
     revision: int
     # An admin who may sign in here when single sign-on is required.
     is_break_glass: bool = False
+    # Since when codes are accepted only in known browsers; None while they are accepted anywhere.
+    second_factor_locked_at: datetime | None = None
     # Of single sign-on, by which they sign in; none: here.
     provider: str | None = None
 

@@ -22,7 +22,7 @@ _READ = 500
 @dataclass(frozen=True, slots=True)
 class Visitor:
     """`host`: the address of the other side. `user_agent`: what the browser calls itself. `device`:
-    the secret by which a browser is known that somebody signed in with; "": none."""
+    the cookie by which a browser is known that somebody signed in with; "": none."""
 
     host: str
     user_agent: str = ""

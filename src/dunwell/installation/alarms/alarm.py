@@ -48,9 +48,10 @@ class Kind(StrEnum):
     ARCHIVE_BEHIND = "ARCHIVE_BEHIND"
     # Events.
     BREAK_GLASS = "BREAK_GLASS"
+    SECOND_FACTOR_LOCKED = "SECOND_FACTOR_LOCKED"
 
 
-EVENTS = frozenset({Kind.BREAK_GLASS})
+EVENTS = frozenset({Kind.BREAK_GLASS, Kind.SECOND_FACTOR_LOCKED})
 
 
 class Phase(StrEnum):

@@ -89,7 +89,9 @@ def choose_next(given: str) -> str:
 def let_in(site: Site, opened: OpenedSession, to: str) -> Response:
     """The session's cookie is new with each sign-in, whatever the browser had before; what waited
     for a second factor is over."""
-    if opened.is_new_place:
+    if opened.is_restricted:
+        to = build_address("account")
+    elif opened.is_new_place:
         to = build_address("account", done="new_place")
     answer = answer_redirect(to)
     site.set_session(answer, opened.secret)

@@ -12,9 +12,11 @@ from dunwell.people.passkeys import CHALLENGE_BYTES
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.sessions import end_session
 from dunwell.people.sign_in import (
+    CodeOutcome,
     Entry,
     GivenCode,
     Gone,
+    SecondFactorLocked,
     TooOften,
     Wrong,
     check_password,
@@ -45,7 +47,7 @@ from dunwell.portal.web.visit import Fields, Visit
 # Faults that an address may bring.
 _TOLD = {"GONE", "SSO_GONE"}
 _OF_PROVIDER = {f"SSO_{each}" for each in Failure} - _TOLD
-_STATUS = {"WRONG": 400, "PASSKEY": 400, "GONE": 400, "TOO_OFTEN": 429}
+_STATUS = {"WRONG": 400, "PASSKEY": 400, "GONE": 400, "TOO_OFTEN": 429, "LOCKED": 403}
 
 
 async def show_sign_in(site: Site, visit: Visit) -> Response:
@@ -162,9 +164,8 @@ async def _read_code(site: Site, visit: Visit) -> tuple[GivenCode, str]:
 
 
 async def _go_on(
-    site: Site, visit: Visit, outcome: OpenedSession | Wrong | TooOften | Gone, to: str, *,
-    is_recovery: bool,
-) -> Response:  # fmt: skip
+    site: Site, visit: Visit, outcome: CodeOutcome, to: str, *, is_recovery: bool
+) -> Response:
     if isinstance(outcome, OpenedSession):
         await end_before(site, visit)
         return let_in(site, outcome, to)
@@ -174,10 +175,12 @@ async def _go_on(
 
 
 def _refuse(
-    site: Site, visit: Visit, outcome: Wrong | TooOften, page: SignInPage | SecondPage, *,
-    wrong: str = "WRONG",
+    site: Site, visit: Visit, outcome: Wrong | TooOften | SecondFactorLocked,
+    page: SignInPage | SecondPage, *, wrong: str = "WRONG",
 ) -> Response:  # fmt: skip
     fault, minutes = wrong, 0
+    if isinstance(outcome, SecondFactorLocked):
+        fault = "LOCKED"
     if isinstance(outcome, TooOften):
         fault, minutes = "TOO_OFTEN", count_minutes(outcome.retry_after)
     shown = msgspec.structs.replace(page, fault=fault, minutes=minutes)

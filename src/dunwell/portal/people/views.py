@@ -24,7 +24,7 @@ class SignInPage(Page, frozen=True):
     # What was typed, and the page of ours that is asked for.
     email: str = ""
     next: str = ""
-    # WRONG, TOO_OFTEN, GONE, PASSKEY, SSO_ and the name of a failure, or "".
+    # WRONG, TOO_OFTEN, LOCKED, GONE, PASSKEY, SSO_ and the name of a failure, or "".
     fault: str = ""
     minutes: int = 0
     has_passkeys: bool = False
@@ -58,6 +58,7 @@ class SecondPage(Page, frozen=True):
 
     next: str
     is_recovery: bool
+    # WRONG, TOO_OFTEN, LOCKED or "".
     fault: str = ""
     minutes: int = 0
 

@@ -1,4 +1,7 @@
-"""The SQL of the e-mails that tell of alarms. Real time."""
+"""The SQL of the e-mails that tell operators of alarms, and users of changes to how they sign in.
+
+Real time.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,10 +12,10 @@ import msgspec
 from dunwell.kit.db import Connection
 
 _SAVE = """
-INSERT INTO alarm_mails (mail_id, recipient, subject, body, made_at, due_at)
-SELECT n.mail_id, n.recipient, n.subject, n.body, $5, $5
-FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
-    AS n (mail_id, recipient, subject, body)
+INSERT INTO alarm_mails (mail_id, recipient, subject, body, language, made_at, due_at)
+SELECT n.mail_id, n.recipient, n.subject, n.body, n.language, $6, $6
+FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
+    AS n (mail_id, recipient, subject, body, language)
 """
 # All by alarm_mails_due. Of what was handed over and not answered nobody knows whether it left.
 _GIVE_UP = """
@@ -25,7 +28,7 @@ UPDATE alarm_mails SET state = 'HANDED_OVER', tries = tries + 1, due_at = $2
 WHERE mail_id IN (SELECT mail_id FROM alarm_mails
                   WHERE state = 'PLANNED' AND due_at <= $1
                   ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-RETURNING mail_id, recipient, subject, body, made_at, tries
+RETURNING mail_id, recipient, subject, body, language, made_at, tries
 """
 _SETTLE = """
 UPDATE alarm_mails SET state = $2, due_at = $3
@@ -47,6 +50,7 @@ class NewMail(msgspec.Struct, frozen=True, gc=False):
     recipient: str
     subject: str
     body: str
+    language: str
 
 
 class DueMail(msgspec.Struct, frozen=True, gc=False):
@@ -54,6 +58,7 @@ class DueMail(msgspec.Struct, frozen=True, gc=False):
     recipient: str
     subject: str
     body: str
+    language: str
     made_at: datetime
     # This one counted.
     tries: int
@@ -62,7 +67,8 @@ class DueMail(msgspec.Struct, frozen=True, gc=False):
 async def save_mails(tx: Connection, mails: Sequence[NewMail], now: datetime) -> None:
     await tx.execute(
         _SAVE, [each.mail_id for each in mails], [each.recipient for each in mails],
-        [each.subject for each in mails], [each.body for each in mails], now,
+        [each.subject for each in mails], [each.body for each in mails],
+        [each.language for each in mails], now,
     )  # fmt: skip
 
 

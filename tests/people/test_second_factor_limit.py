@@ -1,0 +1,390 @@
+"""Ten wrong codes after a right password: over a day, over all visitors, and what still opens."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.alarms.look import look_for_alarms
+from dunwell.alarms.send_mails import send_alarm_mails
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import check_installation
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.resources import Resources
+from dunwell.people.accept_invitation import find_invitation
+from dunwell.people.change_password import change_password
+from dunwell.people.invite_user import RANDOM_BYTES, reset_user
+from dunwell.people.known_browsers import find_known_browser, render_browser_cookie
+from dunwell.people.open_session import OpenedSession
+from dunwell.people.own_account import Asking
+from dunwell.people.reception import Reception
+from dunwell.people.sessions import sweep_people
+from dunwell.people.sign_in import (
+    CodeOutcome,
+    Entry,
+    SecondFactorLocked,
+    TooOften,
+    Wrong,
+    check_password,
+    give_code,
+    give_recovery_code,
+)
+from dunwell.people.visitor import Visitor
+from tests.people.test_sessions import require
+from tests.support.durations import JUST
+from tests.support.house import ScriptedLine
+from tests.support.people import (
+    HOME,
+    OPENER,
+    OPERATOR,
+    PASSWORD,
+    CountingHasher,
+    Person,
+    a_new_user,
+    a_reception,
+    enter,
+    given,
+    join,
+    randomness,
+    read_codes,
+    sign_in,
+)
+
+QUARTER, DAY = timedelta(minutes=15), timedelta(days=1)
+_MAILS = "SELECT recipient, subject, body, language FROM alarm_mails ORDER BY mail_id"
+_ALARMS = "SELECT kind FROM alarms ORDER BY alarm_id"
+_LINE: dict[str, Any] = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}
+_ACTS = "SELECT action, after FROM installation_audit WHERE action = 'second_factor.lock'"
+
+
+def elsewhere(number: int, device: str = "") -> Visitor:
+    """Each in a network of its own."""
+    return Visitor(f"10.{number // 250}.{number % 250}.1", device=device)
+
+
+async def rows(reception: Reception, statement: str) -> Sequence[tuple[Any, ...]]:
+    async with reception.resources.database.connection() as connection:
+        return [tuple(row) for row in await connection.fetch(statement)]
+
+
+async def guess(
+    reception: Reception, person: Person, number: int, code: str = "12345x", device: str = ""
+) -> CodeOutcome:
+    """With the right password, from a network of its own."""
+    visitor = elsewhere(number, device)
+    entry = await check_password(reception, person.email, PASSWORD, visitor, randomness())
+    if not isinstance(entry, Entry):
+        return entry
+    return await give_code(reception, given(entry.secret, code, visitor))
+
+
+async def lock(reception: Reception, person: Person) -> None:
+    """Ten wrong codes, in two quarters of an hour."""
+    clock = reception.resources.clock
+    assert isinstance(clock, MovableClock)
+    for number in range(10):
+        if number == 5:
+            clock.advance(QUARTER)
+        assert await guess(reception, person, number) == Wrong()
+    clock.advance(QUARTER)
+
+
+@pytest.fixture
+async def erika(reception: Reception) -> Person:
+    return await join(reception, a_new_user())
+
+
+async def test_ten_wrong_codes_are_the_last_ones_that_are_compared(
+    reception: Reception, erika: Person, clock: MovableClock
+) -> None:
+    await lock(reception, erika)
+    assert await guess(reception, erika, 90, erika.code(clock.now())) == SecondFactorLocked()
+    clock.advance(3 * DAY)
+    assert await guess(reception, erika, 91, erika.code(clock.now())) == SecondFactorLocked()
+
+
+async def test_an_entry_from_before_the_lock_opens_nothing_either(
+    reception: Reception, erika: Person, clock: MovableClock
+) -> None:
+    codes = await read_codes(reception, erika)
+    for number in range(9):
+        if number == 5:
+            clock.advance(QUARTER)
+        assert await guess(reception, erika, number) == Wrong()
+    entry = await enter(reception, erika, visitor=elsewhere(50))
+    assert await guess(reception, erika, 51) == Wrong()
+    clock.advance(timedelta(seconds=30))
+    right = given(entry, erika.code(clock.now()), elsewhere(50))
+    assert await give_code(reception, right) == SecondFactorLocked()
+    recovery = given(entry, codes[0], elsewhere(50))
+    assert await give_recovery_code(reception, recovery) == SecondFactorLocked()
+
+
+async def test_recovery_codes_and_codes_of_the_app_count_together(
+    reception: Reception, erika: Person, clock: MovableClock
+) -> None:
+    for number in range(10):
+        if number % 5 == 0:
+            clock.advance(QUARTER)
+        visitor = elsewhere(number)
+        entry = await enter(reception, erika, visitor=visitor)
+        give = give_code if number % 2 else give_recovery_code
+        assert await give(reception, given(entry, "ABCD-EFGH", visitor)) == Wrong()
+    clock.advance(QUARTER)
+    assert await guess(reception, erika, 99) == SecondFactorLocked()
+
+
+async def test_fifty_guesses_at_once_in_four_processes_are_no_more_than_ten(
+    reception: Reception, erika: Person, clock: MovableClock
+) -> None:
+    """Five were counted a quarter of an hour ago: the limit of the day is the nearer one."""
+    for number in range(5):
+        await guess(reception, erika, number)
+    clock.advance(QUARTER)
+    entries = [await enter(reception, erika, visitor=elsewhere(100 + n)) for n in range(50)]
+    processes = [a_reception(reception.resources) for _ in range(4)]
+    outcomes = await asyncio.gather(*(
+        give_code(processes[n % 4], given(entry, "12345x", elsewhere(100 + n)))
+        for n, entry in enumerate(entries)
+    ))  # fmt: skip
+    assert outcomes.count(Wrong()) == 5
+    assert all(isinstance(each, Wrong | SecondFactorLocked | TooOften) for each in outcomes)
+    assert await rows(reception, "SELECT count(*) FROM wrong_second_factors") == [(10,)]
+    assert len(await rows(reception, _ACTS)) == 1
+
+
+async def test_ten_at_once_from_browsers_that_are_counted_apart_are_counted_together(
+    reception: Reception, erika: Person
+) -> None:
+    visitors = [elsewhere(n, (await sign_in(reception, erika)).device) for n in range(10)]
+    entries = [await enter(reception, erika, visitor=visitor) for visitor in visitors]
+    outcomes = await asyncio.gather(*(
+        give_code(reception, given(entry, "12345x", visitor))
+        for entry, visitor in zip(entries, visitors, strict=True)
+    ))  # fmt: skip
+    assert outcomes == [Wrong()] * 10
+    assert await guess(reception, erika, 200) == SecondFactorLocked()
+
+
+@pytest.mark.parametrize(("late", "expected"), [(-JUST, SecondFactorLocked), (0 * JUST, Wrong)])
+async def test_wrong_codes_are_counted_for_24_hours(
+    reception: Reception, erika: Person, clock: MovableClock, late: timedelta, expected: type
+) -> None:
+    await guess(reception, erika, 0)
+    clock.advance(DAY - 2 * QUARTER)
+    for number in range(1, 9):
+        if number == 5:
+            clock.advance(QUARTER)
+        assert await guess(reception, erika, number) == Wrong()
+    clock.advance(QUARTER + late)
+    assert await guess(reception, erika, 9) == Wrong()
+    assert isinstance(await guess(reception, erika, 10), expected)
+
+
+async def test_a_right_code_does_not_forget_the_wrong_ones(
+    reception: Reception, erika: Person, clock: MovableClock
+) -> None:
+    """Else whoever guesses would only have to wait for the user to sign in."""
+    for number in range(9):
+        if number == 5:
+            clock.advance(QUARTER)
+        await guess(reception, erika, number)
+    await sign_in(reception, erika)
+    await guess(reception, erika, 9)
+    assert await guess(reception, erika, 10) == SecondFactorLocked()
+
+
+@pytest.mark.parametrize(("late", "expected"), [(-JUST, Wrong), (0 * JUST, SecondFactorLocked)])
+async def test_a_browser_of_the_last_30_days_still_signs_in(
+    reception: Reception, erika: Person, clock: MovableClock, late: timedelta, expected: type
+) -> None:
+    await lock(reception, erika)
+    opened = await sign_in(reception, erika, visitor=elsewhere(60, erika.session.device))
+    assert opened.is_restricted
+    clock.advance(timedelta(days=30) + late)
+    outcome = await guess(reception, erika, 99, device=opened.device)
+    assert isinstance(outcome, expected)
+
+
+async def test_a_browser_is_known_for_its_own_user_alone(
+    reception: Reception, erika: Person
+) -> None:
+    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
+    await lock(reception, erika)
+    assert await guess(reception, erika, 70, device=paul.session.device) == SecondFactorLocked()
+
+
+async def test_a_known_browser_has_ten_wrong_codes_of_its_own(
+    reception: Reception, erika: Person, clock: MovableClock
+) -> None:
+    """A stolen cookie is no way around the limit."""
+    device = erika.session.device
+    await lock(reception, erika)
+    for number in range(10):
+        if number == 5:
+            clock.advance(QUARTER)
+        assert await guess(reception, erika, number, device=device) == Wrong()
+    clock.advance(QUARTER)
+    right = erika.code(clock.now())
+    assert await guess(reception, erika, 80, right, device) == SecondFactorLocked()
+
+
+@pytest.mark.parametrize("change", ["signature", "secret", "none", "other"])
+async def test_a_cookie_that_was_not_signed_here_is_a_strangers(
+    reception: Reception, erika: Person, change: str
+) -> None:
+    await lock(reception, erika)
+    secret, signature = erika.session.device.split(".")
+    foreign = KeyRing({1: b"x" * 32})
+    forged = {
+        "signature": f"{secret}.{'A' * len(signature)}",
+        "secret": f"{'A' * len(secret)}.{signature}",
+        "none": secret,
+        "other": render_browser_cookie(foreign, erika.user_id, secret),
+    }[change]
+    assert await guess(reception, erika, 70, device=forged) == SecondFactorLocked()
+
+
+async def test_a_cookie_outlives_a_new_version_of_the_secret_key(
+    reception: Reception, erika: Person, clock: MovableClock
+) -> None:
+    await lock(reception, erika)
+    old = reception.resources.keys
+    both = KeyRing({2: b"second" * 8, **{each: old._secret_key[each] for each in old.versions}})
+    after = replace(reception, resources=replace(reception.resources, keys=both))
+    visitor = elsewhere(60, erika.session.device)
+    entry = await check_password(after, erika.email, PASSWORD, visitor, randomness())
+    assert isinstance(entry, Entry)
+    gone = replace(reception, resources=replace(reception.resources, keys=KeyRing({2: b"s" * 48})))
+    entry = await check_password(gone, erika.email, PASSWORD, visitor, randomness())
+    assert entry == SecondFactorLocked()
+
+
+async def count_kept(reception: Reception) -> tuple[Any, ...]:
+    """Since when the user is locked, and the wrong codes that are still counted."""
+    [row] = await rows(
+        reception,
+        "SELECT second_factor_locked_at, (SELECT count(*) FROM wrong_second_factors) FROM users",
+    )
+    return row
+
+
+async def test_a_new_password_lifts_the_lock_and_forgets_known_browsers(
+    reception: Reception, erika: Person
+) -> None:
+    await lock(reception, erika)
+    known = await sign_in(reception, erika, visitor=elsewhere(60, erika.session.device))
+    asking = Asking(await require(reception, known), PASSWORD, HOME)
+    new = "kettle pebbles orchid 32"
+    assert isinstance(await change_password(reception, asking, new, randomness()), OpenedSession)
+    assert await count_kept(reception) == (None, 0)
+    assert (await sign_in(reception, erika, password=new, visitor=elsewhere(44))).by == "TOTP"
+    async with reception.resources.database.connection() as connection:
+        now = reception.now()
+        for device in (erika.session.device, known.device):
+            found = await find_known_browser(
+                connection, reception.resources.keys, device, erika.email, since=now - DAY
+            )
+            assert found is None
+
+
+async def test_a_reset_lifts_the_lock_and_forgets_known_browsers(
+    reception: Reception, erika: Person
+) -> None:
+    await lock(reception, erika)
+    async with reception.work(OPERATOR) as work:
+        await reset_user(work, erika.user_id, randomness(RANDOM_BYTES))
+    assert await count_kept(reception) == (None, 0)
+    async with reception.resources.database.connection() as connection:
+        hashes = await connection.fetch("SELECT device_hash FROM portal_sessions")
+    assert {row[0] for row in hashes} == {None}
+
+
+async def test_a_break_glass_admin_is_limited_too_and_let_in_again_at_the_server(
+    reception: Reception,
+) -> None:
+    glass = await join(reception, replace(a_new_user("glass@example.org"), is_break_glass=True))
+    await lock(reception, glass)
+    assert await guess(reception, glass, 70) == SecondFactorLocked()
+    async with reception.work(OPERATOR) as work:
+        link = (await reset_user(work, glass.user_id, randomness(RANDOM_BYTES))).secret
+    assert await find_invitation(reception, link, OPENER) is not None
+
+
+@pytest.mark.parametrize("is_locked", [False, True])
+async def test_a_wrong_password_is_answered_the_same_whether_the_account_is_locked(
+    reception: Reception, erika: Person, hasher: CountingHasher, *, is_locked: bool
+) -> None:
+    if is_locked:
+        await lock(reception, erika)
+    hasher.verified = 0
+    for email in (erika.email, "nobody@example.org"):
+        answers = [
+            await check_password(reception, email, "wrong", elsewhere(200 + n), randomness())
+            for n in range(10)
+        ]
+        assert answers == [Wrong()] * 10
+        limit = await check_password(reception, email, "wrong", elsewhere(300), randomness())
+        assert limit == TooOften(900)
+    assert hasher.verified == 20
+
+
+async def test_the_user_gets_an_e_mail_and_the_operator_an_alert_once(
+    resources: Resources, reception: Reception
+) -> None:
+    document = {"lines": {"post": _LINE}, "alarms": {"email": ["ops@example.com"]}}
+    await apply_installation(resources, check_installation(document))
+    karl = await join(reception, a_new_user("karl@example.org", name="Karl", language="de"))
+    await lock(reception, karl)
+    for number in range(3):
+        await guess(reception, karl, 70 + number)
+    [(recipient, subject, body, language)] = await rows(reception, _MAILS)
+    assert (recipient, language) == ("karl@example.org", "de")
+    assert subject == "Dunwell: Die Anmeldung bei Ihrem Konto ist eingeschränkt"
+    assert f"{resources.settings.public_url}/portal/account/password" in body
+    assert PASSWORD not in body
+    assert await rows(reception, _ALARMS) == [("SECOND_FACTOR_LOCKED",)]
+    assert await rows(reception, _ACTS) == [("second_factor.lock", {"wrongCodes": 10})]
+    line = ScriptedLine()
+    assert await look_for_alarms(resources, lambda _: line, "") == 1
+    await send_alarm_mails(resources, lambda _: line)
+    told = {each.recipient: (each.language, each.subject) for each in line.sent}
+    assert told["karl@example.org"] == ("de", subject)
+    assert "entered ten wrong codes" in (told["ops@example.com"][1] or "")
+    assert "karl" not in str(told["ops@example.com"]).lower()
+
+
+async def test_without_a_mail_server_the_lock_holds_and_nothing_waits_to_be_sent(
+    reception: Reception, erika: Person
+) -> None:
+    """As for the first admin of an installation that has no mail server yet."""
+    await lock(reception, erika)
+    assert await guess(reception, erika, 70) == SecondFactorLocked()
+    assert await rows(reception, _MAILS) == []
+    assert await rows(reception, _ALARMS) == [("SECOND_FACTOR_LOCKED",)]
+
+
+@pytest.mark.parametrize(("age", "left"), [(DAY, 1), (DAY + JUST, 0)])
+async def test_wrong_codes_are_removed_after_24_hours(
+    resources: Resources, reception: Reception, erika: Person, clock: MovableClock,
+    age: timedelta, left: int,
+) -> None:  # fmt: skip
+    await guess(reception, erika, 0)
+    clock.advance(age)
+    await sweep_people(resources)
+    assert await rows(reception, "SELECT count(*) FROM wrong_second_factors") == [(left,)]
+
+
+async def test_a_second_click_with_a_right_code_is_no_wrong_code(
+    reception: Reception, erika: Person, clock: MovableClock
+) -> None:
+    entry = await enter(reception, erika)
+    clock.advance(timedelta(seconds=30))
+    right = [given(entry, erika.code(clock.now())) for _ in range(2)]
+    outcomes = await asyncio.gather(*(give_code(reception, each) for each in right))
+    assert sorted(type(each).__name__ for each in outcomes) == ["Gone", "OpenedSession"]
+    assert await rows(reception, "SELECT count(*) FROM wrong_second_factors") == [(0,)]
