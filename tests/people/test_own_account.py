@@ -68,9 +68,9 @@ async def test_another_app_takes_the_place_of_the_one_before(
     assert started is not None
     await sign_in(reception, erika)  # the app before is good until then
     async with reception.work(person.actor) as work:
-        assert not await confirm_app(work, erika.user_id, "000000")
-        assert await confirm_app(work, erika.user_id, pyotp.TOTP(started).at(clock.now()))
-        assert not await confirm_app(work, erika.user_id, pyotp.TOTP(started).at(clock.now()))
+        assert not await confirm_app(work, person, "000000")
+        assert await confirm_app(work, person, pyotp.TOTP(started).at(clock.now()))
+        assert not await confirm_app(work, person, pyotp.TOTP(started).at(clock.now()))
     clock.advance(timedelta(seconds=30))
     old = given(await enter(reception, erika), erika.code(clock.now()))
     assert await give_code(reception, old) == Wrong()
@@ -103,7 +103,7 @@ async def test_a_started_app_waits_ten_minutes(
     async with reception.work(person.actor) as work:
         assert (await find_started_app(work, erika.user_id) is not None) is is_good
         code = pyotp.TOTP(started).at(clock.now())
-        assert await confirm_app(work, erika.user_id, code) is is_good
+        assert await confirm_app(work, person, code) is is_good
 
 
 async def test_the_last_way_in_stays(reception: Reception, erika: Person) -> None:

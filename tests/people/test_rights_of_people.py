@@ -11,7 +11,8 @@ from dunwell.people.people_work import PeopleWork
 
 _ASKING = {
     "break_glass.set_break_glass", "single_sign_on.link_identity.link_identity",
-    "change_user.change_place", "change_user.end_user", "change_user.reset_other",
+    "change_user.change_place", "change_user.end_sessions", "change_user.end_user",
+    "change_user.reset_other",
     "invite_user.invite_first_admin", "invite_user.invite_user", "invite_user.reset_user",
 }  # fmt: skip
 _OF_ONESELF = {

@@ -45,13 +45,17 @@ async def test_users_are_created_listed_reset_and_ended(
         ["erika@example.org", "Erika", "admin", "active"],
         ["paul@example.org", "Paul", "merchant-user of nordwind", "invited"],
     ]
+    assert dunwell.run("user", "sign-out", "erika@example.org").stdout == (
+        "signed out erika@example.org: 1 session\n"
+    )
     assert dunwell.run("user", "end", "paul@example.org", "--yes").stdout == (
         "ended paul@example.org\n"
     )
     async with database.connection() as connection:
         acts = [tuple(row) for row in await connection.fetch(_ACTS)]
-    assert acts[-3:] == [
+    assert acts[-4:] == [
         ("OPERATOR", "command line", "user.invite"), ("OPERATOR", "command line", "user.reset"),
+        ("OPERATOR", "command line", "session.end_all"),
         ("OPERATOR", "command line", "user.end"),
     ]  # fmt: skip
 

@@ -82,6 +82,20 @@ async def end_user(work: PeopleWork, user_id: UUID) -> None:
     await save_people_audit(work, "user.end", user_id, after={"sessionsEnded": ended})
 
 
+async def end_sessions(work: PeopleWork, user_id: UUID) -> int:
+    """Sign the user out everywhere, and return how many sessions ended. The user can sign in again;
+    their browsers are no longer known.
+
+    Raises InsufficientScope, NotFound, InvalidState: the user was deactivated.
+    """
+    work.need(Right.PEOPLE)
+    await require_user(work, user_id)
+    await remove_entries_of(work.tx, user_id)
+    ended = await end_all_sessions(work.tx, user_id, work.now)
+    await save_people_audit(work, "session.end_all", user_id, after={"sessionsEnded": ended})
+    return ended
+
+
 async def reset_other(work: PeopleWork, user_id: UUID, randomness: bytes) -> Invitation:
     """As `reset_user`, by one admin for another; at the server the last one can be reset too.
 

@@ -65,8 +65,8 @@ async def end_session(tx: Connection, signed_in: SignedIn, session_id: UUID, now
 async def end_all_sessions(
     tx: Connection, user_id: UUID, now: datetime, *, but: UUID | None = None
 ) -> int:
-    """How many lasted. but: the one that goes on. The user's browsers are known no more."""
-    await forget_devices(tx, user_id)
+    """How many lasted. but: the one that goes on. The user's other browsers are known no more."""
+    await forget_devices(tx, user_id, but=but)
     return await save_end_of_all(tx, user_id, now, but)
 
 

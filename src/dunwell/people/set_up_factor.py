@@ -1,5 +1,8 @@
 """Sets up another second factor for somebody who is signed in: an authenticator app, which takes
 the place of the one before once its first code has come, or one more passkey.
+
+A factor that someone else added from a stolen session must not go unnoticed: all other sessions of
+the user end, and the user is told by e-mail.
 """
 
 from datetime import timedelta
@@ -12,8 +15,10 @@ from dunwell.people.passkey_sign_in import CHALLENGE_LASTS, ENROL, require_party
 from dunwell.people.passkeys import render_registration
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.reception import Reception
+from dunwell.people.sessions import end_all_sessions
 from dunwell.people.signed_in import SignedIn
-from dunwell.people.store import lock_user
+from dunwell.people.store import load_user, lock_user
+from dunwell.people.store_entries import remove_entries_of
 from dunwell.people.store_factors import (
     App,
     find_app,
@@ -23,6 +28,7 @@ from dunwell.people.store_factors import (
     save_new_app,
 )
 from dunwell.people.totp import find_step, open_secret, seal_secret
+from dunwell.people.user_mails import UserMail, mail_user
 
 LONGEST_NAME = 60
 # From the password said once more to the app's first code.
@@ -45,8 +51,9 @@ async def find_started_app(work: PeopleWork, user_id: UUID) -> str | None:
     return None if app is None else open_secret(work.keys, user_id, app.secret_sealed)
 
 
-async def confirm_app(work: PeopleWork, user_id: UUID, code: str) -> bool:
+async def confirm_app(work: PeopleWork, person: SignedIn, code: str) -> bool:
     """False: it is not the code that the app shows now; or none was started, or too long ago."""
+    user_id = person.user_id
     await lock_user(work.tx, user_id)
     app = await _find_started(work, user_id)
     if app is None:
@@ -55,7 +62,7 @@ async def confirm_app(work: PeopleWork, user_id: UUID, code: str) -> bool:
     if step is None:
         return False
     await save_confirmed_app(work.tx, user_id, factor_id=app.factor_id, step=step, now=work.now)
-    await save_people_audit(work, "factor.add", user_id, after={"factor": "TOTP"})
+    await _sign_out_elsewhere(work, person, "TOTP", UserMail.APP_ADDED)
     return True
 
 
@@ -88,8 +95,21 @@ async def add_passkey(
     name = name.strip()[:LONGEST_NAME]
     if not await enrol_passkey(reception, work, person.user_id, body, name=name):
         return False
-    await save_people_audit(work, "factor.add", person.user_id, after={"factor": "PASSKEY"})
+    await _sign_out_elsewhere(work, person, "PASSKEY", UserMail.PASSKEY_ADDED)
     return True
+
+
+async def _sign_out_elsewhere(
+    work: PeopleWork, person: SignedIn, factor: str, mail: UserMail
+) -> None:
+    """Also sign-ins that wait for their second factor end, and known browsers are forgotten."""
+    await remove_entries_of(work.tx, person.user_id)
+    ended = await end_all_sessions(work.tx, person.user_id, work.now, but=person.session_id)
+    after = {"factor": factor, "sessionsEnded": ended}
+    await save_people_audit(work, "factor.add", person.user_id, after=after)
+    user = await load_user(work.tx, person.user_id)
+    assert user is not None, "users are never deleted"
+    await mail_user(work, user, mail)
 
 
 async def _find_started(work: PeopleWork, user_id: UUID) -> App | None:

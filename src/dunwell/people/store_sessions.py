@@ -73,6 +73,7 @@ _FORGET_DEVICES = """
 UPDATE portal_sessions
 SET device_hash = NULL
 WHERE user_id = $1 AND device_hash IS NOT NULL AND ($2::uuid IS NULL OR session_id = $2)
+    AND session_id IS DISTINCT FROM $3
 """
 # Rides on portal_sessions_device.
 _FIND_DEVICE_OWNER = """
@@ -179,9 +180,12 @@ async def find_device_owner(
     return owner
 
 
-async def forget_devices(tx: Connection, user_id: UUID, session_id: UUID | None = None) -> None:
-    """Browsers that the user was known with; with a session, that one's alone."""
-    await tx.execute(_FORGET_DEVICES, user_id, session_id)
+async def forget_devices(
+    tx: Connection, user_id: UUID, session_id: UUID | None = None, *, but: UUID | None = None
+) -> None:
+    """Browsers that the user was known with; with a session, that one's alone. but: the session
+    whose browser stays known."""
+    await tx.execute(_FORGET_DEVICES, user_id, session_id, but)
 
 
 async def load_opening(tx: Connection, user_id: UUID, session_id: UUID) -> Opening | None:

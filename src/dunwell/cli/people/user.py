@@ -17,7 +17,7 @@ from dunwell.merchants.actor import operator_actor
 from dunwell.merchants.rights import Role
 from dunwell.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.people.break_glass import set_break_glass
-from dunwell.people.change_user import end_user
+from dunwell.people.change_user import end_sessions, end_user
 from dunwell.people.invite_user import (
     RANDOM_BYTES,
     Invitation,
@@ -127,6 +127,20 @@ def end(data_dir: str | None, email: str, yes: bool) -> None:
 
     _run(data_dir, do)
     click.echo(f"ended {email}")
+
+
+@command.command("sign-out")
+@data_dir_option
+@click.argument("email")
+def sign_out(data_dir: str | None, email: str) -> None:
+    """End all sessions of EMAIL, at once. They can sign in again."""
+
+    async def do(work: PeopleWork) -> int:
+        user = await _require(work, email)
+        return await end_sessions(work, user.user_id)
+
+    ended, _ = _run(data_dir, do)
+    click.echo(f"signed out {email}: {ended} {'session' if ended == 1 else 'sessions'}")
 
 
 @command.command("list")

@@ -42,7 +42,7 @@ async def take_app(site: Site, visit: Visit, person: SignedIn, fields: Fields) -
     """First the password, which starts one; then its first code, which confirms it."""
     if "code" in fields:
         async with receive(site).work(person.actor) as work:
-            is_right = await confirm_app(work, person.user_id, fields["code"][:100])
+            is_right = await confirm_app(work, person, fields["code"][:100])
         if not is_right:
             return await _show(site, visit, person, {"code": "CODE"})
         return site.redirect(visit, None, "account", done="app_added")

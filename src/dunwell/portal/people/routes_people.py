@@ -8,11 +8,12 @@ from starlette.responses import Response
 
 from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.merchants.rights import Right, Role
-from dunwell.people.change_user import change_place, end_user, reset_other
+from dunwell.people.change_user import change_place, end_sessions, end_user, reset_other
 from dunwell.people.invite_user import RANDOM_BYTES, Invitation, invite_user
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.signed_in import SignedIn
 from dunwell.people.store import NamedMerchant, list_named_merchants, list_users, load_user
+from dunwell.people.store_sessions import load_sessions
 from dunwell.people.user import NewUser, Place, User, list_effective_rights
 from dunwell.portal.people.door import receive
 from dunwell.portal.people.routes_account import read_id
@@ -97,6 +98,18 @@ async def end(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Re
 
 
 @takes_form
+async def sign_out(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Response:
+    user_id = read_id(visit.path_params["user_id"])
+    try:
+        async with receive(site).work(person.actor) as work:
+            await end_sessions(work, user_id)
+    except InvalidState as refusal:
+        faults = {"": str(refusal.details["state"])}
+        return await _show_user(site, visit, person=person, typed=None, faults=faults, status=409)
+    return site.redirect(visit, None, "people_user", user_id=user_id, done="signed_out")
+
+
+@takes_form
 async def reset(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Response:
     user_id = read_id(visit.path_params["user_id"])
     try:
@@ -161,12 +174,14 @@ async def _show_user(
         work.need(Right.PEOPLE)
         user = await _require(work, user_id)
         merchants = await list_named_merchants(work.tx)
+        sessions = await load_sessions(work.tx, user_id, work.now)
     chosen = typed or user.place
     page = UserPage(
         user=user,
         merchants=merchants,
         names=_name(merchants),
         rights=list_effective_rights(user.place),
+        sessions=sessions,
         is_oneself=user.user_id == person.user_id,
         typed_everywhere=chosen.everywhere or "",
         typed_roles={merchant: str(role) for merchant, role in chosen.memberships.items()},
@@ -188,5 +203,6 @@ PAGES: RoutedPages = {
     "people_invite": {"GET": show_invite, "POST": invite},
     "people_user": {"GET": show_user, "POST": change},
     "people_end": {"POST": end},
+    "people_sessions": {"POST": sign_out},
     "people_reset": {"POST": reset},
 }

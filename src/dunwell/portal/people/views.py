@@ -11,6 +11,7 @@ from markupsafe import Markup
 from dunwell.installation.sign_in import Provider
 from dunwell.people.own_account import Account
 from dunwell.people.store import NamedMerchant
+from dunwell.people.store_sessions import SessionRow
 from dunwell.people.user import EffectiveRight, User
 from dunwell.portal.render.pages import Page
 
@@ -161,6 +162,8 @@ class UserPage(Page, frozen=True):
     merchants: Sequence[NamedMerchant]
     names: Mapping[int, str]
     rights: Sequence[EffectiveRight]
+    # Those that have not ended, the newest first.
+    sessions: Sequence[SessionRow]
     is_oneself: bool
     # What was typed and not saved, as somebody else was faster.
     typed_everywhere: str

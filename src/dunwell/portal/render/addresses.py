@@ -55,6 +55,7 @@ PATHS: Mapping[str, str] = {
     "people_audit": f"{ROOT}/people/audit",
     "people_user": f"{ROOT}/people/{{user_id}}",
     "people_end": f"{ROOT}/people/{{user_id}}/end",
+    "people_sessions": f"{ROOT}/people/{{user_id}}/sessions",
     "people_reset": f"{ROOT}/people/{{user_id}}/reset",
     "start": _MERCHANT,
     "claims": f"{_MERCHANT}/claims",

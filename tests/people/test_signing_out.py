@@ -1,0 +1,138 @@
+"""A new second factor signs the user out elsewhere and is told; an admin ends a user's sessions."""
+
+from typing import Any
+
+import pyotp
+import pytest
+
+from dunwell.errors import InsufficientScope
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import check_installation
+from dunwell.kit.resources import Resources
+from dunwell.merchants.rights import Role
+from dunwell.people.change_user import end_sessions
+from dunwell.people.reception import Reception
+from dunwell.people.set_up_factor import confirm_app, find_started_app, start_app
+from dunwell.people.sign_in import Gone, give_code
+from dunwell.people.totp import SECRET_BYTES
+from dunwell.people.user import Place
+from tests.people.test_sessions import find, require
+from tests.support.passkeys import SoftwarePasskey
+from tests.support.people import (
+    OPERATOR,
+    PASSWORD,
+    Person,
+    a_new_user,
+    enter,
+    given,
+    join,
+    randomness,
+    sign_in,
+)
+from tests.support.portal_door import ORIGIN, a_door, read_hidden
+
+_LINE: dict[str, Any] = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}
+_KNOWN = """
+SELECT session_id FROM portal_sessions WHERE user_id = $1 AND device_hash IS NOT NULL
+"""
+
+
+async def set_up_app(reception: Reception, erika: Person, code: str = "") -> bool:
+    """In the session in which she joined. code: not the right one."""
+    person = await require(reception, erika.session)
+    async with reception.work(person.actor) as work:
+        await start_app(work, erika.user_id, randomness(SECRET_BYTES))
+        secret = await find_started_app(work, erika.user_id) or ""
+        return await confirm_app(work, person, code or pyotp.TOTP(secret).at(work.now))
+
+
+async def fetch(reception: Reception, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    async with reception.resources.database.connection() as connection:
+        return [tuple(row) for row in await connection.fetch(statement, *values)]
+
+
+async def test_another_app_signs_out_all_other_sessions(reception: Reception) -> None:
+    erika = await join(reception, a_new_user())
+    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
+    elsewhere, waiting = await sign_in(reception, erika), await enter(reception, erika)
+    assert await set_up_app(reception, erika)
+    assert await find(reception, elsewhere.secret) is None
+    assert await find(reception, erika.session.secret) is not None
+    assert await find(reception, paul.session.secret) is not None
+    assert await fetch(reception, _KNOWN, erika.user_id) == [(erika.session.session_id,)]
+    assert await give_code(reception, given(waiting, "123456")) == Gone()
+
+
+async def test_a_wrong_code_signs_nobody_out(reception: Reception) -> None:
+    erika = await join(reception, a_new_user())
+    elsewhere = await sign_in(reception, erika)
+    assert not await set_up_app(reception, erika, "000000")
+    assert await find(reception, elsewhere.secret) is not None
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+async def test_a_new_factor_is_told_by_e_mail_in_the_users_language(
+    resources: Resources, reception: Reception, language: str
+) -> None:
+    await apply_installation(resources, check_installation({"lines": {"post": _LINE}}))
+    erika = await join(reception, a_new_user(language=language))
+    await set_up_app(reception, erika)
+    [(recipient, subject, told)] = await fetch(
+        reception, "SELECT recipient, subject, language FROM alarm_mails"
+    )
+    words = {"en": "a new authenticator app", "de": "eine neue Authentifizierungs-App"}[language]
+    assert (recipient, told, words in subject) == ("erika@example.org", language, True)
+
+
+async def test_a_new_passkey_signs_out_all_other_sessions_and_is_told(
+    resources: Resources,
+) -> None:
+    await apply_installation(resources, check_installation({"lines": {"post": _LINE}}))
+    door = a_door(resources)
+    erika = await join(door.reception, a_new_user())
+    here, there = door.visitor(), door.visitor()
+    await there.sign_in(erika)
+    await here.sign_in(erika)
+    token = read_hidden((await here.get("/portal/account")).text)["token"]
+    options = await here.post("/portal/account/passkey/ask", token=token, password=PASSWORD)
+    answer = SoftwarePasskey(ORIGIN, "pay.example.org").create(options.text).decode()
+    done = await here.post("/portal/account/passkey", token=token, answer=answer, name="key")
+    assert done.headers["Location"].endswith("done=passkey_added")
+    assert (await here.get("/portal/account")).status_code == 200
+    assert (await there.get("/portal/account")).status_code == 303
+    [(subject,)] = await fetch(door.reception, "SELECT subject FROM alarm_mails")
+    assert subject == "Dunwell: a passkey was added to your account"
+
+
+async def test_an_admin_signs_a_user_out_everywhere(resources: Resources) -> None:
+    door = a_door(resources)
+    erika = await join(door.reception, a_new_user())
+    paul = await join(
+        door.reception, a_new_user("paul@example.org", name="Paul", place=Place(Role.AUDITOR))
+    )
+    admin = door.visitor()
+    await admin.sign_in(erika)
+    await sign_in(door.reception, paul)
+    path = f"/portal/people/{paul.user_id}"
+    assert "2 active sessions" in (await admin.get(path)).text
+    done = await admin.send(path, f"{path}/sessions")
+    assert done.headers["Location"] == f"{path}?done=signed_out"
+    assert "No active session." in (await admin.get(done.headers["Location"])).text
+    assert await find(door.reception, paul.session.secret) is None
+    assert await fetch(door.reception, _KNOWN, paul.user_id) == []
+    assert (await admin.get(path)).status_code == 200
+    await sign_in(door.reception, paul)
+
+
+async def test_only_an_admin_ends_a_users_sessions(reception: Reception) -> None:
+    erika = await join(reception, a_new_user())
+    paul = await join(
+        reception, a_new_user("paul@example.org", name="Paul", place=Place(Role.OPERATOR))
+    )
+    person = await require(reception, paul.session)
+    with pytest.raises(InsufficientScope):
+        async with reception.work(person.actor) as work:
+            await end_sessions(work, erika.user_id)
+    assert await find(reception, erika.session.secret) is not None
+    async with reception.work(OPERATOR) as work:
+        assert await end_sessions(work, erika.user_id) == 1
