@@ -16,14 +16,16 @@ _ASKING = {
     "invite_user.invite_first_admin", "invite_user.invite_user", "invite_user.reset_user",
 }  # fmt: skip
 _OF_ONESELF = {
-    "make_codes.find_made_codes", "make_codes.make_codes", "make_codes.put_codes_away",
+    "confirm_session.find_confirmation_ways", "make_codes.find_made_codes",
+    "make_codes.make_codes", "make_codes.put_codes_away",
     "own_account.change_profile", "own_account.end_own_session", "own_account.read_account",
     "own_account.remove_own_factor", "set_up_factor.add_passkey", "set_up_factor.confirm_app",
     "set_up_factor.find_started_app", "set_up_factor.start_app", "set_up_factor.start_passkey",
 }  # fmt: skip
 _BEHIND_ONE_THAT_ASKED_OR_PROVED = {
     "accept_invitation.enrol_passkey", "audit.save_people_audit", "audit.save_refused_sign_in",
-    "invite_user.check_merchants", "invite_user.require_user", "open_session.open_session",
+    "confirm_session.record_confirmation", "invite_user.check_merchants",
+    "invite_user.require_user", "open_session.open_session", "passkey_sign_in.find_passkey_user",
     "local_sign_in.tell_break_glass", "user_mails.mail_user",
     "second_factor_limit.is_code_accepted", "second_factor_limit.record_wrong_code",
     "single_sign_on.let_in.let_in",

@@ -21,6 +21,7 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.db import Database
 from dunwell.kit.resources import Resources
 from tests.support.identity_servers import CLIENT_ID, Identity, run_mock, run_provider
+from tests.support.portal_door import read_hidden
 from tests.support.scripted_provider import CLIENT_SECRET, LOGOUT_EVENT
 from tests.support.served import Served, serve
 
@@ -91,9 +92,12 @@ async def strict(served: Served) -> AsyncIterator[Beside]:
         yield house
 
 
-async def sign_in_there(house: Beside, login: str = "erika") -> httpx.Response:
-    """Through the pages of oidc-provider: who it is, and that Dunwell may know."""
-    page = await house.go(START)
+async def sign_in_there(
+    house: Beside, login: str = "erika", page: httpx.Response | None = None
+) -> httpx.Response:
+    """Through the pages of oidc-provider: who it is, and that Dunwell may know. page: its first
+    one, where it was reached by another way."""
+    page = page or await house.go(START)
     while "/interaction/" in str(page.url):
         [action] = re.findall(r'<form[^>]*action="([^"]+)"', page.text)[:1]
         [prompt] = re.findall(r'name="prompt" value="(\w+)"', page.text)
@@ -205,3 +209,63 @@ async def test_who_signs_out_there_is_out_here(strict: Beside) -> None:
     async with strict.served.resources.database.connection() as connection:
         acts = await connection.fetch("SELECT action FROM installation_audit ORDER BY audit_id")
     assert acts[-1]["action"] == "session.end_by_provider"
+
+
+async def ask_to_invite(house: Beside) -> tuple[httpx.Response, dict[str, str]]:
+    """The answer to an invitation, and the fields that the page of a confirmation carries."""
+    invite = f"{house.served.origin}/portal/people/invite"
+    shown = await house.browser.get(invite)
+    typed = {"name": "Paul", "email": "paul@example.org", "role": "ADMIN", "language": "en"}
+    return await send(house, {**read_hidden(shown.text), **typed})
+
+
+async def send(house: Beside, fields: dict[str, str]) -> tuple[httpx.Response, dict[str, str]]:
+    answer = await house.browser.post(
+        f"{house.served.origin}/portal/people/invite", data=fields,
+        headers={"Sec-Fetch-Site": "same-origin", "Origin": house.served.origin},
+    )  # fmt: skip
+    return answer, read_hidden(answer.text)
+
+
+@pytest.mark.parametrize(
+    ("age", "said"),
+    [(0, "You have confirmed that it is you"), (600, "did not confirm"), (None, "did not confirm")],
+)
+async def test_the_mock_confirms_a_session_by_its_auth_time(
+    mock: Beside, age: int | None, said: str
+) -> None:
+    await mock.go(START)
+    asked, carried = await ask_to_invite(mock)
+    assert "Sign in again with kontor" in asked.text
+    at = None if age is None else int(datetime.now(UTC).timestamp()) - age
+    await mock.identity.tell(claims={**ERIKA, "auth_time": at})
+    page = await mock.go("/portal/account/confirm")
+    assert said in page.text
+    done, _ = await send(mock, carried)
+    assert ("One-time link for Paul" in done.text) is (age == 0)
+    if age != 0:
+        assert "You have not signed in again yet" in done.text
+
+
+async def test_the_strict_one_asks_its_user_again_to_confirm_a_session(strict: Beside) -> None:
+    """Although its own session would let them in without a question."""
+    await sign_in_there(strict)
+    _, carried = await ask_to_invite(strict)
+    page = await strict.go("/portal/account/confirm")
+    assert "/interaction/" in str(page.url)
+    page = await sign_in_there(strict, page=page)
+    assert "You have confirmed that it is you" in page.text
+    assert (page.status_code, await strict.is_in()) == (200, True)
+    done, _ = await send(strict, carried)
+    assert "One-time link for" in done.text
+
+
+async def test_somebody_else_at_the_mock_confirms_nothing(mock: Beside) -> None:
+    await mock.go(START)
+    _, carried = await ask_to_invite(mock)
+    now = int(datetime.now(UTC).timestamp())
+    await mock.identity.tell(claims={**ERIKA, "sub": "paul", "auth_time": now})
+    page = await mock.go("/portal/account/confirm")
+    assert "Someone else is signed in with kontor" in page.text
+    done, _ = await send(mock, carried)
+    assert "One-time link" not in done.text

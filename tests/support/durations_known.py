@@ -324,6 +324,15 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "people/invite_user.py LINK_LASTS": (
         "tests/people/test_invitations.py::test_a_link_lasts_72_hours",
     ),
+    "people/confirm_session.py CONFIRMED_FOR": (
+        "tests/portal/test_confirmations.py::test_a_sign_in_confirms_a_session_for_ten_minutes",
+    ),
+    "people/single_sign_on/confirm_attempt.py CLOCK_LEEWAY": (
+        (
+            "tests/people/test_oidc_confirmation.py"
+            "::test_the_token_must_say_that_its_user_has_just_signed_in"
+        ),
+    ),
     "people/known_browsers.py TRUSTED_FOR": (
         (
             "tests/people/test_second_factor_limit.py"

@@ -109,6 +109,9 @@ NO_RULE: Mapping[str, str] = {
     "payments/settle_payment.py _CALL_SECONDS": _PATIENCE,
     "payments/start_payment.py _CALL_SECONDS": _PATIENCE,
     "payments/sweep_requests.py SWEEP_SECONDS": _PAUSE,
+    "adapters/oidc/provider.py _FRESH_SECONDS": (
+        "what a provider is asked for; whether it complied is seen in its token"
+    ),
     "people/passkeys.py _MILLISECONDS": _PATIENCE,
     "portal/setup/routes_clock.py _MOST": _BOUND,
     "portal/setup/routes_clock.py _STEPS": "how far a button moves a sandbox clock",

@@ -17,6 +17,7 @@ from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.people.open_session import OpenedSession
 from dunwell.people.reception import Reception
+from dunwell.people.single_sign_on.confirm_attempt import ConfirmationEnded
 from dunwell.people.single_sign_on.finish_attempt import (
     CameIn,
     Failure,
@@ -86,10 +87,14 @@ class House:
         assert isinstance(sent, Sent), sent
         return sent
 
-    async def come_back(self, returned: Returned) -> CameIn | Unwelcome | Failure:
+    async def come_back(
+        self, returned: Returned
+    ) -> CameIn | Unwelcome | Failure | ConfirmationEnded:
         return await finish_attempt(self.reception, self.adapter, returned)
 
-    async def arrive(self, visitor: Visitor = HOME, **claims: Any) -> CameIn | Unwelcome | Failure:
+    async def arrive(
+        self, visitor: Visitor = HOME, **claims: Any
+    ) -> CameIn | Unwelcome | Failure | ConfirmationEnded:
         """Sent there, signed in there with these claims, and back."""
         self.scripted.claims = claims
         sent = await self.go_there(visitor=visitor)

@@ -66,6 +66,7 @@ async def open_session(
         browser=describe_browser(visitor.user_agent),
         device_hash=device_hash,
         provider_session=provider_session,
+        confirmed_at=None if by is OpenedBy.PROVIDER else work.now,
     )
     is_new_place = await save_session(work.tx, session)
     opened = OpenedSession(

@@ -13,7 +13,6 @@ from dunwell.people.audit import save_refused_sign_in, visiting
 from dunwell.people.local_sign_in import may_sign_in_here
 from dunwell.people.open_session import OpenedBy, OpenedSession, open_session
 from dunwell.people.passkeys import (
-    Answer,
     PasskeyRefused,
     RelyingParty,
     check_request,
@@ -72,17 +71,13 @@ async def sign_in_with_passkey(
 ) -> OpenedSession | Wrong | TooOften:
     """body: what the browser sent. One transaction, which is kept whatever it answers."""
     party = require_party(reception)
-    try:
-        answer = read_answer(body)
-    except PasskeyRefused:
-        return Wrong()
     async with reception.work(visiting(None, visitor.host)) as work:
         subjects = list_subjects(work.keys, visitor, None)
         wait = await take_try(work.tx, subjects, work.now)
         if wait is not None:
             tell_security_event("PORTAL_LOCKED")
             return TooOften(wait)
-        user_id = await _check(work, party, answer)
+        user_id = await find_passkey_user(work, party, body, purpose=SIGN_IN, asked=None)
         if user_id is None:
             await save_refused_sign_in(work, None, visitor.host)
             tell_security_event("PORTAL_SIGN_IN_FAILED")
@@ -93,11 +88,22 @@ async def sign_in_with_passkey(
         )
 
 
-async def _check(work: PeopleWork, party: RelyingParty, answer: Answer) -> UUID | None:
-    """Whose passkey it is, if all is as it must be."""
+async def find_passkey_user(
+    work: PeopleWork, party: RelyingParty, body: bytes, *, purpose: str, asked: UUID | None
+) -> UUID | None:
+    """Return the user whose passkey gave a right answer to what it was asked, else None. The
+    challenge is used up either way. asked: for whom it was asked; None: for anybody."""
+    try:
+        answer = read_answer(body)
+    except PasskeyRefused:
+        return None
     challenge = await take_challenge(work.tx, answer.challenge, work.now)
     passkey = await find_passkey(work.tx, answer.credential_id)
-    is_asked = challenge is not None and challenge.is_live and challenge.purpose == SIGN_IN
+    is_asked = (
+        challenge is not None
+        and challenge.is_live
+        and (challenge.purpose, challenge.user_id) == (purpose, asked)
+    )
     if passkey is None or not is_asked:
         return None
     user = await load_user(work.tx, passkey.user_id)

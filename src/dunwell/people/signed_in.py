@@ -8,6 +8,7 @@ import base64
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal, TypeAlias
 from uuid import UUID
 
@@ -35,6 +36,8 @@ class SignedIn:
     memberships: Mapping[int, Role]
     csrf: str
     network: str | None = None
+    # When they last proved who they are in this session (`confirm_session`).
+    confirmed_at: datetime | None = None
 
     def rights_at(self, merchant_id: int) -> frozenset[Right]:
         """None at a merchant that is not reached."""

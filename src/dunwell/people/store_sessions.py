@@ -15,7 +15,7 @@ from dunwell.people.user import fold_email
 # By the primary keys, and memberships_user.
 _TAKE = """
 WITH found AS (
-    SELECT session_id, user_id, last_used_at, place
+    SELECT session_id, user_id, last_used_at, place, confirmed_at
     FROM portal_sessions
     WHERE session_hash = $1 AND ended_at IS NULL AND expires_at > $2 AND last_used_at > $3
 ), used AS (
@@ -25,7 +25,7 @@ WITH found AS (
         AND EXISTS (SELECT FROM found WHERE last_used_at <= $4)
 )
 SELECT u.user_id, f.session_id, u.email, u.name, u.language, u.everywhere,
-    f.place AS network,
+    f.place AS network, f.confirmed_at,
     ARRAY(SELECT (m.merchant_id, m.role) FROM memberships m WHERE m.user_id = u.user_id)
         AS memberships
 FROM found f
@@ -35,8 +35,8 @@ WHERE u.ended_at IS NULL
 _SAVE = """
 INSERT INTO portal_sessions
     (session_hash, session_id, user_id, opened_at, last_used_at, expires_at, opened_by,
-     place_digest, place, browser, device_hash, provider_session, is_new_place)
-VALUES ($1, $2, $3, $4, $4, $5, $6, ($7::bytea[])[1], $8, $9, $10, $11,
+     place_digest, place, browser, device_hash, provider_session, confirmed_at, is_new_place)
+VALUES ($1, $2, $3, $4, $4, $5, $6, ($7::bytea[])[1], $8, $9, $10, $11, $12,
     -- Somebody was somewhere before, and never there. Rides on portal_sessions_user.
     EXISTS (SELECT FROM portal_sessions WHERE user_id = $3)
         AND NOT EXISTS (
@@ -54,6 +54,11 @@ LIMIT 100
 # Rides on portal_sessions_user.
 _LOAD_OPENING = """
 SELECT opened_by, opened_at FROM portal_sessions
+WHERE user_id = $1 AND session_id = $2 AND ended_at IS NULL
+"""
+# Uses portal_sessions_user.
+_CONFIRM = """
+UPDATE portal_sessions SET confirmed_at = $3
 WHERE user_id = $1 AND session_id = $2 AND ended_at IS NULL
 """
 _END = """
@@ -120,6 +125,8 @@ class NewSession(msgspec.Struct, frozen=True, gc=False):
     device_hash: bytes
     # A hash of the session at the provider of single sign-on, where there is one.
     provider_session: bytes | None
+    # When its user proved who they are; None where the provider may have asked for nothing.
+    confirmed_at: datetime | None
 
 
 class Opening(msgspec.Struct, frozen=True, gc=False):
@@ -156,6 +163,7 @@ async def save_session(tx: Connection, session: NewSession) -> bool:
         _SAVE, session.session_hash, session.session_id, session.user_id, session.opened_at,
         session.expires_at, session.opened_by, session.place_digests, session.place,
         session.browser, session.device_hash, session.provider_session,
+        session.confirmed_at,
     )  # fmt: skip
     return is_new
 
@@ -192,6 +200,10 @@ async def load_opening(tx: Connection, user_id: UUID, session_id: UUID) -> Openi
     """None: the session has ended."""
     row = await tx.fetchrow(_LOAD_OPENING, user_id, session_id)
     return None if row is None else Opening(**row)
+
+
+async def save_confirmation(tx: Connection, user_id: UUID, session_id: UUID, now: datetime) -> None:
+    await tx.execute(_CONFIRM, user_id, session_id, now)
 
 
 async def save_end(tx: Connection, user_id: UUID, session_id: UUID, now: datetime) -> bool:

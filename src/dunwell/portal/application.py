@@ -32,6 +32,7 @@ from dunwell.portal.payments import routes as payments
 from dunwell.portal.people import (
     routes_account,
     routes_audit,
+    routes_confirm,
     routes_factors,
     routes_invitation,
     routes_people,
@@ -73,6 +74,7 @@ from dunwell.portal.webhooks import routes_acts as webhook_acts
 
 _SLICES = (
     routes_sign_in, routes_single_sign_on, routes_invitation, routes_account, routes_factors,
+    routes_confirm,
     routes_people, routes_audit, choosing, assets, start, routes_list, routes_claim, disputes,
     routes_texts, routes_assign, evidence, plans, lines, lists, jobs, routes_bulk, audit,
     routes_acts,

@@ -33,6 +33,8 @@ from dunwell.people.single_sign_on.provider import (
 )
 
 _FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+# The greatest age of a sign-in that is to be fresh. Some providers take 0 for "not given".
+_FRESH_SECONDS = 60
 _LONGEST_CODE, _LONGEST_TOKEN = 4_000, 64_000
 # What may be told beside the token; how somebody signed in may not.
 _TOLD_LATER = ("email", "name", "preferred_username", "locale")
@@ -50,7 +52,7 @@ class OidcProvider:
         self._asking = Asking(provider)
 
     async def build_address(
-        self, secrets: AttemptSecrets, redirect_uri: str, now: datetime
+        self, secrets: AttemptSecrets, redirect_uri: str, now: datetime, *, is_fresh: bool = False
     ) -> str | Away:
         try:
             metadata = await self._asking.find_metadata(now)
@@ -67,6 +69,9 @@ class OidcProvider:
             code_challenge=create_s256_code_challenge(secrets.verifier),
             code_challenge_method="S256",
             acr_values=" ".join(self.provider.acr_values) or None,
+            # With max_age a provider must tell auth_time (OpenID Connect Core 1.0, 3.1.2.1).
+            prompt="login" if is_fresh else None,
+            max_age=_FRESH_SECONDS if is_fresh else None,
         )
         return address
 

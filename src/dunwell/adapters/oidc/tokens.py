@@ -29,6 +29,7 @@ LEEWAY_SECONDS = 60
 # A logout that is older is nothing anybody waits for.
 _LOGOUT_LASTS = timedelta(minutes=10)
 _LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
+_LATEST = 253_402_300_800
 _LONGEST, _LONGEST_SUBJECT, _MOST_GROUPS = 2_000, 255, 2_000
 
 
@@ -133,6 +134,7 @@ def read_told(provider: Provider, claims: Mapping[str, Any]) -> Told:
         acr=acr if isinstance(acr, str) else None,
         amr=_read_set(claims.get("amr")),
         issued_at=datetime.fromtimestamp(claims["iat"], UTC),
+        authenticated_at=_read_instant(claims.get("auth_time")),
     )
 
 
@@ -156,6 +158,13 @@ def _require_text(value: object, longest: int) -> str:
 
 def _read_text(value: object) -> str:
     return value.strip() if isinstance(value, str) and len(value) <= _LONGEST else ""
+
+
+def _read_instant(value: object) -> datetime | None:
+    """Read seconds since 1970; None for anything else, and for what is beyond the year 9999."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _LATEST:
+        return None
+    return datetime.fromtimestamp(value, UTC)
 
 
 def _read_name(claims: Mapping[str, Any]) -> str:

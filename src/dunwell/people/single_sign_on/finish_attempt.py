@@ -12,6 +12,12 @@ from dunwell.people.audit import save_refused_sign_in, visiting
 from dunwell.people.open_session import OpenedSession
 from dunwell.people.reception import Reception
 from dunwell.people.session_rules import hash_secret
+from dunwell.people.sessions import find_session
+from dunwell.people.single_sign_on.confirm_attempt import (
+    ConfirmationEnded,
+    ConfirmationFailure,
+    confirm_by_provider,
+)
 from dunwell.people.single_sign_on.let_in import Unwelcome, let_in
 from dunwell.people.single_sign_on.provider import (
     AttemptSecrets,
@@ -20,9 +26,10 @@ from dunwell.people.single_sign_on.provider import (
     Doubt,
     IdentityProvider,
     NotTaken,
+    Told,
 )
 from dunwell.people.single_sign_on.start_attempt import build_return_address, derive_secrets
-from dunwell.people.single_sign_on.store_identities import take_attempt
+from dunwell.people.single_sign_on.store_identities import Attempt, take_attempt
 from dunwell.people.tries import (
     MOST_LOST,
     give_back_try,
@@ -57,6 +64,8 @@ class Returned:
     issuer: str | None
     visitor: Visitor
     randomness: bytes
+    # The secret of the session that the browser is in, for an attempt that confirms it.
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +76,39 @@ class CameIn:
 
 async def finish_attempt(
     reception: Reception, provider: IdentityProvider, returned: Returned
-) -> CameIn | Unwelcome | Failure:
+) -> CameIn | Unwelcome | Failure | ConfirmationEnded:
     resources, name = reception.resources, provider.provider.name
     secrets = derive_secrets(resources.keys, returned.secret)
-    next_page = await _take(reception, name, returned, secrets)
-    if next_page is None:
+    attempt = await _take(reception, name, returned, secrets)
+    if attempt is None:
         return await _refuse_lost(reception, name, returned)
+    told = await _redeem(reception, provider, returned, secrets)
+    visitor = returned.visitor
+    if attempt.confirms_session is not None:
+        if isinstance(told, Failure):
+            return ConfirmationEnded(ConfirmationFailure(str(told)))
+        async with resources.database.connection() as connection:
+            person = await find_session(connection, returned.session, now=reception.now())
+        return await confirm_by_provider(
+            reception, provider, attempt=attempt, told=told, person=person, visitor=visitor
+        )
+    if isinstance(told, Failure):
+        return told
+    async with reception.work(visiting(None, visitor.host)) as work:
+        outcome = await let_in(
+            work, provider.provider, told=told, visitor=visitor, randomness=returned.randomness
+        )
+        if isinstance(outcome, Unwelcome):
+            return outcome
+        await give_back_try(work.tx, list_started_subjects(work.keys, visitor))
+        return CameIn(outcome, attempt.next_page)
+
+
+async def _redeem(
+    reception: Reception, provider: IdentityProvider, returned: Returned, secrets: AttemptSecrets
+) -> Told | Failure:
+    """Ask the provider who it is. Failure: DENIED, DOUBTED or AWAY."""
+    resources, name = reception.resources, provider.provider.name
     if returned.error or not returned.code:
         return await _refuse(
             reception, name, returned=returned, failure=Failure.DENIED, reason="DENIED"
@@ -86,27 +122,19 @@ async def finish_attempt(
             return await _refuse(
                 reception, name, returned=returned, failure=Failure.DOUBTED, reason=doubt
             )
-    visitor = returned.visitor
-    async with reception.work(visiting(None, visitor.host)) as work:
-        outcome = await let_in(
-            work, provider.provider, told=told, visitor=visitor, randomness=returned.randomness
-        )
-        if isinstance(outcome, Unwelcome):
-            return outcome
-        await give_back_try(work.tx, list_started_subjects(work.keys, visitor))
-        return CameIn(outcome, next_page)
+    return told
 
 
 async def _take(
     reception: Reception, provider: str, returned: Returned, secrets: AttemptSecrets
-) -> str | None:
-    """The page that was asked for. A state of somebody else's uses nothing up."""
+) -> Attempt | None:
+    """A state of somebody else's uses nothing up."""
     attempt_hash = hash_secret(returned.secret)
     if attempt_hash is None or not secrets.is_state(returned.state):
         return None
     async with reception.resources.database.transaction() as tx:
         attempt = await take_attempt(tx, attempt_hash, provider, reception.now())
-    return attempt.next_page if attempt is not None and attempt.is_live else None
+    return attempt if attempt is not None and attempt.is_live else None
 
 
 async def _refuse_lost(reception: Reception, provider: str, returned: Returned) -> Failure:

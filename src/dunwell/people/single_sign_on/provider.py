@@ -73,6 +73,8 @@ class Told:
     acr: str | None
     amr: frozenset[str]
     issued_at: datetime
+    # When the provider last asked its user to prove who they are; None: it does not say.
+    authenticated_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +93,10 @@ class IdentityProvider(Protocol):
     def provider(self) -> Provider: ...
 
     async def build_address(
-        self, secrets: AttemptSecrets, redirect_uri: str, now: datetime
+        self, secrets: AttemptSecrets, redirect_uri: str, now: datetime, *, is_fresh: bool = False
     ) -> str | Away:
-        """Where somebody is sent to sign in."""
+        """Where somebody is sent to sign in. is_fresh: the provider is to ask them again, although
+        they are signed in there."""
 
     async def redeem(self, code: Code, now: datetime) -> Told | NotTaken | Away:
         """Ask the provider once who it is."""

@@ -9,17 +9,17 @@ database nor the browser holds it.
 
 import base64
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
+from uuid import UUID
 
 from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.kit.security_events import tell_security_event
 from dunwell.people.reception import Reception
 from dunwell.people.session_rules import hash_secret, render_secret
 from dunwell.people.sign_in import TooOften
 from dunwell.people.single_sign_on.provider import AttemptSecrets, Away, IdentityProvider
-from dunwell.people.single_sign_on.store_identities import save_attempt
+from dunwell.people.single_sign_on.store_identities import NewAttempt, save_attempt
 from dunwell.people.tries import MOST_STARTED, list_started_subjects, take_try
 from dunwell.people.visitor import Visitor
 
@@ -44,9 +44,10 @@ def build_return_address(resources: Resources, provider: str) -> str:
 
 async def start_attempt(
     reception: Reception, provider: IdentityProvider, next_page: str, *,
-    visitor: Visitor, randomness: bytes,
+    visitor: Visitor, randomness: bytes, confirms_session: UUID | None = None,
 ) -> Sent | Away | TooOften:  # fmt: skip
-    """next_page: of ours, to come back to. randomness: SECRET_BYTES."""
+    """next_page: of ours, to come back to. randomness: SECRET_BYTES. confirms_session: the session
+    that a fresh sign-in there is to confirm; None: it is to open one."""
     resources, now, name = reception.resources, reception.now(), provider.provider.name
     async with resources.database.transaction() as tx:
         subjects = list_started_subjects(resources.keys, visitor)
@@ -56,20 +57,24 @@ async def start_attempt(
         return TooOften(wait)
     secret = render_secret(randomness)
     secrets = derive_secrets(resources.keys, secret)
-    address = await provider.build_address(secrets, build_return_address(resources, name), now)
+    address = await provider.build_address(
+        secrets, build_return_address(resources, name), now, is_fresh=confirms_session is not None
+    )
     if isinstance(address, Away):
         return address
     async with resources.database.transaction() as tx:
-        await _keep(tx, secret, provider=name, next_page=next_page, now=now)
+        attempt_hash = hash_secret(secret)
+        assert attempt_hash is not None
+        attempt = NewAttempt(
+            attempt_hash,
+            name,
+            next_page,
+            expires_at=now + ATTEMPT_LASTS,
+            started_at=now,
+            confirms_session=confirms_session,
+        )
+        await save_attempt(tx, attempt)
     return Sent(address, secret)
-
-
-async def _keep(tx: Connection, secret: str, provider: str, next_page: str, now: datetime) -> None:
-    attempt_hash = hash_secret(secret)
-    assert attempt_hash is not None
-    await save_attempt(
-        tx, attempt_hash, provider=provider, next_page=next_page, expires_at=now + ATTEMPT_LASTS
-    )
 
 
 def derive_secrets(keys: KeyRing, cookie: str) -> AttemptSecrets:

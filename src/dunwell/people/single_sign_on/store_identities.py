@@ -40,14 +40,15 @@ WHERE user_id = $1 AND email <> $2 AND ended_at IS NULL
 # By merchants_key_key.
 _FIND_MERCHANTS = "SELECT key, merchant_id FROM merchants WHERE key = ANY($1::text[])"
 _INSERT_ATTEMPT = """
-INSERT INTO single_sign_on_attempts (attempt_hash, provider, next_page, expires_at)
-VALUES ($1, $2, $3, $4)
+INSERT INTO single_sign_on_attempts
+    (attempt_hash, provider, next_page, expires_at, started_at, confirms_session)
+VALUES ($1, $2, $3, $4, $5, $6)
 """
 # By primary key: of two that come back with one attempt at once, the second finds none.
 _TAKE_ATTEMPT = """
 DELETE FROM single_sign_on_attempts
 WHERE attempt_hash = $1 AND provider = $2
-RETURNING next_page, expires_at > $3 AS is_live
+RETURNING next_page, expires_at > $3 AS is_live, started_at, confirms_session
 """
 # Rides on single_sign_on_attempts_expiry.
 _REMOVE_ATTEMPTS = """
@@ -90,11 +91,25 @@ WHERE (issuer, token_hash) IN (
 """
 
 
+class NewAttempt(msgspec.Struct, frozen=True, gc=False):
+    """In the order of its statement's columns. `confirms_session` as of `Attempt`."""
+
+    attempt_hash: bytes
+    provider: str
+    next_page: str
+    expires_at: datetime
+    started_at: datetime
+    confirms_session: UUID | None
+
+
 class Attempt(msgspec.Struct, frozen=True, gc=False):
-    """`is_live`: not too long ago."""
+    """`is_live`: not too long ago. `confirms_session`: the session that is to be confirmed; None:
+    it is a sign-in."""
 
     next_page: str
     is_live: bool
+    started_at: datetime | None
+    confirms_session: UUID | None
 
 
 class NewLogout(msgspec.Struct, frozen=True, gc=False):
@@ -146,10 +161,8 @@ async def find_merchants(tx: Connection, keys: Sequence[str]) -> Mapping[str, in
     return {row["key"]: row["merchant_id"] for row in rows}
 
 
-async def save_attempt(
-    tx: Connection, attempt_hash: bytes, provider: str, next_page: str, expires_at: datetime
-) -> None:
-    await tx.execute(_INSERT_ATTEMPT, attempt_hash, provider, next_page, expires_at)
+async def save_attempt(tx: Connection, attempt: NewAttempt) -> None:
+    await tx.execute(_INSERT_ATTEMPT, *msgspec.structs.astuple(attempt))
 
 
 async def take_attempt(

@@ -19,6 +19,7 @@ from dunwell.portal.people.door import receive
 from dunwell.portal.people.routes_account import read_id
 from dunwell.portal.people.views import Faults, InvitePage, LinkPage, PeoplePage, UserPage
 from dunwell.portal.render.addresses import build_address
+from dunwell.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
@@ -45,6 +46,7 @@ async def show_invite(site: Site, visit: Visit, person: SignedIn) -> Response:
 
 
 @takes_form
+@confirmed(SensitiveAction.INVITE_USER)
 async def invite(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
     language = "de" if fields["language"] == "de" else "en"
     email, name = fields.text("email")[:_LONGEST], fields.text("name")[:_LONGEST]
@@ -68,6 +70,7 @@ async def show_user(site: Site, visit: Visit, person: SignedIn) -> Response:
 
 
 @takes_form
+@confirmed(SensitiveAction.CHANGE_ROLE)
 async def change(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
     """Whoever was slower is shown what is there now beside what they chose."""
     user_id, place = read_id(visit.path_params["user_id"]), _read_place(fields)
@@ -86,6 +89,7 @@ async def change(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> 
 
 
 @takes_form
+@confirmed(SensitiveAction.DEACTIVATE_USER)
 async def end(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Response:
     user_id = read_id(visit.path_params["user_id"])
     try:
@@ -110,6 +114,7 @@ async def sign_out(site: Site, visit: Visit, person: SignedIn, _fields: Fields) 
 
 
 @takes_form
+@confirmed(SensitiveAction.RESET_USER)
 async def reset(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Response:
     user_id = read_id(visit.path_params["user_id"])
     try:

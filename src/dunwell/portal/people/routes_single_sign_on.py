@@ -13,6 +13,7 @@ from dunwell.errors import NotFound
 from dunwell.kit.requests import read_body
 from dunwell.kit.security_events import tell_security_event
 from dunwell.people.sign_in import TooOften
+from dunwell.people.single_sign_on.confirm_attempt import ConfirmationEnded
 from dunwell.people.single_sign_on.finish_attempt import (
     CameIn,
     Failure,
@@ -32,9 +33,11 @@ from dunwell.portal.people.door import (
     find_visitor,
     let_in,
     read_attempt,
+    read_session_secret,
     receive,
     render_attempt_cookie,
 )
+from dunwell.portal.people.routes_confirm import show_failure
 from dunwell.portal.people.views import SignInPage, UnwelcomePage
 from dunwell.portal.render.addresses import build_address
 from dunwell.portal.web.answer import answer_redirect
@@ -81,12 +84,19 @@ async def take_back(site: Site, visit: Visit) -> Response:
         issuer=visit.read_query("iss"),
         visitor=find_visitor(site, visit),
         randomness=draw_randomness(),
+        session=read_session_secret(site, visit),
     )
     outcome = await finish_attempt(receive(site), provider, returned)
     match outcome:
         case CameIn():
             await end_before(site, visit)
             answer = let_in(site, outcome.opened, choose_next(outcome.next_page))
+        case ConfirmationEnded(failure):
+            # For the page, which shows who is signed in.
+            await site.find_person(visit)
+            answer = show_failure(
+                site, visit, provider, str(failure or ""), status=403 if failure else 200
+            )
         case Unwelcome():
             title = provider.provider.shown
             command = _name_command(outcome, provider.provider.name)

@@ -52,6 +52,18 @@ class UnwelcomePage(Page, frozen=True):
     command: str
 
 
+class ConfirmationPage(Page, frozen=True):
+    """What came of a fresh sign-in at the provider that was to confirm a session."""
+
+    template: ClassVar[str] = "confirmation.html"
+
+    # As of `ConfirmationFailure`, or TOO_OFTEN; "": it is confirmed.
+    failure: str
+    # The provider's, as its button says it.
+    title: str
+    minutes: int = 0
+
+
 class SecondPage(Page, frozen=True):
     """The app's code, or a recovery code, behind a right password."""
 

@@ -43,6 +43,8 @@ PATHS: Mapping[str, str] = {
     "account_passkey": f"{ROOT}/account/passkey",
     "account_passkey_ask": f"{ROOT}/account/passkey/ask",
     "account_factor": f"{ROOT}/account/factor",
+    "account_confirm": f"{ROOT}/account/confirm",
+    "account_confirm_ask": f"{ROOT}/account/confirm/passkey/ask",
     "account_codes": f"{ROOT}/account/recovery-codes",
     "account_codes_away": f"{ROOT}/account/recovery-codes/kept",
     "lines": f"{ROOT}/lines",

@@ -21,6 +21,7 @@ from dunwell.portal.setup.sections import SECTION_OF, SECTIONS
 from dunwell.portal.setup.surroundings import TIMEZONES, find_surroundings, need_configure
 from dunwell.portal.setup.views import Faults, NewMerchantPage, SettingsPage
 from dunwell.portal.web.access import Access
+from dunwell.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.portal.web.guards import RoutedPages, at_merchant, signed_in, takes_form
 from dunwell.portal.web.paging import PAGE
 from dunwell.portal.web.site import Site
@@ -44,6 +45,7 @@ async def show_new(site: Site, visit: Visit, person: SignedIn) -> Response:
 
 
 @takes_form
+@confirmed(SensitiveAction.NEW_MERCHANT)
 async def open_new(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
     _need_everywhere(person)
     typed = {name: fields.text(name) for name in _NAMES}

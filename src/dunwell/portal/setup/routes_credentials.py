@@ -24,6 +24,7 @@ from dunwell.portal.setup.fields import find_field
 from dunwell.portal.setup.surroundings import need_configure
 from dunwell.portal.setup.views import CredentialPage, CredentialsPage, Faults, SecretShownPage
 from dunwell.portal.web.access import Access
+from dunwell.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
@@ -38,6 +39,7 @@ async def show_credentials(site: Site, visit: Visit, access: Access) -> Response
 
 
 @takes_form_at_merchant
+@confirmed(SensitiveAction.CREDENTIALS)
 async def make(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     need_configure(access)
     name, limit, scopes = fields.text("name"), fields.text("requestsPerMinute"), fields.all("scope")
@@ -67,6 +69,7 @@ async def show_credential(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @takes_form_at_merchant
+@confirmed(SensitiveAction.CREDENTIALS)
 async def change(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """do: rotate, end-old or revoke. What was done already is told, and not done twice."""
     need_configure(access)

@@ -14,10 +14,11 @@ from dunwell.portal.setup.surroundings import find_surroundings, need_configure
 from dunwell.portal.setup.views import ChangesPage, FilePage
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_file
+from dunwell.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.portal.web.guards import RoutedPages, at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.uploads import Upload, takes_upload_at_merchant
-from dunwell.portal.web.visit import Visit
+from dunwell.portal.web.visit import Fields, Visit
 
 
 @at_merchant
@@ -39,7 +40,12 @@ async def go_to_file(site: Site, visit: Visit, access: Access) -> Response:
     return site.redirect(visit, access, "settings_file")
 
 
+def _is_applied(_visit: Visit, fields: Fields) -> bool:
+    return fields["do"] == "apply"
+
+
 @takes_upload_at_merchant
+@confirmed(SensitiveAction.MERCHANT_FILE, when=_is_applied)
 async def take_file(site: Site, visit: Visit, access: Access, upload: Upload) -> Response:
     """do: "apply" makes it so, when nothing was changed since it was shown."""
     need_configure(access)

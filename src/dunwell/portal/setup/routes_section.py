@@ -30,10 +30,11 @@ from dunwell.portal.setup.surroundings import (
 from dunwell.portal.setup.views import ConfirmPage, Faults, SectionPage
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_asset
+from dunwell.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.portal.web.guards import RoutedPages, at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.uploads import Upload, takes_upload_at_merchant
-from dunwell.portal.web.visit import Visit
+from dunwell.portal.web.visit import Fields, Visit
 
 
 @at_merchant
@@ -43,7 +44,13 @@ async def show_section(site: Site, visit: Visit, access: Access) -> Response:
     return _answer(site, visit, access, form=form)
 
 
+def _changes_bank_account(visit: Visit, fields: Fields) -> bool:
+    """Whoever changes it decides where debtors pay to."""
+    return visit.path_params["section"] == "payment" and fields["do"] == "save"
+
+
 @takes_upload_at_merchant
+@confirmed(SensitiveAction.BANK_ACCOUNT, when=_changes_bank_account)
 async def take_section(site: Site, visit: Visit, access: Access, upload: Upload) -> Response:
     """do: "look" shows the form again with what was typed, "save" is said on the page that shows
     what would change."""

@@ -16,6 +16,7 @@ from dunwell.portal.setup.fields import find_field
 from dunwell.portal.setup.surroundings import need_configure
 from dunwell.portal.setup.views import Faults, HooksPage
 from dunwell.portal.web.access import Access
+from dunwell.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.paging import PAGE
 from dunwell.portal.web.site import Site
@@ -32,6 +33,7 @@ async def show_hooks(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @takes_form_at_merchant
+@confirmed(SensitiveAction.WEBHOOKS)
 async def change(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """do: "remove" takes away the endpoint that is named; anything else adds one."""
     need_configure(access)

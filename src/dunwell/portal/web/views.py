@@ -31,6 +31,28 @@ class StalePage(Page, frozen=True):
     typed: Sequence[str]
 
 
+class ConfirmIdentityPage(Page, frozen=True):
+    """Asks who it is before something sensitive is done, and carries the form that wants it."""
+
+    template: ClassVar[str] = "confirm_identity.html"
+
+    # As of `SensitiveAction`, and which of several buttons was pressed.
+    action: str
+    do: str
+    # What the form holds: values to be read again, and all fields to be sent again.
+    shown: Sequence[tuple[str, str]]
+    carried: Sequence[tuple[str, str]]
+    is_multipart: bool
+    email: str
+    has_password: bool
+    has_passkey: bool
+    # The single sign-on to sign in with again; None: the user has none, or it is not set up.
+    provider: str | None
+    # WRONG, PASSKEY, TOO_OFTEN, NOT_YET or "".
+    fault: str
+    minutes: int
+
+
 class MerchantChoice(msgspec.Struct, frozen=True, gc=False):
     merchant_id: int
     key: str

@@ -17,6 +17,7 @@ from dunwell.events.sender import open_webhook_sender
 from dunwell.events.switch_on_endpoint import switch_on_endpoint
 from dunwell.kit.crypto import SealBroken
 from dunwell.portal.web.access import Access
+from dunwell.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.paging import read_day, span_of_day
@@ -66,6 +67,7 @@ async def show_secret(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @takes_form_at_merchant
+@confirmed(SensitiveAction.WEBHOOK_SECRET)
 async def rotate(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """The new secret stands in this answer alone: asked for again, the form is an old one."""
     endpoint_id = read_id(visit, "endpoint_id")

@@ -1,5 +1,6 @@
 // Asks the browser for a passkey, or makes one (form[data-passkey]: "get" or "create"), and sends
-// the form with its answer. What to ask comes from the form's data-ask.
+// the form with its answer. What to ask comes from the form's data-ask, which is sent all its fields
+// or, with data-send, those that are named there alone.
 const decode = (text) =>
   Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (each) => each.charCodeAt(0));
 const encode = (buffer) =>
@@ -38,7 +39,9 @@ function write(credential) {
 }
 
 async function ask(form) {
-  const body = new URLSearchParams(new FormData(form));
+  const fields = new FormData(form);
+  const sent = form.dataset.send?.split(" ") ?? [...fields.keys()];
+  const body = new URLSearchParams([...fields].filter(([name]) => sent.includes(name)));
   const answer = await fetch(form.dataset.ask, { method: "POST", body });
   if (answer.status === 403) return "password";
   if (!answer.ok) return "failed";

@@ -1,0 +1,150 @@
+"""A session of single sign-on is confirmed by a fresh sign-in at the provider, by nothing else."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from dunwell.people.confirm_session import is_confirmed
+from dunwell.people.open_session import OpenedSession
+from dunwell.people.reception import Reception
+from dunwell.people.signed_in import SignedIn
+from dunwell.people.single_sign_on.confirm_attempt import ConfirmationEnded, ConfirmationFailure
+from dunwell.people.single_sign_on.finish_attempt import CameIn
+from dunwell.people.single_sign_on.start_attempt import Sent, start_attempt
+from tests.people.test_sessions import require
+from tests.support.people import HOME, randomness
+from tests.support.single_sign_on import House, a_house, bring, change_returned
+
+SECOND = timedelta(seconds=1)
+
+
+@pytest.fixture
+async def house(reception: Reception) -> AsyncIterator[House]:
+    async with a_house(reception) as house:
+        yield house
+
+
+async def go_there(house: House, person: SignedIn) -> Sent:
+    sent = await start_attempt(
+        house.reception, house.adapter, "/portal/account", visitor=HOME, randomness=randomness(),
+        confirms_session=person.session_id,
+    )  # fmt: skip
+    assert isinstance(sent, Sent)
+    return sent
+
+
+async def confirm(
+    house: House, opened: OpenedSession, *, auth_age: int | None = 0, **claims: Any
+) -> object:
+    """auth_age: by how many seconds the provider's sign-in lies before the attempt."""
+    person = await require(house.reception, opened)
+    at = None if auth_age is None else int(house.clock.now().timestamp()) - auth_age
+    house.scripted.claims = {"auth_time": at, **claims}
+    sent = await go_there(house, person)
+    returned = change_returned(
+        bring(sent, house.scripted.consent(sent.address)), session=opened.secret
+    )
+    return await house.come_back(returned)
+
+
+async def is_session_confirmed(house: House, opened: OpenedSession) -> bool:
+    return is_confirmed(await require(house.reception, opened), house.clock.now())
+
+
+async def test_a_sign_in_by_the_provider_alone_confirms_nothing(house: House) -> None:
+    opened = await house.come_in(auth_time=int(house.clock.now().timestamp()))
+    assert not await is_session_confirmed(house, opened)
+
+
+async def test_the_provider_is_asked_for_a_fresh_sign_in(house: House) -> None:
+    opened = await house.come_in()
+    sent = await go_there(house, await require(house.reception, opened))
+    asked = parse_qs(urlsplit(sent.address).query)
+    assert (asked["prompt"], asked["max_age"]) == (["login"], ["60"])
+    usual = parse_qs(urlsplit((await house.go_there()).address).query)
+    assert not {"prompt", "max_age"} & usual.keys()
+
+
+async def test_a_fresh_sign_in_confirms_the_session_and_opens_none(house: House) -> None:
+    opened = await house.come_in()
+    assert await confirm(house, opened) == ConfirmationEnded(None)
+    assert await is_session_confirmed(house, opened)
+    assert await house.count("portal_sessions") == 1
+    assert (await house.list_acts("session.confirm"))[-1][2] == {"by": "PROVIDER"}
+
+
+@pytest.mark.parametrize(
+    ("auth_age", "failure"),
+    [
+        (60, None), (61, ConfirmationFailure.NOT_FRESH), (None, ConfirmationFailure.NOT_FRESH),
+        (3600, ConfirmationFailure.NOT_FRESH), (-60, None), (-61, ConfirmationFailure.NOT_FRESH),
+    ],
+)  # fmt: skip
+async def test_the_token_must_say_that_its_user_has_just_signed_in(
+    house: House, auth_age: int | None, failure: ConfirmationFailure | None
+) -> None:
+    """Within a minute, by which clocks may differ."""
+    opened = await house.come_in()
+    assert await confirm(house, opened, auth_age=auth_age) == ConfirmationEnded(failure)
+    assert await is_session_confirmed(house, opened) is (failure is None)
+
+
+@pytest.mark.parametrize("auth_time", ["1772442000", True, -1, 10**20, 1.5, None])
+async def test_what_is_no_instant_is_no_sign_in(house: House, auth_time: object) -> None:
+    opened = await house.come_in()
+    ended = await confirm(house, opened, auth_time=auth_time)
+    assert isinstance(ended, ConfirmationEnded)
+    assert ended.failure in (ConfirmationFailure.NOT_FRESH, ConfirmationFailure.DOUBTED)
+    assert not await is_session_confirmed(house, opened)
+
+
+async def test_somebody_else_at_the_provider_confirms_nothing(house: House) -> None:
+    opened = await house.come_in()
+    await house.come_in(sub="paul-0001", email="paul@example.org", sid="session-2")
+    for sub in ("paul-0001", "a stranger"):
+        ended = await confirm(house, opened, sub=sub)
+        assert ended == ConfirmationEnded(ConfirmationFailure.ANOTHER_USER)
+    assert not await is_session_confirmed(house, opened)
+
+
+async def test_another_session_of_the_same_user_is_not_confirmed(house: House) -> None:
+    first, second = await house.come_in(), await house.come_in()
+    house.scripted.claims = {"auth_time": int(house.clock.now().timestamp())}
+    for session in ("", "x" * 43, second.secret):
+        sent = await go_there(house, await require(house.reception, first))
+        returned = bring(sent, house.scripted.consent(sent.address))
+        ended = await house.come_back(change_returned(returned, session=session))
+        assert ended == ConfirmationEnded(ConfirmationFailure.SESSION_OVER)
+    assert not await is_session_confirmed(house, first)
+    assert not await is_session_confirmed(house, second)
+
+
+async def test_a_sign_in_that_was_begun_as_one_stays_one(house: House) -> None:
+    """What comes back says nothing of what it is for: the attempt's row does."""
+    opened = await house.come_in()
+    house.scripted.claims = {"auth_time": int(house.clock.now().timestamp())}
+    sent = await house.go_there()
+    brought = bring(sent, house.scripted.consent(sent.address))
+    returned = change_returned(brought, session=opened.secret)
+    assert isinstance(await house.come_back(returned), CameIn)
+    assert not await is_session_confirmed(house, opened)
+
+
+async def test_a_refusal_at_the_provider_ends_the_confirmation(house: House) -> None:
+    opened = await house.come_in()
+    person = await require(house.reception, opened)
+    sent = await go_there(house, person)
+    brought = {"error": "access_denied", "state": house.scripted.consent(sent.address)["state"]}
+    ended = await house.come_back(change_returned(bring(sent, brought), session=opened.secret))
+    assert ended == ConfirmationEnded(ConfirmationFailure.DENIED)
+
+
+async def test_a_weaker_sign_in_than_is_asked_for_confirms_nothing(house: House) -> None:
+    opened = await house.come_in()
+    await house.change_provider(acr_values=("strong",))
+    ended = await confirm(house, opened, acr="weak")
+    assert ended == ConfirmationEnded(ConfirmationFailure.NOT_FRESH)
+    assert await confirm(house, opened, acr="strong") == ConfirmationEnded(None)
