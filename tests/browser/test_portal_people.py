@@ -105,3 +105,29 @@ async def test_the_pages_about_people_keep_within_their_width(
         await judge(page)
         assert await page.evaluate("document.documentElement.scrollWidth") <= width, path
     await context.close()
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+async def test_a_passkey_confirms_a_sensitive_action_and_sends_the_form(
+    chromium: Browser, served: Served, width: int
+) -> None:
+    context = await chromium.new_context(locale="en-GB", viewport={"width": width, "height": 844})
+    page = await context.new_page()
+    await give_passkeys(context, page)
+    await page.goto(await make_link(served, "erika@example.org"))
+    await page.get_by_role("button", name="Join with a passkey").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Recovery codes")
+    assert await page.evaluate("document.documentElement.scrollWidth") <= width
+    async with served.resources.database.transaction() as tx:
+        await tx.execute("UPDATE portal_sessions SET confirmed_at = NULL")
+    await page.goto(f"{served.origin}/portal/people/invite")
+    await page.get_by_label("Name", exact=True).fill("Paul")
+    await page.get_by_label("E-mail address").fill("paul@a-rather-long-domain.example.org")
+    await page.get_by_role("radio", name="Admin").check()
+    await page.locator("main button.primary").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Confirm it is you")
+    await judge(page)
+    assert await page.evaluate("document.documentElement.scrollWidth") <= width
+    await page.get_by_role("button", name="Confirm with a passkey").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("One-time link for Paul")
+    await context.close()
