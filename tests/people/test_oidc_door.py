@@ -107,7 +107,7 @@ async def test_the_attempts_cookie_is_the_strictest_that_comes_back(site: Site) 
 
 
 async def test_the_host_that_a_request_names_leads_nowhere(site: Site) -> None:
-    sent = await site.door.visitor().get(START, Host="evil.example")
+    sent = await site.door.visitor().get(START, Host="localhost:4711")
     address = sent.headers["Location"]
     assert parse_qs(urlsplit(address).query)["redirect_uri"] == [f"{ORIGIN}{BACK}"]
 

@@ -60,7 +60,11 @@ async def test_cookies_are_the_strictest_there_are(door: Door, visitor: AtDoor) 
 async def test_development_without_tls_has_cookies_of_another_name(resources: Resources) -> None:
     door = a_door(resources, "http://localhost:8000")
     erika = await join(door.reception, a_new_user())
-    own = {"Sec-Fetch-Site": "same-origin", "Origin": "http://localhost:8000"}
+    own = {
+        "Host": "localhost:8000",
+        "Sec-Fetch-Site": "same-origin",
+        "Origin": "http://localhost:8000",
+    }
     answer = await door.visitor().post("/portal/sign-in", own, email=erika.email, password=PASSWORD)
     assert re.fullmatch(
         r"dunwell-portal-entry=[\w-]{43}; Path=/; HttpOnly; SameSite=Lax",
