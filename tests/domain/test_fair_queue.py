@@ -179,3 +179,12 @@ def test_the_limits_of_interactive_work() -> None:
         QueueLimits(slots_per_key=1, waiting_per_key=64, waiting=400, wait_seconds=20.0)
         == PERSON_WAITS
     )
+
+
+async def test_a_job_that_starts_at_once_needs_no_room_to_wait() -> None:
+    jobs = _Jobs(FairQueue(1, _limits(own=0, all_=0)))
+    await jobs.start("first", "a")
+    await jobs.start("second", "b")
+    assert jobs.running == ["first"]
+    assert isinstance(jobs.tasks["second"].exception(), RateLimited)
+    await jobs.end("first")

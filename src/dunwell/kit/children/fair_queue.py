@@ -82,6 +82,8 @@ class FairQueue:
             self._leave(key, job)
 
     def _check_room(self, key: Hashable) -> None:
+        if self._free and self._running[key] < self._limits.slots_per_key:
+            return  # The job starts at once.
         if len(self._waiting.get(key, ())) >= self._limits.waiting_per_key:
             raise _own_jobs_in_the_way()
         if sum(map(len, self._waiting.values())) >= self._limits.waiting:
