@@ -27,7 +27,12 @@ from dunwell.api.app import build_app, build_operators_app
 from dunwell.api.edge import build_outside_answer
 from dunwell.api.figures import Figures
 from dunwell.claims.expire_holds import expire_holds
-from dunwell.claims.searching.fill_search import SEARCH_SECONDS, SearchFilling
+from dunwell.claims.searching.fill_search import (
+    MISSING_SECONDS,
+    SEARCH_SECONDS,
+    fill_search,
+    queue_missing_claims,
+)
 from dunwell.escalation.ask_channels import ASK_SECONDS, ask_channels
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
@@ -261,12 +266,12 @@ def _list_telling_loops(resources: Resources, writer: NoticeWriter) -> Sequence[
 def _list_job_loops(resources: Resources, storage: SealedFiles) -> Sequence[Loop]:
     """What serves people who look at many claims. Exports run beside other jobs: a long list keeps
     no claim waiting."""
-    search = SearchFilling(resources)
     return [
         Loop("jobs", lambda: run_jobs(resources), idle_seconds=JOB_SECONDS),
         Loop("exports", lambda: run_exports(resources, storage), idle_seconds=JOB_SECONDS),
         Loop("previews", lambda: run_previews(resources), idle_seconds=JOB_SECONDS),
-        Loop("search", search.run_once, idle_seconds=SEARCH_SECONDS),
+        Loop("search", lambda: fill_search(resources), idle_seconds=SEARCH_SECONDS),
+        Loop("unsearched", lambda: queue_missing_claims(resources), idle_seconds=MISSING_SECONDS),
         Loop("old jobs", lambda: sweep_jobs(resources, storage), idle_seconds=SWEEP_JOBS_SECONDS),
     ]
 

@@ -8,7 +8,6 @@ _AGES = (
 _KEYS = "tests/people/test_oidc_keys.py"
 _ASKED_ONCE = "test_it_is_asked_once_an_hour_and_for_its_keys_every_ten_minutes"
 _DISPATCH_ATTACHMENTS = "tests/engine/test_dispatch_attachments.py"
-_SEARCH_CLAIMS = "tests/usecases/test_search_claims.py"
 _REPORTS = "tests/engine/test_reports.py"
 _SESSIONS = "tests/people/test_sessions.py"
 _ALARMS = "tests/usecases/test_alarms.py"
@@ -299,12 +298,6 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     ),
     "recovery/bases.py KEPT_FOR": (
         "tests/domain/test_archive_bases.py::test_a_base_goes_once_the_next_is_two_weeks_old",
-    ),
-    "claims/searching/fill_search.py _LOOKS_ANYHOW": (
-        f"{_SEARCH_CLAIMS}::test_it_looks_for_half_a_minute_after_a_creation_then_each_minute",
-    ),
-    "claims/searching/fill_search.py _LOOKS_ON": (
-        f"{_SEARCH_CLAIMS}::test_it_looks_for_half_a_minute_after_a_creation_then_each_minute",
     ),
     "explanation/read_overview.py MONEY_DAYS": (
         "tests/usecases/test_read_overview.py::test_money_is_of_today_and_the_thirteen_days_before",

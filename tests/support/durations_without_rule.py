@@ -32,6 +32,7 @@ NO_RULE: Mapping[str, str] = {
     "claims/compare_claim.py _MICROSECOND": _UNIT,
     "claims/part_cursor.py _MICROSECOND": _UNIT,
     "claims/sorting.py _write": _UNIT,
+    "claims/searching/fill_search.py MISSING_SECONDS": _PAUSE,
     "claims/searching/fill_search.py SEARCH_SECONDS": _PAUSE,
     "cli/database.py _PATIENCE_SECONDS": _PATIENCE,
     "cli/doctor.py _ask_database": "how far back the doctor looks for proxies",

@@ -268,8 +268,12 @@ _ALARMS = "alarms are of no merchant by their key: tried by tests.usecases.test_
 _STATUSES = "a reader is of a line: tried by tests.engine.test_letter_statuses"
 _DOUBT = "letters of a line in doubt: tried by tests.engine.test_letters_after_restore"
 _READS = "reads what somebody asked for, and moves nothing"
+_SEARCH = "what it takes names its merchant: tried by tests.usecases.test_fill_search"
 # Statements that look at the time or at what is locked and are tried elsewhere, and where.
 NOT_TWO = {
+    "claims.searching.filling_store._LOAD": _SEARCH,
+    "claims.searching.filling_store._LOCK_PROGRESS": _SEARCH,
+    "claims.searching.filling_store._TAKE": _SEARCH,
     "installation.alarms.mail_store._GIVE_UP": _ALARMS,
     "installation.alarms.mail_store._HAND_OVER": _ALARMS,
     "installation.alarms.mail_store._SWEEP_ALARMS": _ALARMS,

@@ -11,7 +11,11 @@ def _name(reasons: Mapping[str, Sequence[str]]) -> Mapping[str, str]:
 
 NOT_ONE_MERCHANTS = _name({
     "a loop goes over all merchants, and what it takes bears its merchant": (
-        "adapters.payments.sandbox.store._TAKE_NOTICES", "claims.searching.store._FIND_MERCHANTS",
+        "adapters.payments.sandbox.store._TAKE_NOTICES",
+        "claims.searching.filling_store._FIND_UNCHECKED",
+        "claims.searching.filling_store._HAS_QUEUED", "claims.searching.filling_store._INSERT",
+        "claims.searching.filling_store._LOAD", "claims.searching.filling_store._QUEUE_REST",
+        "claims.searching.filling_store._TAKE",
         "escalation.contact_store._FIND_MERCHANTS", "jobs.store._FIND_OLD", "jobs.store._TAKE",
         "escalation.due_claim_store._FIND_MERCHANTS", "events.store_deliveries._FIND_DUE",
         "events.store_deliveries._RECORD", "events.store_spans._SAVE", "files.store._FIND_UNUSED",
@@ -130,7 +134,6 @@ NOT_ONE_MERCHANTS = _name({
         "notices.store._LOAD_ASKED_TO_ONE",
     ),
     "it reads and writes no table of ours": (
-        "claims.searching.store._LOAD_LAST_ID",
         "api.readiness._LOOK", "api.readiness._WRITE", "kit.db._COMMIT",
         "intake.claim_ids._DRAW", "keys.installation_seals_store._TAKE_TURN",
         "kit.attempts._TAKE_TURN",
@@ -245,7 +248,7 @@ QUIET = _name({
         "events.store_log._FIND_OF_CLAIM", "events.replay_deliveries._REPLAY_GIVEN_UP",
     ),
     "takes records or places that no row holds; tried with two merchants by its use case": (
-        "claims.searching.store._BEGIN",
+        "claims.searching.filling_store._BEGIN_PROGRESS",
         "escalation.gate_store._HAND_OVER", "jobs.store._SET_TOTAL", "jobs.store_rows._COUNT",
         "jobs.store_rows._LIST", "jobs.store_rows._SAVE_FAILED",
         "escalation.settlement_store._MARK_FAILED",

@@ -79,7 +79,7 @@ ASK_NOTHING = _name({
         "assignment.start_runs.start_runs",
         "claims.access.access_claim", "claims.access.check_claim",
         "claims.hold_claim.lift_hold", "claims.hold_claim.open_hold", "claims.narrowing.narrow",
-        "claims.raise_event.raise_event", "claims.searching.fill_search.refresh_terms",
+        "claims.raise_event.raise_event", "claims.searching.fill_search.replace_terms",
         "disputes.end_dispute.lock_dispute", "disputes.evidence_store.save_evidence",
         "escalation.change_attachments.check_ticket", "escalation.end_claim.end_claim",
         "explanation.explain_rules.explain_rules",

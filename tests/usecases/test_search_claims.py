@@ -1,23 +1,18 @@
 """Search: any beginning of any word of a claim finds it, once, page by page, and no one else's."""
 
-from datetime import timedelta
-
 import pytest
 
 from dunwell.claims.find_claims import ClaimPage, find_claims
 from dunwell.claims.searching import store
-from dunwell.claims.searching.fill_search import SearchFilling, fill
+from dunwell.claims.searching.fill_search import fill_search
 from dunwell.claims.searching.search_claims import search_claims
 from dunwell.claims.searching.terms import LONGEST
 from dunwell.claims.store_lists import ClaimFilter
 from dunwell.errors import ValidationError
 from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.intake.create_claims import create_claims
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.cursor import CursorForm
 from dunwell.kit.resources import Resources
-from tests.support.claims import a_submission
-from tests.support.durations import JUST
 from tests.support.house import House, a_house
 
 ERIKA = {
@@ -29,12 +24,6 @@ ERIKA = {
     "customerNumber": "K-77 A",
     "contractNumber": "V/2026/9",
 }
-_FILL_ANEW = """
-UPDATE claim_search_progress
-SET upto_written_by = '0', upto_claim_id = 0
-WHERE merchant_id = $1
-RETURNING 1
-"""
 
 
 @pytest.fixture
@@ -52,7 +41,7 @@ async def search(house: House, text: str) -> list[str]:
 
 
 async def filled(house: House) -> int:
-    return await SearchFilling(house.resources).run_once()
+    return await fill_search(house.resources)
 
 
 @pytest.mark.parametrize(
@@ -178,22 +167,6 @@ async def test_changed_data_find_it_and_those_of_before_do_not(house: House) -> 
     assert await search(house, "müller") == []
 
 
-async def test_whatever_is_created_is_filled_in_by_and_by(
-    house: House, clock: MovableClock
-) -> None:
-    filling = SearchFilling(house.resources)
-    async with house.work() as slow:
-        await create_claims(slow, [a_submission("SLOW-1")])
-        await house.create("B-1")
-        await filling.run_once()
-        assert await search(house, "b-1") == []
-    await filling.run_once()
-    assert (await search(house, "b-1"), await search(house, "slow")) == (["B-1"], ["SLOW-1"])
-    merchant_id = house.merchant.merchant_id
-    await house.create(*(f"C-{n}" for n in range(3)))
-    assert [await fill(house.resources, merchant_id, limit=2) for _ in range(3)] == [2, 1, 0]
-
-
 async def test_another_merchants_claims_are_not_found(
     house: House, resources: Resources, clock: MovableClock
 ) -> None:
@@ -204,19 +177,3 @@ async def test_another_merchants_claims_are_not_found(
     async with hansen.work() as work:
         theirs = await store.find(work.tx, work.merchant_id, ["erika"], limit=5, behind=None)
         assert theirs == ([], None)
-
-
-async def test_it_looks_for_half_a_minute_after_a_creation_then_each_minute(
-    house: House, clock: MovableClock
-) -> None:
-    filling = SearchFilling(house.resources)
-    await house.create("A-1")
-    assert await filling.run_once() == 1
-    looks = []
-    # The minute begins with the last look.
-    half, minute = timedelta(seconds=30), timedelta(seconds=60)
-    for pause in (half - JUST, JUST, minute - 2 * JUST, JUST):
-        clock.advance(pause)
-        await house.rows(_FILL_ANEW)
-        looks.append(await filling.run_once())
-    assert looks == [1, 0, 0, 1]

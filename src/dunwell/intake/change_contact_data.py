@@ -9,7 +9,7 @@ import msgspec
 
 from dunwell.claims.debtor_rows import define_record, list_columns, make_row, read_row
 from dunwell.claims.fields import ContactData
-from dunwell.claims.searching.fill_search import refresh_terms
+from dunwell.claims.searching.fill_search import replace_terms
 from dunwell.claims.store import lock_claim
 from dunwell.errors import Fault, NotFound
 from dunwell.intake.contact_patch import apply_patch
@@ -57,7 +57,7 @@ async def change_contact_data(
     if not names:
         return
     await work.tx.execute(_SAVE, work.merchant_id, claim_id, work.now, make_row(changed))
-    await refresh_terms(work, claim_id)
+    await replace_terms(work, claim_id)
     before, after = keep_changed(_list_values(present), _list_values(changed))
     await save_audit(
         work, "claim.change", f"claim:{claim_id}",

@@ -35,7 +35,14 @@ WITH submitted AS MATERIALIZED (
     -- One order for all: two requests with the same references wait for each other, never both.
     ORDER BY reference_number
     ON CONFLICT (merchant_id, reference_number) DO NOTHING
-    RETURNING claim_id, reference_number
+    RETURNING claim_id, reference_number, written_by
+), queued_for_search AS (
+    -- The worker writes the search terms as soon as this transaction has committed. All the claims have
+    -- the same written_by.
+    INSERT INTO claim_search_queue (merchant_id, written_by)
+    SELECT $1, written_by
+    FROM created
+    LIMIT 1
 ), placed AS MATERIALIZED (
     SELECT s.n, s.request, c.claim_id, {columns}
     FROM submitted s

@@ -1,7 +1,7 @@
 """Searches a merchant's claims by the beginnings of words: reference, id, customer and contract
 number, names, company, e-mail, phone. What begins shortest comes first; of those alike the newest.
 
-Words are written some seconds behind the creation of a claim.
+The terms of a new claim are written by the worker, within two seconds (decision 0018).
 """
 
 from dunwell.claims.find_claims import ClaimPage, only_standing

@@ -1,92 +1,12 @@
-"""The SQL of search: rows in, values out, no rules."""
+"""The SQL of finding claims by their terms: rows in, values out, no rules."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from collections.abc import Sequence
 
-from dunwell.claims.searching.terms import Searched
 from dunwell.kit.db import Connection
-from dunwell.kit.epochs import SETTLED_BEFORE
 from dunwell.kit.sql import Conditions, compose
 
 # What one page looks at.
 BUDGET = 2_000
-# Tells whether any claim was created; of all merchants.
-_LOAD_LAST_ID = """
-SELECT last_value FROM claims_claim_id_seq
-"""
-# For each merchant one look at claims_list.
-_FIND_MERCHANTS = compose(
-    """
-SELECT m.merchant_id
-FROM merchants m
-LEFT JOIN claim_search_progress p ON p.merchant_id = m.merchant_id
-WHERE EXISTS (
-    SELECT FROM claims c
-    WHERE c.merchant_id = m.merchant_id
-      AND (c.written_by, c.claim_id)
-        > (coalesce(p.upto_written_by, '0'), coalesce(p.upto_claim_id, 0))
-      AND c.written_by < {settled_before})
-LIMIT $1
-""",
-    settled_before=SETTLED_BEFORE,
-)
-_BEGIN = """
-INSERT INTO claim_search_progress (merchant_id) VALUES ($1)
-ON CONFLICT (merchant_id) DO NOTHING
-"""
-# Whoever changes what a claim is found by shares it: the words are not those of before.
-_LOCK = """
-SELECT upto_written_by::text AS written_by, upto_claim_id AS claim_id
-FROM claim_search_progress
-WHERE merchant_id = $1
-FOR UPDATE
-"""
-_SHARE = """
-SELECT FROM claim_search_progress WHERE merchant_id = $1 FOR SHARE
-"""
-_COLUMNS = ", ".join(
-    f"{'c' if each.name in ('claim_id', 'reference_number') else 'd'}.{each.name}"
-    for each in fields(Searched)
-)
-# Rides on claims_list.
-_LOAD_NEXT = compose(
-    """
-SELECT {columns}, c.written_by::text AS written_by
-FROM claims c
-JOIN debtors d ON d.merchant_id = $1 AND d.claim_id = c.claim_id
-WHERE c.merchant_id = $1 AND (c.written_by, c.claim_id) > ($2::text::xid8, $3)
-  AND c.written_by < {settled_before}
-ORDER BY c.written_by, c.claim_id
-LIMIT $4
-""",
-    columns=_COLUMNS,
-    settled_before=SETTLED_BEFORE,
-)
-# By primary key.
-_LOAD_ONE = compose(
-    """
-SELECT {columns}
-FROM claims c
-JOIN debtors d ON d.merchant_id = $1 AND d.claim_id = c.claim_id
-WHERE c.merchant_id = $1 AND c.claim_id = $2
-""",
-    columns=_COLUMNS,
-)
-_INSERT = """
-INSERT INTO claim_search (merchant_id, claim_id, term)
-SELECT $1, claim_id, term
-FROM unnest($2::bigint[], $3::text[]) AS words (claim_id, term)
-ON CONFLICT (merchant_id, claim_id, term) DO NOTHING
-"""
-_SAVE_PROGRESS = """
-UPDATE claim_search_progress
-SET upto_written_by = $2::text::xid8, upto_claim_id = $3
-WHERE merchant_id = $1
-"""
-_FORGET = """
-DELETE FROM claim_search
-WHERE merchant_id = $1 AND claim_id = $2
-"""
 # Rides on claim_search_terms; a claim that several of its words find stands at the first of them.
 # Further words by primary key, claim by claim: what is limited to one row the server makes no join
 # of, whatever it takes the words to be.
@@ -141,59 +61,6 @@ _HIGHEST = "\U0010ffff"
 
 # The word it was found by, and the claim.
 Found = tuple[str, int]
-
-
-async def load_last_id(tx: Connection) -> int:
-    """Of all claims there have ever been, of any merchant."""
-    last: int = await tx.fetchval(_LOAD_LAST_ID)
-    return last
-
-
-async def find_merchants(tx: Connection, limit: int) -> Sequence[int]:
-    """Those with claims that have no words yet."""
-    return [row["merchant_id"] for row in await tx.fetch(_FIND_MERCHANTS, limit)]
-
-
-async def lock_progress(tx: Connection, merchant_id: int) -> tuple[str, int]:
-    """Where to go on: behind this transaction's claim."""
-    await tx.execute(_BEGIN, merchant_id)
-    row = await tx.fetchrow(_LOCK, merchant_id)
-    assert row is not None
-    return row["written_by"], row["claim_id"]
-
-
-async def load_next(
-    tx: Connection, merchant_id: int, behind: tuple[str, int], limit: int
-) -> Sequence[tuple[str, Searched]]:
-    """Each with its writing transaction."""
-    rows = await tx.fetch(_LOAD_NEXT, merchant_id, *behind, limit)
-    found = []
-    for row in rows:
-        values = dict(row)
-        found.append((values.pop("written_by"), Searched(**values)))
-    return found
-
-
-async def save_terms(tx: Connection, merchant_id: int, terms: Iterable[tuple[int, str]]) -> None:
-    """Each a claim's."""
-    listed = [*terms]
-    await tx.execute(
-        _INSERT, merchant_id, [each for each, _ in listed], [each for _, each in listed]
-    )
-
-
-async def save_progress(tx: Connection, merchant_id: int, upto: tuple[str, int]) -> None:
-    await tx.execute(_SAVE_PROGRESS, merchant_id, *upto)
-
-
-async def load_for_change(tx: Connection, merchant_id: int, claim_id: int) -> Searched | None:
-    """The claim, locked, with its words taken away. While this transaction lasts nobody writes
-    those of before."""
-    await tx.execute(_BEGIN, merchant_id)
-    await tx.execute(_SHARE, merchant_id)
-    await tx.execute(_FORGET, merchant_id, claim_id)
-    row = await tx.fetchrow(_LOAD_ONE, merchant_id, claim_id)
-    return None if row is None else Searched(**dict(row))
 
 
 async def find(

@@ -3,7 +3,7 @@
 from dunwell.migrations.beside import run_sql_beside
 
 revision = "0076"
-down_revision = "0074"
+down_revision = "0075"
 # An index beside those who write; each statement can be run once more.
 IN_TRANSACTION = False
 

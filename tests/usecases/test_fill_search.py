@@ -1,0 +1,256 @@
+"""New claims become searchable in one round of the worker after their commit, whatever other
+transactions do meanwhile, and a change of the debtor's data is never undone by it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+
+from dunwell.claims.searching import fill_search as filling
+from dunwell.claims.searching import filling_store
+from dunwell.claims.searching.fill_search import fill_search, queue_missing_claims
+from dunwell.claims.searching.search_claims import search_claims
+from dunwell.claims.searching.terms import list_terms
+from dunwell.intake.change_contact_data import change_contact_data
+from dunwell.intake.create_claims import create_claims
+from dunwell.intake.create_together import ClaimIntake
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import settle_epoch_at
+from dunwell.kit.resources import Resources
+from tests.support.claims import a_submission
+from tests.support.house import ERP, House, a_house
+from tests.support.waiting import until_held_back
+
+_QUEUE = "SELECT count(*) AS rows FROM claim_search_queue WHERE merchant_id = $1"
+# As a process of the release before the queue leaves it.
+_FORGET_QUEUE = "DELETE FROM claim_search_queue WHERE merchant_id = $1 RETURNING 1"
+_EPOCHS = "SELECT timeline FROM epochs WHERE $1::integer > 0 ORDER BY epoch DESC"
+# A new connection compares its server with the newest epoch's.
+_ANOTHER_SERVER = "UPDATE epochs SET timeline = 0 WHERE $1::integer > 0"
+_FORGET_EPOCH = """
+DELETE FROM epochs WHERE $1::integer > 0 AND epoch = (SELECT max(epoch) FROM epochs)
+"""
+_SAME_SERVER = "UPDATE epochs SET timeline = $2 WHERE $1::integer > 0"
+
+
+class UndoneError(Exception):
+    """Rolls a transaction back."""
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    return await a_house(resources, clock)
+
+
+async def search(house: House, text: str) -> list[str]:
+    async with house.work() as work:
+        page = await search_claims(work, text, limit=50)
+    return [each.reference_number for each in page.claims]
+
+
+async def run_round(house: House) -> int:
+    return await fill_search(house.resources)
+
+
+async def count_queued(house: House) -> int:
+    [row] = await house.rows(_QUEUE)
+    return int(row["rows"])
+
+
+@asynccontextmanager
+async def an_unfinished_creation(house: House, reference: str) -> AsyncIterator[None]:
+    """A transaction that has created a claim and goes on."""
+    async with house.work() as work:
+        await create_claims(work, [a_submission(reference)])
+        yield
+
+
+@asynccontextmanager
+async def an_unfinished_change(house: House, claim_id: int, name: str) -> AsyncIterator[None]:
+    """A transaction that has changed a debtor's name and goes on."""
+    async with house.work() as work:
+        await change_contact_data(work, claim_id, {"debtorLastName": name})
+        yield
+
+
+async def test_a_claim_is_found_after_one_round_while_other_transactions_still_run(
+    house: House, resources: Resources, clock: MovableClock
+) -> None:
+    hansen = await a_house(resources, clock, key="hansen")
+    async with an_unfinished_creation(house, "SLOW-1"), an_unfinished_creation(hansen, "SLOW-2"):
+        await house.create("QUICK-1")
+        assert await run_round(house) == 1
+        assert (await search(house, "quick"), await search(house, "slow")) == (["QUICK-1"], [])
+    assert await run_round(house) == 2
+    assert (await search(house, "slow"), await search(hansen, "slow")) == (["SLOW-1"], ["SLOW-2"])
+    assert (await run_round(house), await count_queued(house)) == (0, 0)
+
+
+async def test_a_creation_that_rolls_back_leaves_nothing_to_do(house: House) -> None:
+    with pytest.raises(UndoneError):
+        async with an_unfinished_creation(house, "NEVER-1"):
+            raise UndoneError
+    assert (await count_queued(house), await run_round(house)) == (0, 0)
+    # The next one gets an id behind that of the claim that never was.
+    await house.create("THEN-1")
+    assert await run_round(house) == 1
+    assert await search(house, "then") == ["THEN-1"]
+
+
+async def test_processes_with_partly_used_blocks_of_ids_delay_nothing(house: House) -> None:
+    """Each process has drawn ids in advance, so ids neither ascend nor move the sequence."""
+    processes = [ClaimIntake(house.resources) for _ in range(3)]
+    for number in range(9):
+        intake, reference = processes[number % 3], f"REF-{number}"
+        await intake.create(house.merchant, ERP, [a_submission(reference)])
+        assert await run_round(house) == 1, reference
+        assert await search(house, reference) == [reference]
+
+
+async def test_claims_that_are_queued_twice_are_filled_once(house: House) -> None:
+    async with house.work() as work:
+        for reference in ("A-1", "A-2", "A-2"):
+            await create_claims(work, [a_submission(reference)])
+    assert await count_queued(house) == 2
+    assert (await run_round(house), await count_queued(house)) == (2, 0)
+    assert sorted(await search(house, "a-")) == ["A-1", "A-2"]
+
+
+@asynccontextmanager
+async def a_restore(house: House) -> AsyncIterator[None]:
+    """The database finds itself on another server, and begins a new epoch."""
+    url = house.resources.settings.database_url
+    assert url is not None
+    known = await house.rows(_EPOCHS)
+    await house.rows(_ANOTHER_SERVER)
+    await settle_epoch_at(url)
+    assert len(await house.rows(_EPOCHS)) == len(known) + 1
+    try:
+        yield
+    finally:
+        await house.rows(_FORGET_EPOCH)
+        await house.rows(_SAME_SERVER, known[0]["timeline"])
+
+
+async def test_claims_of_before_a_restore_and_after_it_are_found(house: House) -> None:
+    await house.create("BEFORE-1")
+    async with a_restore(house):
+        await house.create("AFTER-1")
+        assert await run_round(house) == 2
+        assert await search(house, "before") == ["BEFORE-1"]
+        assert await search(house, "after") == ["AFTER-1"]
+
+
+@pytest.mark.parametrize("is_undone", [False, True])
+async def test_a_debtor_that_is_being_changed_delays_that_claim_alone(
+    house: House, is_undone: bool
+) -> None:
+    changed_id, _ = await house.create("A-1", "A-2", debtorLastName="Altmann")
+    with suppress(UndoneError):
+        async with an_unfinished_change(house, changed_id, "Neumann"):
+            assert await run_round(house) == 1
+            assert await search(house, "altmann") == ["A-2"]
+            assert (await run_round(house), await count_queued(house)) == (0, 1)
+            if is_undone:
+                raise UndoneError
+    # The change has written the terms itself, unless it came to nothing.
+    assert await run_round(house) == is_undone
+    found = {name: sorted(await search(house, name)) for name in ("altmann", "neumann")}
+    old, new = (["A-1", "A-2"], []) if is_undone else (["A-2"], ["A-1"])
+    assert (found, await count_queued(house)) == ({"altmann": old, "neumann": new}, 0)
+
+
+async def test_a_change_before_the_first_round_is_what_is_found(house: House) -> None:
+    [claim_id] = await house.create("A-1", debtorLastName="Altmann")
+    async with an_unfinished_change(house, claim_id, "Neumann"):
+        pass
+    assert await search(house, "neumann") == ["A-1"]
+    await run_round(house)
+    assert (await search(house, "neumann"), await search(house, "altmann")) == (["A-1"], [])
+    assert await count_queued(house) == 0
+
+
+async def test_a_change_waits_for_the_terms_that_it_replaces(house: House) -> None:
+    [claim_id] = await house.create("A-1", debtorLastName="Altmann")
+    merchant_id = house.merchant.merchant_id
+
+    async def change() -> None:
+        async with an_unfinished_change(house, claim_id, "Neumann"):
+            pass
+
+    async with house.resources.database.transaction() as tx:
+        queued = await filling_store.take_queued(tx, 10)
+        [(_, claim)] = await filling_store.load_without_terms(tx, queued, 10)
+        changing = asyncio.create_task(change())
+        await until_held_back(house.resources.database, changing)
+        terms = [(merchant_id, claim_id, each) for each in list_terms(claim)]
+        await filling_store.save_terms(tx, terms)
+        await filling_store.queue_rest(tx, queued)
+    await changing
+    assert (await search(house, "neumann"), await search(house, "altmann")) == (["A-1"], [])
+
+
+async def test_what_another_worker_has_taken_is_left_to_it(house: House) -> None:
+    await house.create("A-1")
+    with suppress(UndoneError):
+        async with house.resources.database.transaction() as other:
+            assert len(await filling_store.take_queued(other, 10)) == 1
+            await house.create("A-2")
+            assert await run_round(house) == 1
+            assert await search(house, "a-") == ["A-2"]
+            raise UndoneError
+    # The other one has died.
+    assert await run_round(house) == 1
+    assert sorted(await search(house, "a-")) == ["A-1", "A-2"]
+
+
+async def test_a_merchant_that_imports_many_claims_delays_no_other(
+    house: House, resources: Resources, clock: MovableClock
+) -> None:
+    hansen = await a_house(resources, clock, key="hansen")
+    for number in range(3):
+        await house.create(*(f"A-{number}-{n}" for n in range(5)))
+    await hansen.create("H-1")
+    # Two rows of the queue, two claims of each.
+    assert await fill_search(resources, most_queued=2, most_claims=4) == 3
+    assert await search(hansen, "h-1") == ["H-1"]
+    assert await count_queued(house) == 3
+    while await run_round(house):
+        pass
+    assert len(await search(house, "a-")) == 15
+
+
+async def test_claims_that_an_earlier_release_created_are_queued_later(
+    house: House, resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hansen = await a_house(resources, clock, key="hansen")
+    monkeypatch.setattr(filling, "_MOST_CHECKED", 2)
+    monkeypatch.setattr(filling, "_MOST_MERCHANTS", 1)
+    await house.create("NEW-1")
+    assert await run_round(house) == 1
+    for reference in ("OLD-1", "OLD-2", "OLD-3"):
+        await house.create(reference)
+    await hansen.create("OLD-4")
+    for each in (house, hansen):
+        await each.rows(_FORGET_QUEUE)
+    assert (await run_round(house), await run_round(hansen)) == (0, 0)
+    # Two of the four claims are checked, and two more; then there is no more than that.
+    assert [await queue_missing_claims(resources) for _ in range(3)] == [2, 2, 0]
+    assert (await count_queued(house), await count_queued(hansen)) == (3, 1)
+    while await run_round(house):
+        pass
+    assert sorted(await search(house, "old")) == ["OLD-1", "OLD-2", "OLD-3"]
+    assert await search(hansen, "old") == ["OLD-4"]
+
+
+async def test_two_workers_do_not_check_one_merchant_at_once(house: House) -> None:
+    merchant_id = house.merchant.merchant_id
+    await house.create("OLD-1")
+    async with house.resources.database.transaction() as first:
+        assert await filling_store.queue_missing(first, merchant_id, 10) == 1
+    await house.create("OLD-2")
+    async with house.resources.database.transaction() as first:
+        assert await filling_store.queue_missing(first, merchant_id, 10) == 1
+        async with house.resources.database.transaction() as second:
+            assert await filling_store.queue_missing(second, merchant_id, 10) == 0
