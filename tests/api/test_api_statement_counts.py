@@ -23,6 +23,16 @@ FEW, MANY = 1, 30
 _ITEM = {"reference": "x", "type": "PRIMARY", "value": "1"}
 _ATTACHMENT = "SELECT attachment_id FROM attachments WHERE merchant_id = $1 AND claim_id = $2"
 _SENT = "SELECT communication_id FROM communications WHERE merchant_id = $1 AND claim_id = $2"
+_PAYMENT = "SELECT payment_id FROM payments WHERE merchant_id = $1 AND claim_id = $2"
+_REQUEST = """
+INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents, currency,
+                              reference, state, created_at, settled_at)
+SELECT $1, gen_random_uuid(), $2, 'sandbox', 1, 'EUR', 'x', 'FAILED', now(), now()
+RETURNING request_id
+"""
+_DISPUTE = "SELECT dispute_id FROM disputes WHERE merchant_id = $1 AND claim_id = $2"
+_MODALITY = "SELECT modality_id FROM payment_modalities WHERE merchant_id = $1 AND claim_id = $2"
+_EVENT = "SELECT event_id FROM events WHERE merchant_id = $1 AND claim_id = $2"
 _PAYMENT_OF_ALL = """
 WITH spread AS (SELECT item_id FROM items WHERE merchant_id = $1 AND claim_id = $2),
 paid AS (
@@ -121,6 +131,11 @@ async def download_evidence(api: Api, crowd: Crowd) -> Asked:
     return {"dispute_id": opened.dispute_id, "file_id": file_id}
 
 
+async def read_event(api: Api, crowd: Crowd) -> Asked:
+    await dispute(api.house, crowd.claim_id, actor=ERP)
+    return {"event_id": await find_id(api, f"{_EVENT} LIMIT 1", crowd.claim_id)}
+
+
 async def answer_modality(api: Api, crowd: Crowd) -> Asked:
     asked = await Arrangement(api.house, crowd.claim_id).ask()
     return {"modality_id": asked.modality_id}
@@ -174,9 +189,14 @@ CASES: dict[str, Case] = {
     "explainClaim": plain(),
     "listCommunications": plain(),
     "readCommunication": by_id("reference", f"{_SENT} LIMIT 1"),
+    "listPayments": plain(params={"limit": 200}),
+    "readPayment": by_id("payment_id", f"{_PAYMENT} LIMIT 1"),
+    "listPaymentRequests": plain(params={"limit": 200}),
+    "readPaymentRequest": by_id("payment_request_id", _REQUEST),
     "recordPayment": plain(json={"amount": 20_000, "currency": "EUR", "transactionId": "t"}),
     "reversePayment": by_id("payment_id", _PAYMENT_OF_ALL),
     "listDisputes": plain(),
+    "readDispute": by_id("dispute_id", f"{_DISPUTE} LIMIT 1"),
     "findDisputes": plain(),
     "openDispute": plain(json={"type": "DEFECTIVE"}),
     "resolveDispute": resolve,
@@ -188,6 +208,7 @@ CASES: dict[str, Case] = {
     "findSuppressions": plain(params={"limit": 200}),
     "findWebhookEndpoints": plain(params={"limit": 200}),
     "listPaymentModalities": plain(),
+    "readPaymentModality": by_id("modality_id", f"{_MODALITY} LIMIT 1"),
     "approvePaymentModality": answer_modality,
     "rejectPaymentModality": answer_modality,
     "listWorkflows": plain(),
@@ -196,6 +217,7 @@ CASES: dict[str, Case] = {
     "listScenarios": plain(),
     "assignToScenario": assign_to_scenario,
     "listEvents": plain(params={"limit": 200, "since": "2026-03-01T00:00:00Z"}),
+    "readEvent": read_event,
     "replayEvents": plain(json={"since": "2026-03-01T00:00:00Z"}),
     "readTestClock": plain(),
     "advanceTestClock": advance,

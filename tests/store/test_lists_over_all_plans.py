@@ -33,6 +33,7 @@ from dunwell.payments.find_payments import (
     find_payment_requests,
     find_payments,
 )
+from dunwell.payments.read_claim_payments import list_payment_requests, list_payments
 from dunwell.payments.request_states import RequestState
 from dunwell.waiting.read_waiting import read_waiting
 from tests.support.plans import Explaining
@@ -302,6 +303,26 @@ async def test_no_page_reads_more_than_its_share(filled: Outbox) -> None:
                 "a customer's archived claims", "a reference", "two words",
             ), name  # fmt: skip
     assert too_much == {}
+
+
+@pytest.mark.parametrize(
+    ("list_page", "index"),
+    [
+        (list_payments, "payments_merchant_id_claim_id_transaction_id_key"),
+        (list_payment_requests, "payment_requests_claim"),
+    ],
+)
+async def test_what_one_claim_has_is_found_by_the_claim(
+    filled: Outbox, list_page: Callable[..., Awaitable[Any]], index: str
+) -> None:
+    async with filled.resources.database.transaction() as tx:
+        explaining = Explaining(tx)
+        work = replace(filled.work(tx), tx=explaining)
+        page = await list_page(work, 1_000_777, limit=PAGE)
+        assert len(page.payments if index.startswith("payments") else page.requests) == 1
+        assert explaining.rows_read <= FEW, explaining.plans
+        assert index in explaining.indexes
+        assert not explaining.tables_read_whole & _GROWN
 
 
 async def test_numbers_are_counted_within_bounds(filled: Outbox) -> None:

@@ -46,7 +46,7 @@ RETURNING communication_id
 _REQUEST = """
 INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents, currency,
                               reference, state, created_at, sent_on)
-VALUES ($1, '01955b44-0a10-7a1c-b2d3-e4f5061728a9', $2, 'BANK_TRANSFER', 10490, 'EUR', 'x',
+VALUES ($1, $3, $2, 'BANK_TRANSFER', 10490, 'EUR', 'x',
         'PENDING', '2026-03-12T18:20:00Z', '2026-03-12')
 RETURNING request_id
 """
@@ -246,7 +246,16 @@ async def _make_unknown(scene: Scene) -> None:
 
 
 async def _ask_to_pay(scene: Scene) -> None:
-    await scene.api.house.rows(_REQUEST, scene.claim_id)
+    resources = scene.api.house.resources
+    request_id = resources.ids.new(resources.clock.now())
+    await scene.api.house.rows(_REQUEST, scene.claim_id, request_id)
+    scene.real[parameters.PAYMENT_REQUEST_ID.example] = str(request_id)
+
+
+async def _find_event(scene: Scene) -> None:
+    wanted = {"claimId": scene.claim_id, "type": "ESCALATED"}
+    found = (await scene.client.get("/events", params=wanted)).json()["result"]["items"]
+    scene.real[parameters.EVENT_ID.example] = found[0]["eventId"]
 
 
 async def _suppress(scene: Scene) -> None:
@@ -260,6 +269,13 @@ _BEFORE: dict[str, Callable[[Scene], Awaitable[object]]] = {
     "resumeClaim": _pause,
     "reversePayment": _record_payment,
     "listDisputes": _open_dispute,
+    "readDispute": _open_dispute,
+    "readPaymentModality": _agree_on_plan,
+    "listPayments": _record_payment,
+    "readPayment": _record_payment,
+    "listPaymentRequests": _ask_to_pay,
+    "readPaymentRequest": _ask_to_pay,
+    "readEvent": _find_event,
     "findDisputes": _open_dispute,
     "findPaymentModalities": _ask_for_plan,
     "findPayments": _record_payment,

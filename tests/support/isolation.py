@@ -37,6 +37,8 @@ IDS = {
     ("path", "claim_id"): "claim_id",
     ("path", "item_id"): "item_id",
     ("path", "payment_id"): "payment_id",
+    ("path", "payment_request_id"): "payment_request_id",
+    ("path", "event_id"): "event_id",
     ("path", "modality_id"): "modality_id",
     ("path", "dispute_id"): "dispute_id",
     ("path", "file_id"): "file_id",
@@ -100,6 +102,8 @@ ABSENT: Things = {
     "primary_item_id": 777_777,
     "scenario_id": 888_888,
     "payment_id": "01955a1c-0c00-7e55-b1a4-0d6c1e1f2a33",
+    "payment_request_id": "01955b44-0a10-7a1c-b2d3-e4f5061728a9",
+    "event_id": "0195547b-2c80-7b1d-8e55-9f0a1b2c3d4e",
     "modality_id": "01955b00-7a10-7c44-9b1d-2e5f60718293",
     "dispute_id": "01955b2e-4c00-7a1f-8d3b-5a6978c0d1e2",
     "file_id": "01955c04-1180-7f02-a6de-31b2c3d4e5f7",
@@ -237,6 +241,8 @@ async def _furnish(side: Side) -> None:
     sent = (await client.get(f"{claim}/communications")).json()["result"]["items"]
     things["reference"] = sent[0]["reference"]
     things["workflow_id"] = (await client.get("/workflows-meta")).json()["result"][0]["id"]
+    raised = (await client.get("/events")).json()["result"]["items"]
+    things["event_id"] = raised[0]["eventId"]
     things["scenario_id"] = (await client.get("/scenarios")).json()["result"][0]["id"]
     await _furnish_lists(side)
     things["cursors"] = {name: cursor async for name, cursor in _cursors(side)}
@@ -245,7 +251,8 @@ async def _furnish(side: Side) -> None:
 async def _furnish_lists(side: Side) -> None:
     """Of what is listed over all claims alone."""
     keys = side.house.resources.keys
-    await side.house.rows(_REQUESTS, side.things["claim_id"])
+    requests = await side.house.rows(_REQUESTS, side.things["claim_id"])
+    side.things["payment_request_id"] = str(requests[0]["request_id"])
     async with side.house.work() as work:
         for name in "ab":
             await suppress(work, keys, "EMAIL", f"{name}@example.org", "MERCHANT")

@@ -231,6 +231,7 @@ QUIET = _name({
         "disputes.store_lists._LOAD", "disputes.store_lists._LOAD_WAITING",
         "events.find_events._LOAD",
         "merchants.newest_first._AMONG", "merchants.newest_first._FIND_LATER",
+        "merchants.newest_of_claim._FIND",
         "claims.sorting._AMONG", "claims.sorting._LOOKED_AT", "merchants.newest_first._LOOKED_AT",
         "events.find_events._LOAD_TIMED",
         "files.store_attachments._RELEASED", "landing.reaching.store.LOAD_KNOWN",

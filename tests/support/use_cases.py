@@ -88,6 +88,7 @@ ASK_NOTHING = _name({
         "claims.sorting.find_sorted", "merchants.audit.save_audit",
         "merchants.newest_first.count_newest",
         "merchants.newest_first.find_newest", "merchants.newest_first.find_oldest",
+        "merchants.newest_of_claim.find_newest_of_claim",
         "modalities.confirmation.tell_modality",
         "modalities.request_modality.announce", "modalities.request_modality.open_modality_hold",
         "modalities.tell_plan.is_still_true",

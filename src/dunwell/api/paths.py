@@ -39,6 +39,20 @@ def read_payment_id(text: str) -> UUID:
     return UUID(text)
 
 
+def read_payment_request_id(text: str) -> UUID:
+    """Raises NotFound in the words used for one that the claim does not have."""
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no payment request {text[:64]}.")
+    return UUID(text)
+
+
+def read_event_id(text: str) -> UUID:
+    """Raises NotFound in the words used for an event that does not exist."""
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no event {text[:64]}.")
+    return UUID(text)
+
+
 def read_modality_id(text: str) -> UUID:
     """Raises NotFound; whether the claim has it is found out later, and told alike."""
     if not _UUID.fullmatch(text):

@@ -1,4 +1,4 @@
-"""A claim's disputes with their files, the newest first, page by page; and one file."""
+"""A claim's disputes with their files, the newest first, page by page; one dispute; one file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +45,20 @@ async def list_disputes(
         return DisputePage(page, files, None)
     last = Place(page[-1].opened_at, page[-1].dispute_id)
     return DisputePage(page, files, encode_cursor(listed, last))
+
+
+async def get_dispute(
+    work: Work, claim_id: int, dispute_id: UUID
+) -> tuple[Dispute, Sequence[EvidenceFile]]:
+    """The dispute and its files. Raises NotFound, in the words of what is missing first."""
+    work.need(Right.READ_CLAIMS)
+    async with snapshot(work.tx):
+        await check_claim(work, claim_id)
+        dispute = await load_dispute(work.tx, work.merchant_id, claim_id, dispute_id)
+        if dispute is None:
+            raise NotFound(f"There is no dispute {dispute_id}.")
+        files = await load_evidence(work.tx, work.merchant_id, [dispute_id])
+    return dispute, files.get(dispute_id, ())
 
 
 async def read_evidence(work: Work, claim_id: int, dispute_id: UUID, file_id: UUID) -> EvidenceFile:

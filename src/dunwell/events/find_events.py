@@ -1,4 +1,4 @@
-"""Reads what happened to a merchant's claims, the oldest first, page by page.
+"""Reads what happened to a merchant's claims, the oldest first, page by page; or one event.
 
 Events stand in the order of their writing transactions. One that still runs, or began before one
 that does, may yet add rows, so whatever is not older than all of them is held back: nothing ever
@@ -11,6 +11,7 @@ from datetime import datetime
 from itertools import chain
 from uuid import UUID
 
+from dunwell.errors import NotFound
 from dunwell.events.cursor import Position, decode_cursor, encode_cursor
 from dunwell.events.store_spans import find_stretch
 from dunwell.kit.db import Connection, Row
@@ -57,6 +58,8 @@ FROM (
 ORDER BY found.written_by, found.event_id
 LIMIT $4
 """
+# By primary key.
+_LOAD_ONE = "SELECT body FROM events WHERE merchant_id = $1 AND event_id = $2"
 _BEGINNING = Position(0, UUID(int=0))
 
 
@@ -93,6 +96,15 @@ async def find_events(
     return await load_events_page(
         work.tx, work.merchant_id, limit=limit, cursor=cursor, wanted=wanted
     )
+
+
+async def get_event(work: Work, event_id: UUID) -> str:
+    """The event's body to the letter, as its webhook carries it. Raises NotFound."""
+    work.need(Right.READ_CLAIMS)
+    body: str | None = await work.tx.fetchval(_LOAD_ONE, work.merchant_id, event_id)
+    if body is None:
+        raise NotFound(f"There is no event {event_id}.")
+    return body
 
 
 async def load_events_page(

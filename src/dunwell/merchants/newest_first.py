@@ -106,8 +106,8 @@ WITH RECURSIVE halved AS (
 )
 SELECT min(high) FROM halved
 """
-_HELD_BACK = f"l.written_by < {SETTLED_BEFORE}"
-_BEHIND = "(l.written_by, l.{key}) < ({}::text::xid8, {}::{cast})"
+HELD_BACK = f"l.written_by < {SETTLED_BEFORE}"
+BEHIND = "(l.written_by, l.{key}) < ({}::text::xid8, {}::{cast})"
 _AFTER = "(l.written_by, l.{key}) > ({}::text::xid8, {}::{cast})"
 
 
@@ -127,12 +127,12 @@ class ListedTable(Generic[Key]):
         wanted = {name: value for name, value in named.items() if f"{{{name}}}" in statement}
         return compose(statement, **wanted, **slots)
 
-    def write(self, owner: tuple[int], written_by: str, key: Key) -> str:
+    def write(self, owner: tuple[int, ...], written_by: str, key: Key) -> str:
         return self.cursors.write(
             owner, int(written_by), key.bytes if isinstance(key, UUID) else key
         )
 
-    def read(self, owner: tuple[int], cursor: str) -> tuple[str, Any]:
+    def read(self, owner: tuple[int, ...], cursor: str) -> tuple[str, Any]:
         """Raises ValidationError."""
         written_by, key = self.cursors.read(owner, cursor)
         return str(written_by), UUID(bytes=key) if self.cast == "uuid" else key
@@ -259,13 +259,13 @@ async def _begin(
     among = () if wanted.among is None else (list(wanted.among),)
     seek = Conditions(work.merchant_id, most, *among)
     if place is None or wanted.oldest_first:
-        seek.add(_HELD_BACK)
+        seek.add(HELD_BACK)
         later = await _find_later(work, listed, wanted, wanted.until)
         if later is not None:
             seek.add("l.written_by < {}::text::xid8", str(later))
     if place is not None:
         # Of the newest first, nothing behind a place is held back.
-        seek.add(listed.compose(_AFTER if wanted.oldest_first else _BEHIND), *place)
+        seek.add(listed.compose(_AFTER if wanted.oldest_first else BEHIND), *place)
     elif wanted.oldest_first and wanted.since is not None:
         first = await _find_later(work, listed, wanted, wanted.since - 2 * _MARGIN)
         if first is not None:

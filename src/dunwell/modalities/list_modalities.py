@@ -1,14 +1,16 @@
-"""A claim's payment modalities, the newest first, page by page."""
+"""A claim's payment modalities, the newest first, page by page; and one of them."""
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from dunwell.claims.access import check_claim
 from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
+from dunwell.errors import NotFound
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.modalities.modality import Modality
-from dunwell.modalities.store import load_modalities
+from dunwell.modalities.store import load_modalities, load_modality
 
 _MARK = b"mod1"
 
@@ -37,3 +39,14 @@ async def list_modalities(
         return ModalityPage(page, None)
     last = Place(page[-1].requested_at, page[-1].modality_id)
     return ModalityPage(page, encode_cursor(listed, last))
+
+
+async def get_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:
+    """Raises NotFound, in the words of what is missing first."""
+    work.need(Right.READ_CLAIMS)
+    async with snapshot(work.tx):
+        await check_claim(work, claim_id)
+        modality = await load_modality(work.tx, work.merchant_id, claim_id, modality_id)
+    if modality is None:
+        raise NotFound(f"There is no payment modality {modality_id}.")
+    return modality

@@ -72,6 +72,8 @@ class Components:
 
     def wrap_result(self, shape: Any) -> Schema:
         """The envelope of an answer of this shape."""
+        if shape == Event:  # a union, which has no name
+            return self._wrap("Event", {"type": "null"}, refer_to("Event"))
         [element] = get_args(shape) if get_origin(shape) is list else [shape]
         name = f"{element.__name__}List" if element is not shape else element.__name__
         return self._wrap(name, {"type": "null"}, self.schema_of(shape))

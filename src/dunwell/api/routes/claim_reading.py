@@ -88,8 +88,8 @@ FIND_CLAIMS = Operation(
         "and bears the instant at which it began.\n\n"
         "With `search`, claims some of whose words begin with what you look for, whatever their "
         "case: reference, id, customer and contract number, names, company, e-mail and phone; the "
-        "shortest first. It stands without other filters. Words are written some seconds after a "
-        "claim was created. A page may hold fewer claims than `limit`: read on until `nextCursor` "
+        "shortest first. It stands without other filters. A new claim is found within two "
+        "seconds. A page may hold fewer claims than `limit`: read on until `nextCursor` "
         "is null."
     ),
     parameters=(

@@ -1,4 +1,4 @@
-"""List a claim's disputes, open one, answer one, download what a debtor gave as evidence."""
+"""List a claim's disputes, read, open and answer one, download what a debtor gave as evidence."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -42,7 +42,7 @@ from dunwell.disputes.end_dispute import (
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.evidence_store import load_evidence
 from dunwell.disputes.open_dispute import open_dispute
-from dunwell.disputes.read_disputes import list_disputes, read_evidence
+from dunwell.disputes.read_disputes import get_dispute, list_disputes, read_evidence
 from dunwell.disputes.reasons import list_reasons
 from dunwell.errors import InvalidRequest, InvalidState, ValidationError
 from dunwell.files.content_types import ALLOWED_TYPES
@@ -91,6 +91,20 @@ LIST_DISPUTES = Operation(
     refusals=(ValidationError,),
     is_addition=True,
 )  # fmt: skip
+
+READ_DISPUTE = Operation(
+    operation_id="readDispute",
+    method="GET",
+    path=_PATH + "/{dispute_id}",
+    tag="Disputes",
+    summary="Read a dispute",
+    description="The dispute that a DISPUTED event names, as the list shows it.",
+    parameters=(MERCHANT_ID, CLAIM_ID, DISPUTE_ID),
+    result=Dispute,
+    example=DISPUTE_EXAMPLE,
+    refusals=(ValidationError,),
+    is_addition=True,
+)
 
 OPEN_DISPUTE = Operation(
     operation_id="openDispute",
@@ -181,6 +195,13 @@ async def _list(call: Call) -> DisputeList:
     return DisputeList(shown, page.next_cursor)
 
 
+async def _read(call: Call) -> Dispute:
+    claim_id = read_claim_id(call.path["claim_id"])
+    dispute_id = read_dispute_id(call.path["dispute_id"])
+    call.query.check()
+    return show_dispute(*await get_dispute(call.work, claim_id, dispute_id))
+
+
 async def _open(call: Call) -> Dispute:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
@@ -254,6 +275,7 @@ def _show_file(file: EvidenceFile) -> DisputeFile:
 
 ENDPOINTS = (
     Endpoint(LIST_DISPUTES, _list, Span.CONNECTION),
+    Endpoint(READ_DISPUTE, _read, Span.CONNECTION),
     Endpoint(OPEN_DISPUTE, _open),
     Endpoint(RESOLVE_DISPUTE, _resolve),
     Endpoint(DOWNLOAD_DISPUTE_FILE, _download, Span.OWN),

@@ -1,5 +1,5 @@
-"""List events: the same bodies as the webhooks, for who missed one or wants no webhooks; and have
-webhooks sent again."""
+"""List events and read one: the same bodies as the webhooks, for merchants that missed one or want
+no webhooks; and have webhooks sent again."""
 
 from collections.abc import Iterator
 from uuid import UUID
@@ -8,14 +8,15 @@ import msgspec
 
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Parameter, Span
+from dunwell.api.paths import read_event_id
 from dunwell.api.query import read_instant
 from dunwell.api.reading import read_shape
-from dunwell.api.routes.parameters import CURSOR, LIMIT, MERCHANT_ID, read_page
+from dunwell.api.routes.parameters import CURSOR, EVENT_ID, LIMIT, MERCHANT_ID, read_page
 from dunwell.api.routes.payments import find_faulty_instant, read_given_instant
 from dunwell.api.schemas.events import EncodedEventList, EventList, Replayed, ReplayRequest
 from dunwell.errors import Fault, InvalidRequest, ValidationError
-from dunwell.events.body import EVENT_TYPES, EXAMPLE
-from dunwell.events.find_events import EventFilter, find_events
+from dunwell.events.body import EVENT_TYPES, EXAMPLE, Event
+from dunwell.events.find_events import EventFilter, find_events, get_event
 from dunwell.events.replay_events import MOST_DELIVERIES, Replay, find_time_faults, replay_events
 from dunwell.kit.wire import read_as_json
 from dunwell.merchants.rights import Right
@@ -59,6 +60,23 @@ LIST_EVENTS = Operation(
     refusals=(ValidationError,),
     is_addition=True,
 )  # fmt: skip
+
+READ_EVENT = Operation(
+    operation_id="readEvent",
+    method="GET",
+    path="/merchants/{merchant_id}/events/{event_id}",
+    tag="Events",
+    summary="Read an event",
+    description=(
+        "The event with the body its webhook carries; of a type that no webhook is set up for too. "
+        "It is there as long as the list shows it."
+    ),
+    parameters=(MERCHANT_ID, EVENT_ID),
+    result=Event,
+    example=read_as_json(EXAMPLE),
+    refusals=(ValidationError,),
+    is_addition=True,
+)
 
 REPLAY_EVENTS = Operation(
     operation_id="replayEvents",
@@ -105,6 +123,12 @@ async def _list(call: Call) -> EncodedEventList:
     return EncodedEventList([msgspec.Raw(body.encode()) for body in page.bodies], page.next_cursor)
 
 
+async def _read(call: Call) -> msgspec.Raw:
+    event_id = read_event_id(call.path["event_id"])
+    call.query.check()
+    return msgspec.Raw((await get_event(call.work, event_id)).encode())
+
+
 async def _replay(call: Call) -> Replayed:
     call.query.check()
     given = read_shape(call.body, ReplayRequest, _find_faulty_replay)
@@ -128,5 +152,6 @@ def _find_faulty_replay(given: ReplayRequest) -> Iterator[Fault]:
 
 ENDPOINTS = (
     Endpoint(LIST_EVENTS, _list, Span.CONNECTION),
+    Endpoint(READ_EVENT, _read, Span.CONNECTION),
     Endpoint(REPLAY_EVENTS, _replay),
 )

@@ -1,4 +1,4 @@
-"""List a claim's payment modalities, approve or reject one that was requested."""
+"""List a claim's payment modalities, read one, approve or reject one that was requested."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ from dunwell.errors import InvalidRequest, InvalidState, ValidationError
 from dunwell.kit.wire import write_instant
 from dunwell.merchants.rights import Right
 from dunwell.modalities.answer_modality import approve_modality, reject_modality
-from dunwell.modalities.list_modalities import list_modalities
+from dunwell.modalities.list_modalities import get_modality, list_modalities
 from dunwell.modalities.modality import Modality
 from dunwell.modalities.plans import Instalment
 
@@ -73,6 +73,23 @@ LIST_MODALITIES = Operation(
     refusals=(ValidationError,),
     is_addition=True,
 )  # fmt: skip
+
+READ_MODALITY = Operation(
+    operation_id="readPaymentModality",
+    method="GET",
+    path=_PATH + "/{modality_id}",
+    tag="Payment modalities",
+    summary="Read a payment modality",
+    description=(
+        "The payment modality that a PAYMENT_MODALITY_STATE_CHANGE event names, as the list shows "
+        "it."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID, MODALITY_ID),
+    result=PaymentModality,
+    example=MODALITY_EXAMPLE,
+    refusals=(ValidationError,),
+    is_addition=True,
+)
 
 APPROVE_MODALITY = Operation(
     operation_id="approvePaymentModality",
@@ -134,6 +151,13 @@ async def _list(call: Call) -> PaymentModalityList:
     return PaymentModalityList([show_modality(each) for each in page.modalities], page.next_cursor)
 
 
+async def _read(call: Call) -> PaymentModality:
+    claim_id = read_claim_id(call.path["claim_id"])
+    modality_id = read_modality_id(call.path["modality_id"])
+    call.query.check()
+    return show_modality(await get_modality(call.work, claim_id, modality_id))
+
+
 async def _approve(call: Call) -> PaymentModality:
     claim_id = read_claim_id(call.path["claim_id"])
     modality_id = read_modality_id(call.path["modality_id"])
@@ -180,6 +204,7 @@ def _show_rate(rate: Instalment) -> ScheduledPayment:
 
 ENDPOINTS = (
     Endpoint(LIST_MODALITIES, _list, Span.CONNECTION),
+    Endpoint(READ_MODALITY, _read, Span.CONNECTION),
     Endpoint(APPROVE_MODALITY, _approve),
     Endpoint(REJECT_MODALITY, _reject),
 )

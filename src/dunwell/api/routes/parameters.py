@@ -34,10 +34,26 @@ ITEM_ID = Parameter(
 PAYMENT_ID = Parameter(
     name="payment_id",
     place="path",
-    description="The UUID of the payment, from the answer that recorded it.",
+    description="The UUID of the payment, from a list or the answer that recorded it.",
     schema={"type": "string", "format": "uuid"},
     is_required=True,
     example="01955a1c-0c00-7e55-b1a4-0d6c1e1f2a33",
+)
+PAYMENT_REQUEST_ID = Parameter(
+    name="payment_request_id",
+    place="path",
+    description="The UUID of the payment request, from a list or the event.",
+    schema={"type": "string", "format": "uuid"},
+    is_required=True,
+    example="01955b44-0a10-7a1c-b2d3-e4f5061728a9",
+)
+EVENT_ID = Parameter(
+    name="event_id",
+    place="path",
+    description="The UUID of the event, from the list or its webhook.",
+    schema={"type": "string", "format": "uuid"},
+    is_required=True,
+    example="0195547b-2c80-7b1d-8e55-9f0a1b2c3d4e",
 )
 MODALITY_ID = Parameter(
     name="modality_id",

@@ -1,5 +1,7 @@
 """Find payments and payment requests over all claims."""
 
+from typing import Any
+
 from dunwell.api.call import Call
 from dunwell.api.operation import Endpoint, Operation, Parameter, Span
 from dunwell.api.routes.parameters import (
@@ -8,6 +10,7 @@ from dunwell.api.routes.parameters import (
     MERCHANT_ID,
     PAGES,
     PAYMENT_ID,
+    PAYMENT_REQUEST_ID,
     SINCE,
     UNTIL,
     choose_parameter,
@@ -32,6 +35,33 @@ from dunwell.payments.find_payments import (
 from dunwell.payments.request_states import RequestState
 from dunwell.payments.store_lists import ListedPayment, ListedRequest
 
+PAYMENT_EXAMPLE: dict[str, Any] = {
+    "id": PAYMENT_ID.example,
+    "claimId": 4711,
+    "referenceNumber": "INV-2026-0815",
+    "claimStatus": "COLLECTED",
+    "amount": 10490,
+    "currency": "EUR",
+    "transactionId": "bank-2026-03-12-0007",
+    "providerName": "BANK_TRANSFER",
+    "method": None,
+    "paymentRequestId": None,
+    "paidAt": "2026-03-12T10:15:00.000Z",
+    "recordedAt": "2026-03-13T09:00:00.000Z",
+    "reversedAt": None,
+}
+PAYMENT_REQUEST_EXAMPLE: dict[str, Any] = {
+    "id": PAYMENT_REQUEST_ID.example,
+    "claimId": 4711,
+    "referenceNumber": "INV-2026-0815",
+    "providerName": "BANK_TRANSFER",
+    "amount": 10490,
+    "currency": "EUR",
+    "state": "PENDING",
+    "createdAt": "2026-03-12T18:20:00.000Z",
+    "settledAt": None,
+    "sentOn": "2026-03-12",
+}
 _PROVIDER = Parameter(
     name="provider", place="query", example="BANK_TRANSFER",
     schema={"type": "string", "minLength": 1, "maxLength": 255},
@@ -60,23 +90,7 @@ FIND_PAYMENTS = Operation(
     ),
     result=FoundPaymentList,
     example={
-        "items": [
-            {
-                "id": PAYMENT_ID.example,
-                "claimId": 4711,
-                "referenceNumber": "INV-2026-0815",
-                "claimStatus": "COLLECTED",
-                "amount": 10490,
-                "currency": "EUR",
-                "transactionId": "bank-2026-03-12-0007",
-                "providerName": "BANK_TRANSFER",
-                "method": None,
-                "paymentRequestId": None,
-                "paidAt": "2026-03-12T10:15:00.000Z",
-                "recordedAt": "2026-03-13T09:00:00.000Z",
-                "reversedAt": None,
-            }
-        ],
+        "items": [PAYMENT_EXAMPLE],
         "nextCursor": None,
     },
     refusals=(ValidationError,),
@@ -106,20 +120,7 @@ FIND_PAYMENT_REQUESTS = Operation(
     ),
     result=FoundPaymentRequestList,
     example={
-        "items": [
-            {
-                "id": "01955b44-0a10-7a1c-b2d3-e4f5061728a9",
-                "claimId": 4711,
-                "referenceNumber": "INV-2026-0815",
-                "providerName": "BANK_TRANSFER",
-                "amount": 10490,
-                "currency": "EUR",
-                "state": "PENDING",
-                "createdAt": "2026-03-12T18:20:00.000Z",
-                "settledAt": None,
-                "sentOn": "2026-03-12",
-            }
-        ],
+        "items": [PAYMENT_REQUEST_EXAMPLE],
         "nextCursor": None,
     },
     refusals=(ValidationError,),
@@ -136,7 +137,7 @@ async def _find_payments(call: Call) -> FoundPaymentList:
     )  # fmt: skip
     query.check()
     found = await find_payments(call.work, limit=limit, cursor=cursor, wanted=wanted)
-    return FoundPaymentList([_show_payment(each) for each in found.payments], found.next_cursor)
+    return FoundPaymentList([show_payment(each) for each in found.payments], found.next_cursor)
 
 
 async def _find_requests(call: Call) -> FoundPaymentRequestList:
@@ -148,11 +149,12 @@ async def _find_requests(call: Call) -> FoundPaymentRequestList:
     query.check()
     wanted = RequestFilter(RequestState(state) if state else None, provider, since, until)
     found = await find_payment_requests(call.work, limit=limit, cursor=cursor, wanted=wanted)
-    items = [_show_request(each) for each in found.requests]
+    items = [show_request(each) for each in found.requests]
     return FoundPaymentRequestList(items, found.next_cursor)
 
 
-def _show_payment(listed: ListedPayment) -> FoundPayment:
+def show_payment(listed: ListedPayment) -> FoundPayment:
+    """As every list and answer has it."""
     payment = listed.payment
     return FoundPayment(
         id=str(payment.payment_id),
@@ -171,7 +173,8 @@ def _show_payment(listed: ListedPayment) -> FoundPayment:
     )
 
 
-def _show_request(listed: ListedRequest) -> FoundPaymentRequest:
+def show_request(listed: ListedRequest) -> FoundPaymentRequest:
+    """As every list and answer has it."""
     request = listed.request
     return FoundPaymentRequest(
         id=str(request.request_id),

@@ -1,0 +1,100 @@
+"""A claim's payments and payment requests over HTTP: pages, order, and what running transactions
+hold back."""
+
+from typing import Any
+
+import pytest
+
+from dunwell.payments.record_payment import NewPayment, record_payment
+from tests.support.api import Api
+
+_REQUESTS = """
+INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents, currency,
+                              reference, state, created_at, settled_at)
+VALUES ($1, gen_random_uuid(), $2, 'sandbox', 100, 'EUR', 'x', 'FAILED', now(), now())
+RETURNING request_id
+"""
+
+
+async def pay(api: Api, claim_id: int, number: int) -> str:
+    async with api.house.work() as work:
+        recorded = await record_payment(work, claim_id, NewPayment(100, "EUR", f"t-{number}"))
+    return str(recorded.payment.payment_id)
+
+
+async def begin(api: Api, claim_id: int, _number: int) -> str:
+    [row] = await api.house.rows(_REQUESTS, claim_id)
+    return str(row["request_id"])
+
+
+async def read_pages(api: Api, path: str, limit: int) -> list[dict[str, Any]]:
+    read: list[dict[str, Any]] = []
+    params: dict[str, Any] = {"limit": limit}
+    while True:
+        answer = await api.nordwind.get(path, params=params)
+        assert answer.status_code == 200, answer.text
+        page = answer.json()["result"]
+        assert 1 <= len(page["items"]) <= limit
+        read += page["items"]
+        if page["nextCursor"] is None:
+            return read
+        params["cursor"] = page["nextCursor"]
+
+
+@pytest.mark.parametrize(("part", "add"), [("payments", pay), ("payment-requests", begin)])
+@pytest.mark.parametrize("limit", [1, 2, 5, 200])
+async def test_pages_hold_the_claims_own_once_the_newest_first(
+    api: Api, part: str, add: Any, limit: int
+) -> None:
+    own, other = await api.nordwind.create("A-1", "A-2")
+    added = [await add(api, (own, other)[number % 2], number) for number in range(10)]
+    listed = await read_pages(api, f"/claims/{own}/{part}", limit)
+    assert [each["id"] for each in listed] == added[::2][::-1]
+    over_all = await read_pages(api, f"/{part}", 200)
+    assert listed == [each for each in over_all if each["claimId"] == own]
+    for each in listed:
+        answer = await api.nordwind.get(f"/claims/{own}/{part}/{each['id']}")
+        assert answer.json()["result"] == each
+        answer = await api.nordwind.get(f"/claims/{other}/{part}/{each['id']}")
+        assert answer.status_code == 404
+
+
+async def test_nothing_appears_behind_a_cursor_that_was_handed_out(api: Api) -> None:
+    first, second = await api.nordwind.create("A-1", "A-2")
+    older = [await pay(api, first, number) for number in range(2)]
+    async with api.house.work() as work:
+        # It has its place in the order, and is not there yet.
+        await record_payment(work, second, NewPayment(100, "EUR", "slow"))
+        newer = await pay(api, first, 2)
+        page = (await api.nordwind.get(f"/claims/{first}/payments?limit=1")).json()["result"]
+        assert [each["id"] for each in page["items"]] == older[1:]
+    listed = await read_pages(api, f"/claims/{first}/payments", 200)
+    assert [each["id"] for each in listed] == [newer, *older[::-1]]
+
+
+async def test_a_cursor_of_another_claim_or_list_is_refused(api: Api) -> None:
+    own, other = await api.nordwind.create("A-1", "A-2")
+    for claim_id in (own, other):
+        for number in range(2):
+            await pay(api, claim_id, number)
+            await begin(api, claim_id, number)
+    page = (await api.nordwind.get(f"/claims/{own}/payments?limit=1")).json()["result"]
+    for path in (f"/claims/{other}/payments", f"/claims/{own}/payment-requests", "/payments"):
+        answer = await api.nordwind.get(path, params={"cursor": page["nextCursor"]})
+        assert answer.status_code == 422, path
+
+
+async def test_a_reversed_payment_is_listed_and_read(api: Api) -> None:
+    [claim_id] = await api.nordwind.create()
+    payment_id = await pay(api, claim_id, 1)
+    await api.nordwind.post(f"/claims/{claim_id}/payments/{payment_id}/reverse")
+    [listed] = await read_pages(api, f"/claims/{claim_id}/payments", 50)
+    assert (listed["id"], listed["reversedAt"]) == (payment_id, "2026-03-02T09:00:00.000Z")
+
+
+@pytest.mark.parametrize("part", ["payments", "payment-requests", "disputes", "payment-modalities"])
+async def test_an_unknown_claim_is_named_before_what_it_would_have(api: Api, part: str) -> None:
+    for address in (part, f"{part}/01955a1c-0c00-7e55-b1a4-0d6c1e1f2a33"):
+        answer = await api.nordwind.get(f"/claims/999999/{address}")
+        assert answer.status_code == 404
+        assert answer.json()["error"]["message"] == "There is no claim 999999."

@@ -1,0 +1,130 @@
+"""Every id that an event carries can be read by an operation: each type of event is raised, and
+each id in its body is followed."""
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.claims.raise_event import raise_event
+from dunwell.events.body import EVENT_TYPES
+from dunwell.events.payloads import details_accessed
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.api import Api, an_api
+from tests.support.disputes import dispute
+from tests.support.house import ERP
+from tests.support.modalities import OFFERING, Arrangement
+from tests.support.payments import PAYING, ScriptedProvider, Till
+
+_CONFIGURATION = msgspec.structs.replace(OFFERING, payment=PAYING.payment)
+_IS_ID = re.compile(r"(^|\.)(id|reference|\w+Id)$")
+# Where an id is read, and what of the answer names it.
+_READ_AT = {
+    "eventId": ("/events/{value}", "eventId"),
+    "claim.id": ("/claims/{value}", "id"),
+    "claim.communication.reference": ("/communications/{value}", "reference"),
+    "claim.fee.id": ("/claims/{claim_id}", "items.id"),
+    "claim.payment.paymentRequestId": ("/claims/{claim_id}/payment-requests/{value}", "id"),
+    "claim.payment.transactionId": ("/claims/{claim_id}/payments", "items.transactionId"),
+    "claim.payment.reference": ("/claims?referenceNumber={value}", "items.referenceNumber"),
+    "claim.disputeReason.disputeId": ("/claims/{claim_id}/disputes/{value}", "id"),
+    "claim.paymentModality.modalityId": ("/claims/{claim_id}/payment-modalities/{value}", "id"),
+}
+_NAMES_NOTHING_TO_READ = {
+    "claim.merchantId": "it is a part of every address",
+    "claim.details.sessionId": "it tells repeated events apart (spec, Events)",
+    "actionStep.id": "it counts the steps of the merchant's own process",
+}
+
+
+@pytest.fixture
+async def api(resources: Resources, clock: MovableClock) -> AsyncIterator[Api]:
+    async with an_api(resources, clock, configuration=_CONFIGURATION) as api:
+        yield api
+
+
+async def raise_every_type(api: Api, clock: MovableClock) -> None:
+    """Each on a claim that nothing else happens to."""
+    archived, disputed, asked, paid, opened = await api.nordwind.create(
+        "A-1", "A-2", "A-3", "A-4", "A-5"
+    )
+    await dispute(api.house, disputed, actor=ERP)
+    await Arrangement(api.house, asked).ask()
+    till = Till(api.house, ScriptedProvider(), paid)
+    started = await till.start()
+    till.pays()
+    await till.settle(started.request_id)
+    async with api.house.work() as work:
+        session_id = work.ids.new(work.now)
+        await raise_event(work, opened, lambda head: details_accessed(head, session_id, "EMAIL"))
+    await api.house.run_until(clock.now() + timedelta(days=40))
+    await api.nordwind.obtain_token()
+    assert (await api.house.events(archived))[-1]["type"] == "ARCHIVED"
+
+
+async def list_events(api: Api) -> list[dict[str, Any]]:
+    page = (await api.nordwind.get("/events", params={"limit": 200})).json()["result"]
+    assert page["nextCursor"] is None
+    events: list[dict[str, Any]] = page["items"]
+    return events
+
+
+def find_ids(body: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in body.items():
+        here = f"{path}.{name}" if path else name
+        if isinstance(value, dict):
+            yield from find_ids(value, here)
+        elif _IS_ID.search(here):
+            yield here, value
+
+
+def find_named(answer: Any, path: str) -> list[Any]:
+    """The values at a path, through lists."""
+    for name in path.split("."):
+        answer = [each[name] for each in answer] if isinstance(answer, list) else answer[name]
+    return answer if isinstance(answer, list) else [answer]
+
+
+async def test_every_id_of_every_event_is_read_by_an_operation(
+    api: Api, clock: MovableClock
+) -> None:
+    await raise_every_type(api, clock)
+    events = await list_events(api)
+    assert {each["type"] for each in events} == set(EVENT_TYPES)
+    followed = set()
+    for body in events:
+        for path, value in find_ids(body):
+            if path in _NAMES_NOTHING_TO_READ:
+                continue
+            address, named = _READ_AT[path]
+            asked = address.format(value=value, claim_id=body["claim"]["id"])
+            answer = await api.nordwind.get(asked)
+            assert answer.status_code == 200, (path, asked, answer.text)
+            assert value in find_named(answer.json()["result"], named), (path, asked)
+            followed.add(path)
+    assert followed == _READ_AT.keys()
+
+
+async def test_an_event_is_read_with_the_body_of_its_webhook_to_the_byte(
+    api: Api, clock: MovableClock
+) -> None:
+    """Without an endpoint too, as here: then the log alone has it."""
+    await raise_every_type(api, clock)
+    stored = await api.house.rows("SELECT event_id, body FROM events WHERE merchant_id = $1")
+    assert await api.house.rows("SELECT FROM deliveries WHERE merchant_id = $1") == []
+    for row in stored:
+        answer = await api.nordwind.get(f"/events/{row['event_id']}")
+        assert answer.text == f'{{"error":null,"result":{row["body"]}}}'
+
+
+@pytest.mark.parametrize("event_id", ["0195547b-2c80-7b1d-8e55-9f0a1b2c3d4e", "replay", "1"])
+async def test_an_unknown_event_is_absent(api: Api, event_id: str) -> None:
+    answer = await api.nordwind.get(f"/events/{event_id}")
+    assert (answer.status_code, answer.json()["error"]["message"]) == (
+        404,
+        f"There is no event {event_id}.",
+    )
