@@ -327,6 +327,7 @@ NOT_TWO = {
     "people.single_sign_on.store_identities._REMOVE_LOGOUTS": _NO_MERCHANT,
     "people.store_entries._REMOVE_ENTRIES": _NO_MERCHANT,
     "people.store_factors._REMOVE_CHALLENGES": _NO_MERCHANT,
+    "people.store_wrong_codes._REMOVE": _NO_MERCHANT,
     "people.store_sessions._REMOVE": _NO_MERCHANT,
     "people.store_sessions._TAKE": "moves one session's use: tried by tests.people.test_sessions",
     "recovery.hold._FIND_CONCERNED": "lists what a restore concerns, and moves nothing",
