@@ -169,6 +169,25 @@ async def test_trailers_over_the_limit_are_refused_and_the_sender_can_read_why()
     assert served.bodies == []
 
 
+async def test_few_refused_clients_are_listened_to_at_once_and_the_others_get_their_turn() -> None:
+    limits = ServerLimits(lingering=1, linger_seconds=1.5, examine_seconds=0.05)
+    async with running(_build(BodyKeeper(), limits)) as port:
+        first, second = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        for reader, writer in (first, second):
+            writer.write(b"not HTTP\r\n\r\n")
+            assert await reader.readline() == b"HTTP/1.1 400 Bad Request\r\n"
+        # More than the buffers of two sockets take.
+        for _, writer in (first, second):
+            writer.write(bytes(32_000_000))
+        await asyncio.wait_for(first[1].drain(), 1)
+        heard = asyncio.create_task(second[1].drain())
+        await asyncio.wait([heard], timeout=0.3)
+        assert not heard.done()
+        first[1].close()
+        await asyncio.wait_for(heard, 1)
+        second[1].close()
+
+
 async def test_an_early_response_keeps_the_connection_if_little_of_the_body_is_missing() -> None:
     async with running(_build(_Sender(1, 2))) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)

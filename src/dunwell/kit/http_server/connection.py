@@ -231,7 +231,7 @@ class HttpConnection(asyncio.Protocol):
         self._enter(_Stage.LINGERING)
         self._leave_exchange()
         self._transport.end_output()
-        self._transport.set_paused(False)
+        self._bounds.listen(self._transport)
 
     def _close(self) -> None:
         self._enter(_Stage.CLOSING)
@@ -244,4 +244,5 @@ class HttpConnection(asyncio.Protocol):
             self._exchange = None
 
     def _enter(self, stage: _Stage) -> None:
+        self._bounds.stop_listening(self._transport)  # `_linger` begins it again.
         self._stage, self._since = stage, self._loop.time()

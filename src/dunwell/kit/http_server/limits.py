@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from dunwell.errors import RateLimited, Refusal, Unavailable
 from dunwell.kit.addresses import find_network
@@ -41,8 +42,18 @@ class ServerLimits:
     # read that response. The largest form that a client may be sending has 60 MiB.
     linger_seconds: float = 2.0
     linger_bytes: int = 64 * 1024 * 1024
+    # How many clients are listened to so at a time. Many that send on as fast as they can would
+    # keep the process busy; the others wait for a place until their time is over.
+    lingering: int = 4
     # How often a connection is examined: what is too slow is noticed at most this much later.
     examine_seconds: float = 1.0
+
+
+class PausableTransport(Protocol):
+    """The network side of one connection."""
+
+    def set_paused(self, is_paused: bool) -> None:  # noqa: FBT001 - a setter
+        """Leave what the client sends to its own buffers, or read it."""
 
 
 class Bounds:
@@ -61,6 +72,9 @@ class Bounds:
         self.answer = answer
         self._is_proxy = is_proxy
         self._visitors: Counter[bytes] = Counter()
+        self._listened: set[PausableTransport] = set()
+        # In the order in which they came.
+        self._unheard: dict[PausableTransport, None] = {}
         self._total = 0
 
     def admit(self, host: str) -> Refusal | None:
@@ -86,3 +100,22 @@ class Bounds:
         self._visitors[visitor] -= 1
         if not self._visitors[visitor]:
             del self._visitors[visitor]
+
+    def listen(self, transport: PausableTransport) -> None:
+        """Read on from a client that is only listened to, as soon as there is a place for it."""
+        self._unheard[transport] = None
+        transport.set_paused(True)
+        self._fill_places()
+
+    def stop_listening(self, transport: PausableTransport) -> None:
+        """Give the place, or the wait for one, to the next."""
+        self._listened.discard(transport)
+        self._unheard.pop(transport, None)
+        self._fill_places()
+
+    def _fill_places(self) -> None:
+        while self._unheard and len(self._listened) < self.limits.lingering:
+            transport = next(iter(self._unheard))
+            del self._unheard[transport]
+            self._listened.add(transport)
+            transport.set_paused(False)
