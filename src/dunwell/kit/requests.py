@@ -1,12 +1,14 @@
-"""What every interface reads of a request: its id, and its body as it streams in, within a
-limit."""
+"""What every interface reads of a request: its id, its body as it streams in, within a limit,
+and how many of one sender are in progress."""
 
-from collections.abc import AsyncIterator, MutableMapping
+from collections import Counter
+from collections.abc import AsyncIterator, Hashable, Iterator, MutableMapping
+from contextlib import contextmanager
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
-from dunwell.errors import InvalidRequest, PayloadTooLarge
+from dunwell.errors import InvalidRequest, PayloadTooLarge, RateLimited
 from dunwell.kit.resources import Resources
 
 _REQUEST_ID = "dunwell.request_id"
@@ -54,3 +56,26 @@ async def stream_body(request: Request, limit: int) -> AsyncIterator[bytes]:
 async def read_body(request: Request, limit: int) -> bytes:
     """All of it. Raises what `stream_body` raises."""
     return b"".join([chunk async for chunk in stream_body(request, limit)])
+
+
+class ConcurrencyLimit:
+    """Refuse what is one too many at once of the same sender."""
+
+    def __init__(self, most: int, message: str) -> None:
+        """message: what a refused sender reads."""
+        self._most = most
+        self._message = message
+        self._counts: Counter[Hashable] = Counter()
+
+    @contextmanager
+    def hold(self, sender: Hashable) -> Iterator[None]:
+        """Count the sender for as long as the block runs. Raises RateLimited."""
+        if self._counts[sender] >= self._most:
+            raise RateLimited(self._message, retry_after=1)
+        self._counts[sender] += 1
+        try:
+            yield
+        finally:
+            self._counts[sender] -= 1
+            if not self._counts[sender]:
+                del self._counts[sender]

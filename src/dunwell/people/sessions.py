@@ -20,6 +20,7 @@ from dunwell.people.store_factors import remove_challenges
 from dunwell.people.store_sessions import (
     SessionRow,
     forget_devices,
+    load_session_user,
     load_sessions,
     remove_sessions,
     save_end,
@@ -49,6 +50,12 @@ async def find_session(tx: Connection, secret: str, *, now: datetime) -> SignedI
         return None
     found = await take_session(tx, session_hash, now)
     return None if found is None else SignedIn(**found, csrf=derive_form_token(secret))
+
+
+async def find_session_user(tx: Connection, secret: str) -> UUID | None:
+    """Whose session it is, or was, while its row is kept; nothing counts as its use."""
+    session_hash = hash_secret(secret)
+    return None if session_hash is None else await load_session_user(tx, session_hash)
 
 
 async def list_sessions(tx: Connection, signed_in: SignedIn, now: datetime) -> list[ShownSession]:

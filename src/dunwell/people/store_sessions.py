@@ -32,6 +32,7 @@ FROM found f
 JOIN users u ON u.user_id = f.user_id
 WHERE u.ended_at IS NULL
 """
+_LOAD_USER = "SELECT user_id FROM portal_sessions WHERE session_hash = $1"
 _SAVE = """
 INSERT INTO portal_sessions
     (session_hash, session_id, user_id, opened_at, last_used_at, expires_at, opened_by,
@@ -155,6 +156,12 @@ async def take_session(tx: Connection, session_hash: bytes, now: datetime) -> di
         "everywhere": None if everywhere is None else Role(everywhere),
         "memberships": {merchant_id: Role(role) for merchant_id, role in memberships},
     }
+
+
+async def load_session_user(tx: Connection, session_hash: bytes) -> UUID | None:
+    """Of a session that lasts, or has ended."""
+    user_id: UUID | None = await tx.fetchval(_LOAD_USER, session_hash)
+    return user_id
 
 
 async def save_session(tx: Connection, session: NewSession) -> bool:

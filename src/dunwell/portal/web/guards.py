@@ -17,6 +17,7 @@ from starlette.responses import Response
 
 from dunwell.people.signed_in import SignedIn
 from dunwell.portal.web.access import Access
+from dunwell.portal.web.large_forms import read_form
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
 
@@ -43,11 +44,11 @@ def signed_in(show: Show) -> Run:
 def takes_form(take: Take) -> Run:
     @wraps(take)
     async def run(site: Site, visit: Visit) -> Response:
-        fields = await visit.read_fields()
-        person = await site.find_person(visit)
-        if person is None or not person.is_form_token(fields["token"]):
-            return site.answer_stale(visit, fields, is_signed_in=person is not None)
-        return await take(site, visit, person, fields)
+        async with read_form(site, visit, visit.read_fields, Fields({})) as fields:
+            person = await site.find_person(visit)
+            if person is None or not person.is_form_token(fields["token"]):
+                return site.answer_stale(visit, fields, is_signed_in=person is not None)
+            return await take(site, visit, person, fields)
 
     return run
 

@@ -12,6 +12,7 @@ from dunwell.errors import NotFound
 from dunwell.files.pictures import PagePainter
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.kit.document_reader import DocumentReader
+from dunwell.kit.requests import ConcurrencyLimit
 from dunwell.kit.resources import Resources
 from dunwell.landing.render.wording import choose_language
 from dunwell.landing.web.site import Site as DebtorSite
@@ -68,6 +69,14 @@ class Site:
     # The debtor's pages, to be shown as the debtor sees them.
     debtors: DebtorSite
     around: Surroundings
+    # Of forms of more than 8 KiB, each up to 2 MiB in memory: more than one person's browser sends
+    # at once, and 64 MiB in all.
+    forms_of_user: ConcurrencyLimit = field(
+        default_factory=lambda: ConcurrencyLimit(4, "You are sending too many forms at once.")
+    )
+    forms_of_all: ConcurrencyLimit = field(
+        default_factory=lambda: ConcurrencyLimit(32, "Too many forms are coming in just now.")
+    )
 
     @property
     def passwords(self) -> Passwords:
@@ -105,12 +114,16 @@ class Site:
         """Who the request's cookie says is signed in; looked up once."""
         if not hasattr(visit.state, "person"):
             visit.state.person = None
-            secret = read_secret(visit.cookies, is_secure=self.is_secure)
+            secret = self.read_secret(visit)
             if secret:
                 async with self.resources.database.connection() as connection:
                     visit.state.person = await find_session(connection, secret, now=self.now())
         person: SignedIn | None = visit.state.person
         return person
+
+    def read_secret(self, visit: Visit) -> str | None:
+        """Of the session that the request's cookie names, whether there is one or not."""
+        return read_secret(visit.cookies, is_secure=self.is_secure)
 
     async def open_access(self, visit: Visit, person: SignedIn) -> Access:
         """At the merchant that the address names. Raises NotFound, also for one that the person

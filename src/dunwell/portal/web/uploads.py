@@ -3,7 +3,7 @@ asked for them."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from typing import TypeAlias
 
 from starlette.responses import Response
@@ -12,6 +12,7 @@ from dunwell.errors import PayloadTooLarge
 from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, Part
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import Run
+from dunwell.portal.web.large_forms import read_form
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
 
@@ -58,11 +59,11 @@ def takes_upload_at_merchant(take: Take) -> Run:
 
     @wraps(take)
     async def run(site: Site, visit: Visit) -> Response:
-        upload = await _read(visit)
-        person = await site.find_person(visit)
-        if person is None or not person.is_form_token(upload.fields["token"]):
-            return site.answer_stale(visit, upload.fields, is_signed_in=person is not None)
-        return await take(site, visit, await site.open_access(visit, person), upload)
+        async with read_form(site, visit, partial(_read, visit), Upload(Fields({}))) as upload:
+            person = await site.find_person(visit)
+            if person is None or not person.is_form_token(upload.fields["token"]):
+                return site.answer_stale(visit, upload.fields, is_signed_in=person is not None)
+            return await take(site, visit, await site.open_access(visit, person), upload)
 
     return run
 
