@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.api.reading import MAX_JSON_BYTES, read_document, read_shape
+from dunwell.api.large_bodies import MAX_JSON_BYTES
+from dunwell.api.reading import read_document, read_shape
 from dunwell.api.schemas.claim_changes import FeeRequest
 from dunwell.errors import InvalidRequest, Refusal, ValidationError
 from dunwell.intake.check_claims import Rejected, read_claims

@@ -1,6 +1,6 @@
 """Reads what a request brings: JSON strictly, forms with files part by part."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import chain, islice
 from typing import Any, TypeVar
 
@@ -12,19 +12,17 @@ from dunwell.files.upload import MAX_FILE_BYTES
 from dunwell.kit.checking.readable import read_readable
 from dunwell.kit.json_text import (
     check_amount,
-    check_encoding,
     find_repeated,
     has_all_keys,
     parse_text,
 )
 from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
-from dunwell.kit.requests import BodyTooLarge, read_body, stream_body
+from dunwell.kit.requests import BodyTooLarge, stream_body
 from dunwell.kit.shape import MOST_FAULTS, find_faults, limit_faults, read_if_fits
 from dunwell.kit.spool import UPLOADS, SpoolShare
 
 Shape = TypeVar("Shape")
 
-MAX_JSON_BYTES = 10 * 1024 * 1024
 # Of what no other operation than the creation of claims needs a tenth.
 _MOST_CONTAINERS, _MOST_SEPARATORS = 3_000, 5_000
 # Room for the longest of them, a change of all contact data with each letter an escape. What is
@@ -41,22 +39,11 @@ def has_body(request: Request) -> bool:
     return request.headers.get("content-length", "0") != "0"
 
 
-async def read_json_bytes(
-    request: Request, media_types: Sequence[str] = ("application/json",)
-) -> bytes:
-    """The body of a JSON request, not parsed. Raises UnsupportedMediaType, PayloadTooLarge, and
-    InvalidRequest for another encoding than UTF-8."""
-    _check_media_type(request, *media_types)
-    body = await read_body(request, MAX_JSON_BYTES)
-    check_encoding(body)
-    return body
-
-
 async def read_parts(request: Request, merchant_id: int) -> list[Part]:
     """A form's parts in order. Raises UnsupportedMediaType, InvalidRequest (a broken form) and,
     as soon as it shows, PayloadTooLarge. Raises RateLimited or Unavailable, before anything is
     read, while too much of this merchant's or of all merchants' is held. Close their files."""
-    _check_media_type(request, MEDIA_TYPE)
+    check_media_type(request, MEDIA_TYPE)
     share = UPLOADS.share_of(merchant_id)
     reader = FormReader(request.headers["content-type"], _limit_form(share))
     share.check_room(_expect(request))
@@ -86,7 +73,8 @@ def _limit_form(share: SpoolShare) -> FormLimits:
     )
 
 
-def _check_media_type(request: Request, *wanted: str) -> None:
+def check_media_type(request: Request, *wanted: str) -> None:
+    """Before a body is read. Raises UnsupportedMediaType."""
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("", "identity"):
         raise UnsupportedMediaType(

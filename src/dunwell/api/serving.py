@@ -7,6 +7,7 @@
 """
 
 import time
+from contextlib import AsyncExitStack
 from datetime import UTC, date, datetime
 from email.utils import format_datetime
 from typing import Any
@@ -18,9 +19,10 @@ from dunwell.api.answer import answer_crash, answer_refusal, answer_result
 from dunwell.api.call import Call, Tools
 from dunwell.api.figures import Figures
 from dunwell.api.gate import Gate
+from dunwell.api.large_bodies import LargeBodies
 from dunwell.api.operation import Endpoint, Span
 from dunwell.api.query import Query
-from dunwell.api.reading import has_body, read_json_bytes, read_parts
+from dunwell.api.reading import check_media_type, has_body, read_parts
 from dunwell.api.repeating import (
     KeyedRequest,
     answer_once,
@@ -30,6 +32,7 @@ from dunwell.api.repeating import (
 )
 from dunwell.config import Settings
 from dunwell.errors import Refusal
+from dunwell.kit.json_text import check_encoding
 from dunwell.kit.multipart import MEDIA_TYPE
 from dunwell.kit.requests import request_id_of
 from dunwell.merchants.account import check_right
@@ -42,6 +45,7 @@ class Server:
         self._tools = tools
         self._database = tools.resources.database
         self._gate = Gate(tools)
+        self._bodies = LargeBodies()
         self._figures = figures
         self._retirement = _list_retirement_headers(tools.resources.settings)
 
@@ -49,25 +53,22 @@ class Server:
         """Answer one request; never raises but when it is cancelled."""
         started = time.perf_counter()
         operation = endpoint.operation
-        call = None
-        try:
-            call = await self._receive(endpoint, request)
-            answer = await self._perform(endpoint, request, call)
-        except Refusal as refusal:
-            answer = answer_refusal(refusal)
-        except Exception as error:  # noqa: BLE001 - a crash is answered, and logged there
-            request_id = request_id_of(request.scope, self._tools.resources)
-            answer = answer_crash(error, request_id, operation.path)
-        finally:
-            for part in call.parts if call is not None else ():
-                if part.file is not None:
-                    part.file.close()
+        async with AsyncExitStack() as holding:
+            try:
+                call = await self._receive(endpoint, request, holding)
+                answer = await self._perform(endpoint, request, call)
+            except Refusal as refusal:
+                answer = answer_refusal(refusal)
+            except Exception as error:  # noqa: BLE001 - a crash is answered, and logged there
+                request_id = request_id_of(request.scope, self._tools.resources)
+                answer = answer_crash(error, request_id, operation.path)
         self._figures.count(operation, answer.status_code, time.perf_counter() - started)
         if operation.is_legacy:
             answer.headers.update(self._retirement)
         return answer
 
-    async def _receive(self, endpoint: Endpoint, request: Request) -> Call:
+    async def _receive(self, endpoint: Endpoint, request: Request, holding: AsyncExitStack) -> Call:
+        """holding: what the request holds until it is answered."""
         access, merchant = await self._gate.admit(request)
         query = Query(request.scope["query_string"])
         call = Call(self._tools, access, merchant, path=request.path_params, query=query)
@@ -77,11 +78,15 @@ class Server:
             return call
         if body.media_type == MEDIA_TYPE:
             call.parts = await read_parts(request, merchant.merchant_id)
+            for part in call.parts:
+                if part.file is not None:
+                    holding.callback(part.file.close)
         elif not body.is_required and not has_body(request):
             call.body = b"{}"
         else:
-            media_types = (body.media_type, *body.further_media_types)
-            call.body = await read_json_bytes(request, media_types)
+            check_media_type(request, body.media_type, *body.further_media_types)
+            call.body = await self._bodies.read(request, merchant.merchant_id, holding)
+            check_encoding(call.body)
         return call
 
     async def _perform(self, endpoint: Endpoint, request: Request, call: Call) -> Response:
