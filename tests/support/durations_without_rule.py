@@ -26,7 +26,6 @@ NO_RULE: Mapping[str, str] = {
     "adapters/mail/receive_mail.py _DAY": _BOUND,
     "adapters/oidc/asking.py _SECONDS": _PATIENCE,
     "adapters/payments/sandbox/notices.py NOTICE_SECONDS": _PAUSE,
-    "api/answer.py _DRAIN_SECONDS": _PATIENCE,
     "api/readiness.py PATIENCE_SECONDS": _PATIENCE,
     "api/readiness.py _KEPT_SECONDS": _PAUSE,
     "claims/compare_claim.py _MICROSECOND": _UNIT,

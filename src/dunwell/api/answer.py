@@ -1,53 +1,23 @@
 """What goes back over HTTP: results and refusals in the envelope (spec, Errors 1), `error` and
 `result`, one of them null."""
 
-import asyncio
-from contextlib import suppress
 from typing import Any
 
 import msgspec
 import structlog
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from dunwell.api.failures import INTERNAL_ERROR, kind_of
 from dunwell.api.schemas.failures import Failure
 from dunwell.errors import AuthenticationError, Refusal
 from dunwell.files.names import name_for_reader, render_disposition
 from dunwell.files.sealed_files import SealedFiles
-from dunwell.kit.requests import BodyTooLarge
 
 JSON = "application/json"
-# How much of a refused body is taken in, and for how long, so that its sender can read why.
-_DRAIN_SECONDS = 2.0
-_DRAIN_BYTES = 64 * 1024 * 1024
 # Were a file shown after all, it would be without scripts, forms, origin and network.
 _FILE_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
 _encoder = msgspec.json.Encoder()
 _log = structlog.get_logger("dunwell.api")
-
-
-class LastResponse(Response):
-    """Closes the connection behind itself, as the request was not read to its end; but lets it
-    arrive: closing on unread bytes would reset the connection, and the response with it."""
-
-    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
-        headers = [*self.raw_headers, (b"connection", b"close")]
-        await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
-        await send({"type": "http.response.body", "body": self.body, "more_body": True})
-        await _drain(receive)
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-async def _drain(receive: Receive) -> None:
-    left = _DRAIN_BYTES
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_DRAIN_SECONDS):
-            while left > 0:
-                message = await receive()
-                if message["type"] != "http.request" or not message["more_body"]:
-                    return
-                left -= len(message["body"])
 
 
 def answer_result(result: Any) -> Response:
@@ -70,8 +40,7 @@ async def answer_file(storage: SealedFiles, key: str, name: str, content_type: s
 
 
 def answer_refusal(refusal: Refusal) -> Response:
-    kind = LastResponse if isinstance(refusal, BodyTooLarge) else Response
-    return kind(
+    return Response(
         _encode_failure(describe(refusal)),
         kind_of(type(refusal)).status,
         _headers_of(refusal),

@@ -121,8 +121,8 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
     ),
     errors.RateLimited: FailureKind(
         "RateLimited", 429,
-        "The credential sent more requests than it may in a minute, or too many connections come "
-        "from one address.",
+        "The credential sent more requests than it may in a minute, or too many connections or "
+        "requests at once come from one address, or too many large bodies from one merchant.",
         "Wait as many seconds as Retry-After says.",
     ),
     errors.Unavailable: FailureKind(

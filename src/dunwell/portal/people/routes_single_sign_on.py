@@ -45,7 +45,8 @@ from dunwell.portal.web.guards import RoutedPages
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
 
-_MOST_LOGOUT_BYTES = 128 * 1024
+# Nobody knows yet who sends it. A logout token is a few kilobytes.
+_MOST_LOGOUT_BYTES = 16 * 1024
 # What a browser may bring back of one thing; longer ones are none.
 _LONGEST = 4_000
 
