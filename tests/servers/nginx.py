@@ -1,7 +1,7 @@
 """An nginx of the tests' own, with `examples/production/nginx.conf`: ports and paths replaced."""
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,8 +36,10 @@ class Nginx:
 
 
 @contextmanager
-def run_nginx(folder: Path, backend_port: int) -> Iterator[Nginx]:
-    """In front of what listens at a port of this machine."""
+def run_nginx(
+    folder: Path, backend_port: int, changes: Sequence[tuple[str, str]] = ()
+) -> Iterator[Nginx]:
+    """In front of what listens at a port of this machine. changes: further replacements."""
     program = need_program("nginx", "nginx-light")
     write_certificate(folder, HOST)
     port, plain_port = find_port(), find_port()
@@ -48,6 +50,7 @@ def run_nginx(folder: Path, backend_port: int) -> Iterator[Nginx]:
             ("listen 443 ssl", f"listen 127.0.0.1:{port} ssl"),
             ("listen 80", f"listen 127.0.0.1:{plain_port}"),
             ("/etc/ssl/dunwell", str(folder)),
+            *changes,
         ],
     )
     (folder / "dunwell.conf").write_text(example)

@@ -1,8 +1,11 @@
 """Dunwell behind the nginx of examples/production: whom it takes a visitor for, and what gets
 through."""
 
+import asyncio
+import itertools
 import ssl
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -92,3 +95,46 @@ async def test_nobody_says_who_they_are_and_much_is_taken(tmp_path: Path) -> Non
     assert (status, heard.bytes_read) == (200, size)
     [headers] = heard.headers
     assert (headers["Host"], headers["X-Forwarded-For"]) == (HOST, "127.0.0.1")
+
+
+async def test_one_visitor_has_200_connections(tmp_path: Path) -> None:
+    """Behind it stands what answers when it is told to."""
+    ending = asyncio.Event()
+    async with a_backend(ending) as port:
+        with run_nginx(tmp_path, port) as nginx:
+            asked = [asyncio.create_task(ask(nginx, "/claim")) for _ in range(220)]
+            refused = [await each for each in itertools.islice(asyncio.as_completed(asked), 20)]
+            ending.set()
+            statuses = [status for status, _, _ in await asyncio.gather(*asked)]
+    assert [status for status, _, _ in refused] == [429] * 20
+    assert (statuses.count(200), statuses.count(429)) == (200, 20)
+
+
+async def test_one_visitor_sends_so_many_requests_a_second(tmp_path: Path) -> None:
+    """With smaller numbers: a busy machine does not send as many."""
+    ending = asyncio.Event()
+    ending.set()
+    changes = [("rate=100r/s", "rate=1r/m"), ("burst=400", "burst=5")]
+    async with a_backend(ending) as port:
+        with run_nginx(tmp_path, port, changes) as nginx:
+            statuses = [(await ask(nginx, "/claim"))[0] for _ in range(8)]
+    assert statuses == [200] * 6 + [429] * 2
+
+
+@asynccontextmanager
+async def a_backend(ending: asyncio.Event) -> AsyncIterator[int]:
+    """The port of a server that answers once `ending` is set."""
+
+    async def wait(_request: web.Request) -> web.Response:
+        await ending.wait()
+        return web.Response(text="heard")
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", wait)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
