@@ -1,0 +1,136 @@
+"""200 connections that each do the worst that they are allowed to: the process answers others
+within a second all the while, and its memory stays below a figure."""
+
+import asyncio
+import itertools
+import math
+import threading
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self
+
+import httpx
+import psutil
+import pytest
+
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import check_installation
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.kit.resources import Resources
+from dunwell.merchants.rights import Role
+from dunwell.people.user import Place
+from tests.support.api import a_credential
+from tests.support.attacks import ATTACKS, Target, keep_attacking
+from tests.support.definitions import a_definition
+from tests.support.house import a_house
+from tests.support.people import a_new_user, a_reception, join
+from tests.support.web_processes import Web, a_web
+
+_CONNECTIONS = 200
+# How long an attack goes on: at least, and until its limit has shown itself.
+_LEAST_SECONDS, _MOST_WAITED_SECONDS = 1.0, 30.0
+# What docs/promises.md says.
+_MOST_MIB = 400
+_MOST_SECONDS = 1.0
+
+
+@dataclass
+class Besieged:
+    web: Web
+    target: Target
+
+    @property
+    def peak_mib(self) -> int:
+        """Of the process's memory, since it was last asked for."""
+        status = Path(f"/proc/{self.web.process.pid}/status").read_text()
+        [line] = [each for each in status.splitlines() if each.startswith("VmHWM")]
+        return int(line.split()[1]) // 1024
+
+    def forget_peak(self) -> None:
+        Path(f"/proc/{self.web.process.pid}/clear_refs").write_text("5")
+
+
+@pytest.fixture(scope="module")
+async def besieged(
+    module_resources: Resources,
+    postgres: EmbeddedPostgres,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[Besieged]:
+    resources = module_resources
+    await apply_installation(resources, check_installation({"trustedProxies": ["127.0.0.1"]}))
+    house = await a_house(resources, MovableClock(datetime.now(UTC)), a_definition())
+    credential = await a_credential(house, requests_per_minute=100_000)
+    now = replace(resources, clock=MovableClock(datetime.now(UTC)))
+    person = await join(a_reception(now), a_new_user(place=Place(Role.OPERATOR)))
+    with a_web(tmp_path_factory.mktemp("besieged"), postgres.url) as web:
+        port = httpx.URL(web.origin).port
+        assert port is not None
+        token = web.token_of(credential)
+        target = Target(port, house.merchant.merchant_id, token, person.session.secret)
+        yield Besieged(web, target)
+
+
+class Probe:
+    """Asks for the process's health again and again, in a thread of its own: the attackers' loop is
+    busy itself."""
+
+    def __init__(self, besieged: Besieged) -> None:
+        self._besieged = besieged
+        self._is_over = threading.Event()
+        self._process = psutil.Process(besieged.web.process.pid)
+        # How long each answer took. On a machine that others keep busy, how long the process itself
+        # was at work meanwhile: what the answer would have taken on one of its own.
+        self.seconds: list[float] = []
+
+    def __enter__(self) -> Self:
+        self._thread = threading.Thread(target=self._ask)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+
+    def _ask(self) -> None:
+        while not self._is_over.wait(0.05):
+            began, worked = time.monotonic(), self._sum_work()
+            status = httpx.get(f"{self._besieged.web.origin}/healthz", timeout=30).status_code
+            took = min(time.monotonic() - began, self._sum_work() - worked)
+            self.seconds.append(took if status == 200 else math.inf)
+
+    def _sum_work(self) -> float:
+        times = self._process.cpu_times()
+        return float(times.user + times.system)
+
+
+@pytest.mark.parametrize("names", [*([each] for each in ATTACKS), [*ATTACKS]], ids=" and ".join)
+async def test_others_are_answered_and_memory_is_bounded(
+    besieged: Besieged, names: Sequence[str]
+) -> None:
+    expected, seen = [ATTACKS[each][1] for each in names], besieged.target.statuses
+    seen.clear()
+    besieged.forget_peak()
+    before = besieged.peak_mib
+    chosen = itertools.islice(itertools.cycle(names), _CONNECTIONS)
+    attacks = [
+        asyncio.create_task(keep_attacking(besieged.target, number, ATTACKS[each][0]))
+        for number, each in enumerate(chosen)
+    ]
+    with Probe(besieged) as probe:
+        await asyncio.sleep(_LEAST_SECONDS)
+        for _ in range(int(_MOST_WAITED_SECONDS / 0.1)):
+            if all(each & seen.keys() for each in expected if each):
+                break
+            await asyncio.sleep(0.1)
+    for each in attacks:
+        each.cancel()
+    await asyncio.gather(*attacks, return_exceptions=True)
+    slowest, peak = max(probe.seconds), besieged.peak_mib
+    print(f"{names}: {before} to {peak} MiB, {slowest:.2f} s, {seen}")
+    assert peak < _MOST_MIB
+    assert slowest < _MOST_SECONDS
+    assert all(each & seen.keys() for each in expected if each)
