@@ -15,7 +15,7 @@ from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.files.content_types import PDF
 from dunwell.files.inspection import Inspector
 from dunwell.files.pictures import PagePainter, Shown
-from dunwell.kit.children.child_pool import LENGTH
+from dunwell.kit.children.child_process import LENGTH
 from dunwell.kit.children.confinement import find_confinement
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.document_reader import DocumentReader

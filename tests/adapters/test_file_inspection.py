@@ -10,7 +10,7 @@ from unittest.mock import ANY
 import psutil
 import pytest
 
-from dunwell.errors import RateLimited, UnsupportedMediaType
+from dunwell.errors import RateLimited, Unavailable, UnsupportedMediaType
 from dunwell.files.inspection import Inspector
 from tests.support.children import end_all, find_children
 from tests.support.files import a_noisy_jpeg, a_pdf, a_png_bomb, an_image
@@ -116,8 +116,12 @@ async def test_a_merchant_has_so_many_files_waiting() -> None:
     await inspector.close()
 
 
-async def test_closing_ends_the_children_and_can_be_followed_by_work(inspector: Inspector) -> None:
+async def test_closing_ends_the_children_and_no_file_is_taken_afterwards(
+    inspector: Inspector,
+) -> None:
     await inspector.inspect(a_pdf())
     await inspector.close()
     assert _children() == []
-    assert await inspector.inspect(a_pdf()) == "application/pdf"
+    with pytest.raises(Unavailable):
+        await inspector.inspect(a_pdf())
+    assert _children() == []

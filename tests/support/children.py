@@ -4,6 +4,8 @@ of the time that they work.
 Tests of the children themselves have some of their own.
 """
 
+import asyncio
+
 import psutil
 
 from dunwell.adapters.mail.mail_reader import MailReader
@@ -27,16 +29,23 @@ PRINTER = _LastingPrinter(1)
 
 def find_children(module: str) -> list[psutil.Process]:
     """Those of this process that run a module."""
-    children = psutil.Process().children()
-    return [child for child in children if module in " ".join(child.cmdline())]
+    return [child for child in psutil.Process().children() if _runs(child, module)]
+
+
+def _runs(child: psutil.Process, module: str) -> bool:
+    # It may end at this moment, and one that has ended has no command line.
+    try:
+        return module in " ".join(child.cmdline())
+    except psutil.NoSuchProcess:
+        return False
 
 
 async def end_all(module: str) -> None:
     """Also those that other tests left; theirs start again when they are needed."""
-    await end_children()
     for child in find_children(module):
         child.kill()
-        child.wait()
+    while find_children(module):  # noqa: ASYNC110 - a process tells no event
+        await asyncio.sleep(0.01)
 
 
 async def end_children() -> None:

@@ -22,12 +22,14 @@ from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.apply_given import apply_given, export_file, plan_given
 from dunwell.onboarding.checking import Surroundings
 from dunwell.onboarding.given_file import read_given
+from dunwell.onboarding.logo import LogoMaker
 from dunwell.onboarding.open_merchant import open_merchant
 from dunwell.onboarding.report import ApplyReport
-from tests.support.children import DOCUMENTS
+from tests.support.children import DOCUMENTS, INSPECTOR, PRINTER
 from tests.support.definitions import a_document
 from tests.usecases.test_apply import ADAPTERS, FILE, PROVIDERS
 
+LOGOS = LogoMaker(INSPECTOR, PRINTER)
 SURROUNDINGS = Surroundings(ADAPTERS, is_development=True, available_providers=PROVIDERS)
 KIM = user_actor("kim", ROLE_RIGHTS[Role.OPERATOR], Origin(Interface.PORTAL))
 
@@ -55,7 +57,7 @@ class Desk:
 
     async def plan(self, text: str, *, publish: bool = False) -> ApplyReport:
         merchant = await self.merchant()
-        source = await read_given(text, merchant, DOCUMENTS, "somebody")
+        source = await read_given(text, merchant, DOCUMENTS, logos=LOGOS, key="somebody")
         async with self.resources.database.transaction() as tx:
             work = Work.open(self.resources, tx, merchant, self.actor)
             return await plan_given(work, self.resources, source, SURROUNDINGS, publish=publish)
@@ -64,7 +66,7 @@ class Desk:
         self, text: str, *, publish: bool = False, known: int | None = None
     ) -> ApplyReport:
         merchant = await self.merchant()
-        source = await read_given(text, merchant, DOCUMENTS, "somebody")
+        source = await read_given(text, merchant, DOCUMENTS, logos=LOGOS, key="somebody")
         async with self.resources.database.transaction() as tx:
             work = Work.open(self.resources, tx, merchant, self.actor)
             return await apply_given(

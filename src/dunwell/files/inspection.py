@@ -61,5 +61,5 @@ class Inspector:
         return finding
 
     async def close(self) -> None:
-        """End the children, each after its file; call when no more uploads come."""
+        """End the children, each after its file, and take no more files."""
         await self._children.close()

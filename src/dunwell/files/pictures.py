@@ -121,7 +121,7 @@ class PagePainter:
         return await asyncio.to_thread(_write_png, drawn)
 
     async def close(self) -> None:
-        """End the children, each after its page; call when no more are asked for."""
+        """End the children, each after its page, and draw no more pages."""
         await self._children.close()
 
     async def _ask(self, shown: Shown, page: int, size: Size) -> Drawn:

@@ -74,7 +74,8 @@ class DocumentReader:
             return (await self._ask(WantedDocument(text, places))).lines
 
     async def close(self) -> None:
-        """End the children, each after its document; call when no more come."""
+        """End the children, each after its document, and take no more documents."""
+        self._queue.close()
         await self._children.close()
 
     async def _ask(self, wanted: WantedDocument) -> ReadDocument:

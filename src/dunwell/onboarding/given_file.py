@@ -13,7 +13,7 @@ from dunwell.kit.shape import render_pointer
 from dunwell.kit.yaml_document import DocumentFaulty
 from dunwell.merchants.merchant import Merchant
 from dunwell.onboarding.file import find_process_key
-from dunwell.onboarding.logo import LOGO_PLACE, find_logo, make_logo
+from dunwell.onboarding.logo import LOGO_PLACE, LogoMaker, find_logo
 from dunwell.onboarding.logo_data import DATA, read_data
 from dunwell.onboarding.reading import Source
 from dunwell.onboarding.vector_image import ImageRefused
@@ -25,10 +25,11 @@ _FILE_PATH = "A file that is given here brings its definitions in itself, under 
 
 
 async def read_given(
-    text: str, merchant: Merchant, documents: DocumentReader, key: Hashable
+    text: str, merchant: Merchant, documents: DocumentReader, *, logos: LogoMaker, key: Hashable
 ) -> Source:
-    """Raises ValidationError when it is no YAML at all; the rest are faults in it. Its logo is
-    looked into, which takes a process: not within a transaction. key: who gives the file."""
+    """Raises ValidationError when it is no YAML at all, RateLimited and Unavailable; what else is
+    wrong is among the source's faults. Child processes read the file and its logo, so this is not
+    called within a transaction. key: who gives the file."""
     try:
         document = await documents.read(text, key, lambda value: value)
     except DocumentFaulty as error:
@@ -40,7 +41,7 @@ async def read_given(
         "sandbox": merchant.is_sandbox,
         "switchedToWorkflows": merchant.switched_to_workflows,
     }
-    return await _add_logo(Source({**document, **own}, {}, _find_paths(document)), merchant)
+    return await _add_logo(Source({**document, **own}, {}, _find_paths(document)), merchant, logos)
 
 
 def _find_paths(document: dict[str, Any]) -> list[Fault]:
@@ -53,7 +54,7 @@ def _find_paths(document: dict[str, Any]) -> list[Fault]:
     ]
 
 
-async def _add_logo(source: Source, merchant: Merchant) -> Source:
+async def _add_logo(source: Source, merchant: Merchant, logos: LogoMaker) -> Source:
     name, present = find_logo(source.document), merchant.configuration.brand.logo
     if name is None:
         return source
@@ -64,7 +65,8 @@ async def _add_logo(source: Source, merchant: Merchant) -> Source:
         content = read_data(name)
         # What is there was looked into when it came; written anew once more, it would be another.
         is_present = present is not None and present.content == content and present.png is not None
-        return replace(source, logo=present if is_present else await make_logo(content))
+        logo = present if is_present else await logos.make_logo(content)
+        return replace(source, logo=logo)
     except ImageRefused as refusal:
         fault = Fault(LOGO_PLACE, f"The image is not taken. {refusal}", "WRONG_IMAGE")
         return replace(source, faults=[*source.faults, fault])

@@ -59,7 +59,7 @@ class MailReader:
         )
 
     async def close(self) -> None:
-        """End the children, each after its message; call when no more come."""
+        """End the children, each after its message, and take no more messages."""
         await self._children.close()
 
     async def _ask(self, envelope: Envelope, address: ReturnAddress | None) -> ReadMail:

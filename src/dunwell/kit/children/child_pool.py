@@ -8,17 +8,12 @@ The children hold no secret and limit themselves (`kit.children.child`); this is
 import asyncio
 import contextlib
 import inspect
-import struct
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import TypeAlias
 
-from dunwell.kit.children.fair_queue import UNLIMITED, FairQueue, QueueLimits
-
-LENGTH = struct.Struct("!I")
-# No secret of the parent's environment reaches a child.
-_ENVIRONMENT: dict[str, str] = {}
+from dunwell.kit.children.child_process import ChildProcess
+from dunwell.kit.children.fair_queue import UNLIMITED, FairQueue, QueueLimits, refuse_at_end
 
 # A request, or what reads it when a child is free to take it, so that nothing large waits in
 # memory.
@@ -40,14 +35,16 @@ class ChildPool:
 
         arguments: of the child's command line, which other users of this machine can read."""
         self._command = (sys.executable, "-I", "-m", module, *arguments)
-        self._size = size
         self._patience_seconds = patience_seconds
         self._max_answer_bytes = max_answer_bytes
+        # Its slots are what limits the number of children.
         self._queue = FairQueue(size, limits)
-        # A place per child; None where none has been started yet.
-        self._places: asyncio.LifoQueue[Process | None] = asyncio.LifoQueue()
-        for _ in range(size):
-            self._places.put_nowait(None)
+        # Children that wait for a request, the one used last at the end.
+        self._idle: list[ChildProcess] = []
+        # The requests that have a slot; closing the pool brings their ends forward.
+        self._deadlines: set[asyncio.Timeout] = set()
+        # When they all end, on the event loop's clock; None while the pool is open.
+        self._ends_at: float | None = None
 
     async def ask(self, asked: Asked, *, key: Hashable = "", size_bytes: int = 0) -> bytes:
         """Answer a request. key: who asks, whose jobs share a bound; size_bytes: what the request
@@ -56,67 +53,74 @@ class ChildPool:
         Raises ChildLost, RateLimited, Unavailable, and OSError when no child can be started.
         """
         async with self._queue.slot(key, size_bytes):
-            return await self._ask_free_child(asked)
+            deadline = asyncio.timeout_at(self._ends_at)
+            self._deadlines.add(deadline)
+            try:
+                async with deadline:
+                    return await self._ask_free_child(await _read(asked))
+            except TimeoutError:
+                if deadline.expired():
+                    raise refuse_at_end() from None
+                raise
+            finally:
+                self._deadlines.discard(deadline)
 
-    async def _ask_free_child(self, asked: Asked) -> bytes:
-        child = await self._places.get()
-        try:
-            request = await _read(asked)
-            was_used = child is not None and child.returncode is None
-            child = await self._ensure_running(child)
+    @property
+    def is_closed(self) -> bool:
+        return self._queue.is_closed
+
+    async def close(self) -> None:
+        """End the children and take no more requests.
+
+        What waits for a child is refused at once. A request that is being worked on may take as
+        long as any other one and is refused then. No child is left afterwards.
+        """
+        self._queue.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._patience_seconds):
+                await self._queue.wait_until_empty()
+        self._ends_at = asyncio.get_running_loop().time()
+        for deadline in self._deadlines:
+            deadline.reschedule(self._ends_at)
+        await self._queue.wait_until_empty()
+        while self._idle:
+            await _end(self._idle.pop())
+
+    async def _ask_free_child(self, request: bytes) -> bytes:
+        child = self._find_idle()
+        if child is not None:
             answer = await self._ask_in_time(child, request)
-            if answer is None and was_used:
-                # It may have died of an earlier request, so this one gets a child of its own.
-                child = await self._ensure_running(None)
-                answer = await self._ask_in_time(child, request)
-        except BaseException:
-            # Cancelled: the child may still be at work.
-            if child is not None:
-                _end_child(child)
-            raise
-        finally:
-            self._places.put_nowait(child)
+            if answer is not None:
+                return answer
+        # A child that died may have died of an earlier request, so this one gets a child of its
+        # own.
+        answer = await self._ask_in_time(await ChildProcess.start(self._command), request)
         if answer is None:
             raise ChildLost
         return answer
 
-    async def close(self) -> None:
-        """End the children, each after its request; call when no more come."""
-        for _ in range(self._size):
-            child = await self._places.get()
-            if child is not None:
-                _end_child(child)
-                await child.wait()
-        for _ in range(self._size):
-            self._places.put_nowait(None)
+    def _find_idle(self) -> ChildProcess | None:
+        while self._idle:
+            child = self._idle.pop()
+            if child.is_running:
+                return child
+            child.kill()
+        return None
 
-    async def _ensure_running(self, child: Process | None) -> Process:
-        if child is not None and child.returncode is None:
-            return child
-        return await asyncio.create_subprocess_exec(
-            *self._command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=_ENVIRONMENT, cwd="/"
-        )
-
-    async def _ask_in_time(self, child: Process, request: bytes) -> bytes | None:
-        """None when the child died, or was ended for taking too long or saying too much."""
+    async def _ask_in_time(self, child: ChildProcess, request: bytes) -> bytes | None:
+        """None when the child died, or was ended for taking too long or answering too much."""
         try:
             async with asyncio.timeout(self._patience_seconds):
-                return await self._exchange(child, request)
+                answer = await child.exchange(request, self._max_answer_bytes)
         except (TimeoutError, OSError, EOFError):
-            _end_child(child)
-            await child.wait()
+            await _end(child)
             return None
-
-    async def _exchange(self, child: Process, request: bytes) -> bytes:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        child.stdin.write(LENGTH.pack(len(request)))
-        child.stdin.write(request)
-        await child.stdin.drain()
-        (size,) = LENGTH.unpack(await child.stdout.readexactly(LENGTH.size))
-        if size > self._max_answer_bytes:
-            raise EOFError
-        return await child.stdout.readexactly(size)
+        except BaseException:
+            # Cancelled, with the child still at work.
+            await _end(child)
+            raise
+        self._idle.append(child)
+        return answer
 
 
 async def _read(asked: Asked) -> bytes:
@@ -126,7 +130,6 @@ async def _read(asked: Asked) -> bytes:
     return await read if inspect.isawaitable(read) else read
 
 
-def _end_child(child: Process) -> None:
-    # It may be gone already.
-    with contextlib.suppress(ProcessLookupError):
-        child.kill()
+async def _end(child: ChildProcess) -> None:
+    child.kill()
+    await child.wait()

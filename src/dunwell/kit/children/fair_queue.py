@@ -8,6 +8,7 @@ are served first and large ones do not starve. What waits is bounded in number a
 """
 
 import asyncio
+import itertools
 from collections import Counter
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
@@ -61,15 +62,19 @@ class FairQueue:
         self._waiting: dict[Hashable, list[_WaitingJob]] = {}
         # What each key has been served, on the scale of time; forgotten when a key has no jobs.
         self._clocks: dict[Hashable, float] = {}
+        self._emptied = asyncio.Event()
+        self._emptied.set()
+        self.is_closed = False
 
     @asynccontextmanager
     async def slot(self, key: Hashable, size_bytes: int) -> AsyncIterator[None]:
         """Hold a slot while the job runs.
 
         Raises RateLimited when this key's own jobs are in the way, and Unavailable when there are
-        too many jobs of all keys.
+        too many jobs of all keys or the queue is closed.
         """
         self._check_room(key)
+        self._emptied.clear()
         loop = asyncio.get_running_loop()
         cost = _SECONDS_PER_JOB + size_bytes * _SECONDS_PER_BYTE
         job = _WaitingJob(cost, loop.time(), loop.create_future())
@@ -81,7 +86,20 @@ class FairQueue:
         finally:
             self._leave(key, job)
 
+    def close(self) -> None:
+        """Refuse the jobs that wait and those that come later; those that run go on."""
+        self.is_closed = True
+        for job in itertools.chain.from_iterable(self._waiting.values()):
+            if not job.slot.done():
+                job.slot.set_exception(refuse_at_end())
+
+    async def wait_until_empty(self) -> None:
+        """Return when no job runs or waits."""
+        await self._emptied.wait()
+
     def _check_room(self, key: Hashable) -> None:
+        if self.is_closed:
+            raise refuse_at_end()
         if self._free and self._running[key] < self._limits.slots_per_key:
             return  # The job starts at once.
         if len(self._waiting.get(key, ())) >= self._limits.waiting_per_key:
@@ -109,6 +127,8 @@ class FairQueue:
             if not self._running[key]:
                 del self._running[key]
                 self._clocks.pop(key, None)
+        if self.is_empty:
+            self._emptied.set()
         self._assign()
 
     def _assign(self) -> None:
@@ -118,7 +138,7 @@ class FairQueue:
             self._free -= 1
             self._running[key] += 1
             self._clocks[key] = clock
-            # A job that was cancelled at this moment gives its slot back in `_leave`.
+            # A job that was cancelled or refused at this moment gives its slot back in `_leave`.
             if not job.slot.done():
                 job.slot.set_result(None)
 
@@ -150,4 +170,11 @@ def _too_busy() -> Unavailable:
     return Unavailable(
         "Too many requests of this kind are waiting just now. Try again shortly.",
         retry_after=_RETRY_AFTER_SECONDS,
+    )
+
+
+def refuse_at_end() -> Unavailable:
+    """For what is asked of a process that is about to end."""
+    return Unavailable(
+        "The service is being restarted. Try again shortly.", retry_after=_RETRY_AFTER_SECONDS
     )

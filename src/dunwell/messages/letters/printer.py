@@ -121,8 +121,9 @@ class LetterPrinter:
         return done.pdf, done.pages
 
     async def close(self) -> None:
-        for pool in [self._children, *self._others.values()]:
-            await pool.close()
+        """End the children, each after its job, and take no more jobs."""
+        pools = [self._children, *self._others.values()]
+        await asyncio.gather(*(pool.close() for pool in pools))
 
     def _open_pool(self, size: int, faces: Sequence[FontFace]) -> ChildPool:
         return ChildPool(
@@ -143,7 +144,8 @@ class LetterPrinter:
     @asynccontextmanager
     async def _take_pool(self, faces: tuple[FontFace, ...]) -> AsyncIterator[ChildPool]:
         """Fonts cost a child tens of megabytes: those used longest ago are given up."""
-        if not faces:
+        # A closed printer opens no other pool; its first one refuses the job.
+        if not faces or self._children.is_closed:
             yield self._children
             return
         pool = self._others.pop(faces, None) or self._open_pool(1, faces)

@@ -10,7 +10,7 @@ from dunwell.merchants.store import load_merchant
 from dunwell.onboarding.apply_given import apply_given, export_file, plan_given
 from dunwell.onboarding.given_file import read_given
 from dunwell.onboarding.reading import Source
-from dunwell.portal.setup.surroundings import find_surroundings, need_configure
+from dunwell.portal.setup.surroundings import find_logo_maker, find_surroundings, need_configure
 from dunwell.portal.setup.views import ChangesPage, FilePage
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_file
@@ -88,8 +88,10 @@ async def _plan(
 
 
 async def _read_given(site: Site, access: Access, text: str) -> Source:
-    documents = site.around.documents
-    return await read_given(text, access.merchant, documents, access.person.user_id)
+    documents, logos = site.around.documents, find_logo_maker(site, access)
+    return await read_given(
+        text, access.merchant, documents, logos=logos, key=access.person.user_id
+    )
 
 
 async def _apply(

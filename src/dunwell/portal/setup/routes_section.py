@@ -13,7 +13,7 @@ from dunwell.onboarding.change_settings import (
     read_settings,
     save_settings,
 )
-from dunwell.onboarding.logo import LOGO_PLACE, make_logo
+from dunwell.onboarding.logo import LOGO_PLACE
 from dunwell.onboarding.vector_image import ImageRefused
 from dunwell.portal.setup.brand import view_brand
 from dunwell.portal.setup.fields import Typed
@@ -23,6 +23,7 @@ from dunwell.portal.setup.sections import SECTIONS
 from dunwell.portal.setup.surroundings import (
     TIMEZONES,
     find_choices,
+    find_logo_maker,
     find_surroundings,
     find_tongue,
     need_configure,
@@ -60,7 +61,7 @@ async def take_section(site: Site, visit: Visit, access: Access, upload: Upload)
     if do == "look":
         return _answer(site, visit, access, form=form)
     read = form.read()
-    logo, refused = await _take_logo(access, upload)
+    logo, refused = await _take_logo(site, access, upload)
     if read.faults or refused:
         return _answer(site, visit, access, form=form, faults=[*read.faults, *refused])
     if "brand" in read.parts and logo is not None:
@@ -105,14 +106,14 @@ async def show_logo(_site: Site, _visit: Visit, access: Access) -> Response:
     return answer_asset(logo.png, "image/png", is_named_by_content=False)
 
 
-async def _take_logo(access: Access, upload: Upload) -> tuple[Logo | None, Faults]:
+async def _take_logo(site: Site, access: Access, upload: Upload) -> tuple[Logo | None, Faults]:
     """The image that was chosen, looked into; else the one that is there, unless it is to go."""
     if "logo" in upload.too_large:
         return None, [("logo", Fault(LOGO_PLACE, "It is larger than 50 KB.", "WRONG_IMAGE"))]
     if "logo" not in upload.files:
         return (None if upload.fields["no_logo"] else access.merchant.configuration.brand.logo), []
     try:
-        return await make_logo(upload.files["logo"]), []
+        return await find_logo_maker(site, access).make_logo(upload.files["logo"]), []
     except ImageRefused as refusal:
         return None, [("logo", Fault(LOGO_PLACE, str(refusal), "WRONG_IMAGE"))]
 

@@ -9,6 +9,7 @@ from dunwell.installation.store import load_installation
 from dunwell.kit.db import Connection
 from dunwell.merchants.rights import Right
 from dunwell.onboarding.checking import Surroundings
+from dunwell.onboarding.logo import LogoMaker
 from dunwell.portal.setup.fields import Tongue
 from dunwell.portal.setup.sections import Choices
 from dunwell.portal.web.access import Access
@@ -30,6 +31,11 @@ def need_configure(access: Access) -> None:
 def find_surroundings(site: Site) -> Surroundings:
     settings = site.resources.settings
     return Surroundings(list_adapters(settings), settings.is_development, list_providers(settings))
+
+
+def find_logo_maker(site: Site, access: Access) -> LogoMaker:
+    """With the children that also check uploads and print previews."""
+    return LogoMaker(site.debtors.inspector, site.debtors.printer, access.person.user_id)
 
 
 async def find_choices(site: Site, tx: Connection, access: Access) -> Choices:

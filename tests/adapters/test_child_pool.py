@@ -1,0 +1,197 @@
+"""A pool of children can be closed at any moment: that ends soon, and leaves neither a request that
+waits nor a child."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
+from time import monotonic
+from typing import TypeAlias
+
+import pytest
+import uvloop
+
+from dunwell.errors import Unavailable
+from dunwell.kit.children.child_pool import ChildLost, ChildPool
+from dunwell.kit.children.child_process import ChildProcess
+from dunwell.kit.children.fair_queue import PERSON_WAITS
+from tests.support.children import find_children
+
+Run: TypeAlias = Callable[[Callable[[], Coroutine[object, object, None]]], None]
+
+# A child that reads each request and then does what is written into the program.
+_PROGRAM = """
+import struct, sys, time
+requests, answers = sys.stdin.buffer, sys.stdout.buffer
+while head := requests.read(4):
+    requests.read(struct.unpack("!I", head)[0])
+    {act}
+    answers.flush()
+"""
+_ANSWERS = 'answers.write(struct.pack("!I", 2) + b"ok")'
+_STALLS = "time.sleep(600)"
+_STOPS_HALFWAY = 'answers.write(struct.pack("!I", 10**7) + bytes(5 * 10**6)); time.sleep(600)'
+_ANSWERS_TOO_MUCH = 'answers.write(struct.pack("!I", 2 * 10**7) + bytes(2 * 10**7))'
+_NAME = "child_of_test_child_pool"
+_PATIENCE_SECONDS = 1.0
+# Far more than all of it takes, and far less than forever.
+_SOON_SECONDS = 20.0
+
+
+@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Run a test in an event loop of its own, of the kind that commands or services have."""
+
+    async def run_bounded(test: Callable[[], Coroutine[object, object, None]]) -> None:
+        async with asyncio.timeout(_SOON_SECONDS):
+            await test()
+        assert find_children(_NAME) == []
+
+    def run_test(test: Callable[[], Coroutine[object, object, None]]) -> None:
+        with asyncio.Runner(loop_factory=request.param) as runner:
+            runner.run(run_bounded(test))
+
+    return run_test
+
+
+def _command(act: str) -> tuple[str, ...]:
+    return (sys.executable, "-I", "-c", _PROGRAM.format(act=act), _NAME)
+
+
+def _open_pool(act: str, size: int = 2) -> ChildPool:
+    pool = ChildPool(
+        "unused", size=size, patience_seconds=_PATIENCE_SECONDS, max_answer_bytes=10**7,
+        limits=PERSON_WAITS,
+    )  # fmt: skip
+    pool._command = _command(act)
+    return pool
+
+
+def test_closing_with_requests_running_and_waiting_ends_and_leaves_no_child(run: Run) -> None:
+    async def test() -> None:
+        pool = _open_pool(_STALLS)
+        asked = [asyncio.create_task(pool.ask(b"x", key=each % 5)) for each in range(40)]
+        while len(find_children(_NAME)) < 2:  # noqa: ASYNC110 - a process tells no event
+            await asyncio.sleep(0.01)
+        begun_at = monotonic()
+
+        closing = asyncio.create_task(pool.close())
+        await asyncio.sleep(0.05)
+        # What waits is refused at once, also when what runs takes its time.
+        assert sum(each.done() for each in asked) == 38
+        await closing
+
+        assert monotonic() - begun_at < 5 * _PATIENCE_SECONDS
+        outcomes = await asyncio.gather(*asked, return_exceptions=True)
+        assert len([each for each in outcomes if isinstance(each, ChildLost)]) <= 2
+        assert all(isinstance(each, ChildLost | Unavailable) for each in outcomes), outcomes
+        with pytest.raises(Unavailable):
+            await pool.ask(b"x")
+
+    run(test)
+
+
+def test_closing_at_once_starts_no_child_afterwards(run: Run) -> None:
+    async def test() -> None:
+        pool = _open_pool(_ANSWERS)
+        asked = [asyncio.create_task(pool.ask(b"x", key=each)) for each in range(5)]
+        await asyncio.sleep(0)
+
+        await pool.close()
+
+        outcomes = await asyncio.gather(*asked, return_exceptions=True)
+        # Two had a child already, and are answered.
+        assert [each for each in outcomes if not isinstance(each, Unavailable)] == [b"ok"] * 2
+
+    run(test)
+
+
+def test_closing_does_not_wait_for_a_request_that_is_never_read(run: Run) -> None:
+    async def test() -> None:
+        async def read() -> bytes:
+            await asyncio.sleep(600)
+            return b""
+
+        pool = _open_pool(_ANSWERS)
+        asked = asyncio.create_task(pool.ask(read))
+        await asyncio.sleep(0.01)
+
+        await pool.close()
+
+        with pytest.raises(Unavailable):
+            await asked
+
+    run(test)
+
+
+def test_closing_ends_children_that_wait_for_requests(run: Run) -> None:
+    async def test() -> None:
+        pool = _open_pool(_ANSWERS)
+        answers = await asyncio.gather(*(pool.ask(b"x", key=each) for each in range(2)))
+        assert answers == [b"ok", b"ok"]
+        assert len(find_children(_NAME)) == 2
+
+        await pool.close()
+        await pool.close()
+
+    run(test)
+
+
+def test_a_cancelled_request_leaves_no_child_at_work(run: Run) -> None:
+    async def test() -> None:
+        pool = _open_pool(_STALLS)
+        for pause in (0, 0.001, 0.2):
+            asked = asyncio.create_task(pool.ask(b"x" * 10**6))
+            await asyncio.sleep(pause)
+            asked.cancel()
+            await asyncio.gather(asked, return_exceptions=True)
+            assert find_children(_NAME) == []
+        await pool.close()
+
+    run(test)
+
+
+def test_a_child_is_gone_when_it_was_ended_in_the_middle_of_an_answer(run: Run) -> None:
+    """What it had written by then fills its pipe, and is read no more."""
+
+    async def test() -> None:
+        child = await ChildProcess.start(_command(_STOPS_HALFWAY))
+        asked = asyncio.create_task(child.exchange(b"x", 10**7))
+        stdout = child._process.stdout
+        assert stdout is not None
+        # Cancel it at a moment when it has stopped reading, to let its buffer be emptied.
+        for _ in range(10**6):
+            await asyncio.sleep(0)
+            if stdout._paused:  # type: ignore[attr-defined]
+                break
+        asked.cancel()
+        await asyncio.gather(asked, return_exceptions=True)
+
+        child.kill()
+        await child.wait()
+
+    run(test)
+
+
+def test_a_child_that_answers_too_much_is_ended(run: Run) -> None:
+    async def test() -> None:
+        pool = _open_pool(_ANSWERS_TOO_MUCH)
+        for _ in range(3):
+            with pytest.raises(ChildLost):
+                await pool.ask(b"x")
+        await pool.close()
+
+    run(test)
+
+
+def test_a_request_gets_another_child_when_the_one_before_has_died(run: Run) -> None:
+    async def test() -> None:
+        pool = _open_pool(_ANSWERS, size=1)
+        await pool.ask(b"x")
+        (child,) = find_children(_NAME)
+        child.kill()
+
+        assert await pool.ask(b"y") == b"ok"
+
+        await pool.close()
+
+    run(test)
