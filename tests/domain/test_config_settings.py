@@ -50,6 +50,16 @@ def test_where_operators_listen_is_a_host_and_a_port(tmp_path: Path, given: str)
         assert str(load_settings(environment).operator_bind) == bind
 
 
+@pytest.mark.parametrize("given", ["0", "-1", "10 GiB", "1.5", "9" * 11, "²"])
+def test_storage_of_a_merchant_is_a_whole_number_of_mebibytes(tmp_path: Path, given: str) -> None:
+    environment = {"DUNWELL_DATA_DIR": str(tmp_path)}
+    assert load_settings(environment).merchant_storage_bytes == 10 * 1024**3
+    environment["DUNWELL_MERCHANT_STORAGE_MIB"] = "512"
+    assert load_settings(environment).merchant_storage_bytes == 512 * 1024**2
+    environment["DUNWELL_MERCHANT_STORAGE_MIB"] = given
+    assert find_faults(environment) == ["DUNWELL_MERCHANT_STORAGE_MIB"]
+
+
 def test_operators_have_a_port_of_their_own_and_in_development_loopback(tmp_path: Path) -> None:
     for bind in ("127.0.0.1:8000", "0.0.0.0:9100"):
         environment = {"DUNWELL_DATA_DIR": str(tmp_path), "DUNWELL_OPERATOR_BIND": bind}

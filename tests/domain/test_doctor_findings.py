@@ -7,6 +7,7 @@ import pytest
 
 from dunwell.cli.doctor import check_figures, check_tls
 from dunwell.cli.findings.identity import check_merchant, check_operator
+from dunwell.cli.findings.merchant_storage import judge_merchant_storage
 from dunwell.config import load_settings
 from dunwell.merchants.merchant import Merchant
 from dunwell.recovery.archive import Standing
@@ -117,3 +118,17 @@ def test_nothing_in_an_archive_is_told_once_the_server_runs_for_a_while(
     told = describe_archive(Standing(0, None, None), log)
     assert "nothing is in it yet" in told[0]
     assert told[1] == remedy
+
+
+def test_the_doctor_names_merchants_that_are_near_their_storage_limit() -> None:
+    mib = 1024 * 1024
+
+    [nobody] = judge_merchant_storage([], 10_240)
+    found = judge_merchant_storage([("nordwind", 10_240 * mib), ("hansen", 8_192 * mib)], 10_240)
+
+    assert nobody.mark == "ok"
+    assert [each.mark for each in found] == ["note", "note"]
+    assert [each.words for each in found] == [
+        "nordwind uses 100 % of 10,240 MiB", "hansen uses 80 % of 10,240 MiB",
+    ]  # fmt: skip
+    assert "DUNWELL_MERCHANT_STORAGE_MIB" in (found[0].remedy or "")

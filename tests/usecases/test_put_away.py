@@ -88,7 +88,9 @@ async def _keep(
     upload = NewUpload("a.pdf", "a.pdf", a_pdf())
     checked = await check_upload(inspector, merchant_id, _TICKET, upload)
     now = resources.clock.now()
-    await put_away(resources.database, storage, checked, now, now + _HOUR)
+    await put_away(
+        resources.database, storage, checked, now, expires_at=now + _HOUR, limit_bytes=1024**3
+    )
 
 
 async def _live_and_die(

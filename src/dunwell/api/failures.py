@@ -81,8 +81,11 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
         "Read it again; details.state says where it stands.", details=shapes.PresentState,
     ),
     errors.PayloadTooLarge: FailureKind(
-        "PayloadTooLarge", 413, "The body or the file is larger than allowed.",
-        "Send less: at most details.limit bytes.", details=shapes.Limit,
+        "PayloadTooLarge", 413,
+        "The body or the file is larger than allowed, or, with details.used, the merchant's files "
+        "take so much of its storage that this one does not fit.",
+        "Send less: at most details.limit bytes. With details.used: delete attachments that are no "
+        "longer needed, or ask the operator for more storage.", details=shapes.SizeLimit,
     ),
     errors.TooSlow: FailureKind(
         "TooSlow", 408, "The head of the request or its body stopped coming before its end.",

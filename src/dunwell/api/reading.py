@@ -28,8 +28,9 @@ _MOST_CONTAINERS, _MOST_SEPARATORS = 3_000, 5_000
 # Room for the longest of them, a change of all contact data with each letter an escape. What is
 # larger is not parsed: other requests wait while it is.
 _MOST_BYTES = 1024 * 1024
-# A form that holds a file of the greatest size, with room for its texts and boundaries.
-_MAX_FORM_BYTES = MAX_FILE_BYTES + 64 * 1024
+# What a form's texts and boundaries may take besides its file.
+FORM_BYTES = 64 * 1024
+_MAX_FORM_BYTES = MAX_FILE_BYTES + FORM_BYTES
 
 
 def has_body(request: Request) -> bool:
@@ -46,7 +47,7 @@ async def read_parts(request: Request, merchant_id: int) -> list[Part]:
     check_media_type(request, MEDIA_TYPE)
     share = UPLOADS.share_of(merchant_id)
     reader = FormReader(request.headers["content-type"], _limit_form(share))
-    share.check_room(_expect(request))
+    share.check_room(count_announced(request))
     parts: list[Part] = []
     async for chunk in stream_body(request, _MAX_FORM_BYTES):
         parts += reader.take(chunk)
@@ -54,7 +55,8 @@ async def read_parts(request: Request, merchant_id: int) -> list[Part]:
     return parts
 
 
-def _expect(request: Request) -> int:
+def count_announced(request: Request) -> int:
+    """How many bytes of a form are announced, at most as many as are read; 0: it is not said."""
     announced = request.headers.get("content-length", "")
     return min(int(announced), _MAX_FORM_BYTES) if announced.isdecimal() else 0
 

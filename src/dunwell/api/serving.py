@@ -22,7 +22,13 @@ from dunwell.api.gate import Gate
 from dunwell.api.large_bodies import LargeBodies
 from dunwell.api.operation import Endpoint, Span
 from dunwell.api.query import Query
-from dunwell.api.reading import check_media_type, has_body, read_parts
+from dunwell.api.reading import (
+    FORM_BYTES,
+    check_media_type,
+    count_announced,
+    has_body,
+    read_parts,
+)
 from dunwell.api.repeating import (
     KeyedRequest,
     answer_once,
@@ -32,6 +38,7 @@ from dunwell.api.repeating import (
 )
 from dunwell.config import Settings
 from dunwell.errors import Refusal
+from dunwell.files.read_storage_use import check_storage_room
 from dunwell.kit.json_text import check_encoding
 from dunwell.kit.multipart import MEDIA_TYPE
 from dunwell.kit.requests import request_id_of
@@ -77,6 +84,7 @@ class Server:
         if body is None:
             return call
         if body.media_type == MEDIA_TYPE:
+            await self._check_storage(request, merchant.merchant_id)
             call.parts = await read_parts(request, merchant.merchant_id)
             for part in call.parts:
                 if part.file is not None:
@@ -88,6 +96,17 @@ class Server:
             call.body = await self._bodies.read(request, merchant.merchant_id, holding)
             check_encoding(call.body)
         return call
+
+    async def _check_storage(self, request: Request, merchant_id: int) -> None:
+        """Refuse a file that the merchant's storage has no room for, before it is read.
+
+        Under an Idempotency-Key it is read in any case: the request may be a repetition, whose
+        answer is kept. Raises StorageFull.
+        """
+        if read_key(request) is None:
+            size_bytes = max(1, count_announced(request) - FORM_BYTES)
+            limit_bytes = self._tools.resources.settings.merchant_storage_bytes
+            await check_storage_room(self._database, merchant_id, size_bytes, limit_bytes)
 
     async def _perform(self, endpoint: Endpoint, request: Request, call: Call) -> Response:
         key = read_key(request) if endpoint.operation.takes_key else None

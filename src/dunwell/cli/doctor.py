@@ -16,6 +16,7 @@ from dunwell.cli.findings.finding import Finding
 from dunwell.cli.findings.gateways import check_gateways
 from dunwell.cli.findings.identity import check_identities
 from dunwell.cli.findings.letters import check_fonts, check_letter_lines
+from dunwell.cli.findings.merchant_storage import check_merchant_storage
 from dunwell.cli.findings.sign_in import check_sign_in
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.config import Settings
@@ -73,6 +74,7 @@ def _check_database(settings: Settings) -> list[Finding]:
             email_lines = asyncio.run(check_email_lines(url, settings))
             sign_in = asyncio.run(check_sign_in(url, settings))
             alarms = asyncio.run(check_alarms(url))
+            uploads = asyncio.run(check_merchant_storage(url, settings))
             revision, newest = load_revisions(url)
     except (OSError, PostgresFailed, FolderTaken, asyncpg.PostgresError) as error:
         remedy = "Start it, or correct DUNWELL_DATABASE_URL."
@@ -93,6 +95,7 @@ def _check_database(settings: Settings) -> list[Finding]:
         *email_lines,
         *sign_in,
         *alarms,
+        *uploads,
         *([] if archive is None else [Finding("archive", *archive)]),
     ]
 

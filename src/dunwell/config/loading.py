@@ -20,6 +20,8 @@ from dunwell.config.secret_key import FILE_NAME, KeyFaulty, load_or_make, read_s
 from dunwell.config.settings import PREFIX, Bind, Settings, SettingsFaulty
 
 _BIND = re.compile(r"([0-9A-Za-z.-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})", re.ASCII)
+# 1 PiB: more is a typing error.
+_MOST_MIB = 1024**3
 _PHONE = re.compile(r"\+[0-9][0-9 ()/.-]*")
 
 
@@ -47,6 +49,7 @@ def load_settings(environment: Mapping[str, str] = os.environ, **overrides: str 
         operator_bind=reader.bind("OPERATOR_BIND"),
         archive_dir=reader.folder("ARCHIVE_DIR"),
         fonts=reader.folders("FONTS"),
+        merchant_storage_mib=reader.size("MERCHANT_STORAGE_MIB", 10 * 1024),
     )
     faults = [
         *reader.faults,
@@ -112,6 +115,17 @@ class _Reader:
         value = self.text(name, str(default))
         if not value.isdecimal() or not 0 < int(value) < 65536:
             self.faults.append(f"{PREFIX}{name}: {value!r} is no port; use 1 to 65535.")
+            return default
+        return int(value)
+
+    def size(self, name: str, default: int) -> int:
+        value = self.text(name, str(default))
+        is_number = value.isascii() and value.isdecimal() and len(value) <= 10
+        if not is_number or not 0 < int(value) <= _MOST_MIB:
+            self.faults.append(
+                f"{PREFIX}{name}: {value[:40]!r} is no size; write a whole number of MiB from 1 to "
+                f"{_MOST_MIB}, such as 10240 for 10 GiB."
+            )
             return default
         return int(value)
 

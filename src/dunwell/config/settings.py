@@ -58,10 +58,17 @@ class Settings:
     archive_dir: Path | None = None
     # Folders of fonts that letters may need beside what comes along.
     fonts: tuple[Path, ...] = ()
+    # The most that the uploads of one merchant may take. Not in the merchant's file: it is the
+    # operator's disk, and a merchant's own users could raise it there.
+    merchant_storage_mib: int = 10 * 1024
 
     @property
     def is_development(self) -> bool:
         return self.profile == "development"
+
+    @property
+    def merchant_storage_bytes(self) -> int:
+        return self.merchant_storage_mib * 1024 * 1024
 
 
 def render_settings(settings: Settings) -> dict[str, str]:

@@ -17,12 +17,16 @@ from dunwell.kit.db import Database
 
 async def put_away(
     database: Database, storage: SealedFiles, checked: CheckedUpload, now: datetime,
-    expires_at: datetime,
+    *, expires_at: datetime, limit_bytes: int,
 ) -> None:  # fmt: skip
-    """`expires_at`: so long it may wait for its use. Raises Unavailable; what was done until then
-    is removed with what ran out."""
+    """expires_at: how long it may wait for its use. limit_bytes: the most that the merchant's
+    uploads may take with it.
+
+    Raises StorageFull, with nothing kept, and Unavailable; what was done until then is removed when
+    its time is over, and counts until it is.
+    """
     async with database.transaction() as tx:
-        await save_upload(tx, checked.prepared, now, expires_at)
+        await save_upload(tx, checked.prepared, now, expires_at, limit_bytes=limit_bytes)
     await storage.save(checked.prepared.storage_key, checked.content)
 
 

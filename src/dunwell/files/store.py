@@ -6,6 +6,8 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.files.storage_use import StorageUse
+from dunwell.files.store_use import lock_used_bytes, save_used_bytes
 from dunwell.files.upload import PreparedUpload
 from dunwell.kit.db import Connection
 
@@ -14,7 +16,11 @@ INSERT INTO uploads
     (merchant_id, ticket_id, friendly_name, file_name, content_type, size_bytes, sha256,
      storage_key, created_at, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-ON CONFLICT (merchant_id, ticket_id) DO UPDATE SET expires_at = excluded.expires_at
+"""
+_KEEP = """
+UPDATE uploads SET expires_at = $3
+WHERE merchant_id = $1 AND ticket_id = $2
+RETURNING ticket_id
 """
 
 # Hot: every claim with attachments. Rides on the primary key, then on attachments_ticket.
@@ -29,7 +35,11 @@ WHERE u.merchant_id = $1
     ))
 """
 
-_REMOVE = "DELETE FROM uploads WHERE merchant_id = $1 AND ticket_id = ANY($2::uuid[])"
+_REMOVE = """
+DELETE FROM uploads
+WHERE merchant_id = $1 AND ticket_id = ANY($2::uuid[])
+RETURNING size_bytes
+"""
 
 # Goes over all merchants, as a sweep does. Rides on uploads_expiry, then on attachments_ticket and
 # dispute_files_ticket.
@@ -63,9 +73,21 @@ class UnusedUpload(msgspec.Struct, frozen=True, gc=False):
 
 
 async def save_upload(
-    tx: Connection, prepared: PreparedUpload, created_at: datetime, expires_at: datetime
-) -> None:
-    """One that was put away before lives until another instant from now on."""
+    tx: Connection, prepared: PreparedUpload, created_at: datetime, expires_at: datetime,
+    *, limit_bytes: int | None = None,
+) -> None:  # fmt: skip
+    """One that was put away before lives until another instant from now on; another one is counted.
+
+    limit_bytes: the most that the merchant's uploads may take with it; none for one whose room was
+    checked before. Raises StorageFull.
+    """
+    merchant_id = prepared.merchant_id
+    if await tx.fetchval(_KEEP, merchant_id, prepared.ticket_id, expires_at) is not None:
+        return
+    used_bytes = await lock_used_bytes(tx, merchant_id)
+    if limit_bytes is not None:
+        StorageUse(used_bytes, limit_bytes).check_room(prepared.size_bytes)
+    await save_used_bytes(tx, merchant_id, used_bytes + prepared.size_bytes)
     await tx.execute(
         _INSERT, prepared.merchant_id, prepared.ticket_id, prepared.friendly_name,
         prepared.file_name, prepared.content_type, prepared.size_bytes, prepared.sha256,
@@ -74,8 +96,11 @@ async def save_upload(
 
 
 async def remove_uploads(tx: Connection, merchant_id: int, ticket_ids: Collection[UUID]) -> None:
-    """Their contents must be gone."""
-    await tx.execute(_REMOVE, merchant_id, list(ticket_ids))
+    """Their contents must be gone; they are no longer counted."""
+    used_bytes = await lock_used_bytes(tx, merchant_id)
+    rows = await tx.fetch(_REMOVE, merchant_id, list(ticket_ids))
+    freed_bytes = sum(row["size_bytes"] for row in rows)
+    await save_used_bytes(tx, merchant_id, used_bytes - freed_bytes)
 
 
 async def load_usable_tickets(

@@ -12,6 +12,7 @@ from dunwell.errors import (
     ValidationError,
 )
 from dunwell.files.put_away import put_away
+from dunwell.files.read_storage_use import check_storage_room
 from dunwell.files.upload import NewUpload, PreparedUpload
 from dunwell.files.upload_file import accept_upload, check_upload
 from dunwell.kit.multipart import MEDIA_TYPE, Part
@@ -30,7 +31,8 @@ UPLOAD_FILE = Operation(
     description=(
         "Takes one PDF, JPEG, PNG or WebP file of at most 10 MiB and answers a ticket. Name the "
         "ticket in a claim's attachments; one ticket may serve many claims. An unused ticket "
-        "lives 7 days.\n\n"
+        "lives 7 days. Each file counts toward the merchant's storage, 10 GiB unless the operator "
+        "decided otherwise; beyond it the answer is 413 with `used` in its details.\n\n"
         "The type is told by the file's content, not by its name. `friendlyName` is the name "
         "debtors see."
     ),
@@ -53,9 +55,14 @@ async def _prepare(call: Call) -> PreparedUpload:
     tools, resources = call.tools, call.tools.resources
     now = call.merchant.now(resources.clock)
     merchant_id, ticket_id = call.merchant.merchant_id, resources.ids.new(now)
+    limit_bytes = resources.settings.merchant_storage_bytes
+    # Before the work of checking it; its size may change by being written anew.
+    await check_storage_room(resources.database, merchant_id, 1, limit_bytes)
     checked = await check_upload(tools.inspector, merchant_id, ticket_id, new)
     # It has run out as long as it is not accepted.
-    await put_away(resources.database, tools.storage, checked, now, expires_at=now)
+    await put_away(
+        resources.database, tools.storage, checked, now, expires_at=now, limit_bytes=limit_bytes
+    )
     return checked.prepared
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from dunwell.kit.wire import Wire
 
@@ -77,6 +77,13 @@ class PresentState(Wire, frozen=True):
 
 class Limit(Wire, frozen=True):
     limit: Annotated[int, Meta(description="The most that is taken, in bytes.")]
+
+
+class SizeLimit(Limit, frozen=True):
+    used: Annotated[
+        int | UnsetType,
+        Meta(description="Of a merchant's file storage: what its files take already, in bytes."),
+    ] = UNSET
 
 
 class RequestId(Wire, frozen=True):

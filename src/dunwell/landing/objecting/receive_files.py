@@ -20,6 +20,8 @@ from dunwell.errors import (
 )
 from dunwell.files.names import tidy_name
 from dunwell.files.put_away import put_away, throw_away
+from dunwell.files.read_storage_use import check_storage_room
+from dunwell.files.storage_use import StorageFull
 from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
 from dunwell.files.upload_file import check_upload
 from dunwell.kit.multipart import FormLimits, Part
@@ -39,7 +41,7 @@ _MOST_BODY_BYTES = MOST_AT_ONCE * MAX_FILE_BYTES + 256 * 1024
 @dataclass(frozen=True, slots=True)
 class FileRefusal:
     """A file that was not taken, by its name; none: all of them. code: TOO_LARGE, TOO_MANY, TYPE,
-    EMPTY, AWAY (files cannot be checked just now)."""
+    EMPTY, AWAY (files cannot be checked just now), FULL (the merchant has no storage left)."""
 
     code: str
     name: str | None = None
@@ -132,19 +134,26 @@ async def _prepare(
         return "TOO_LARGE"
     if not part.file:
         return "EMPTY"
-    ticket_id = site.resources.ids.new(site.now())
+    ticket_id, database = site.resources.ids.new(site.now()), site.resources.database
+    merchant_id = opened.merchant.merchant_id
+    limit_bytes = site.resources.settings.merchant_storage_bytes
     upload = NewUpload(name, name, part.file)
     try:
+        # Before the work of checking it; its size may change by being written anew.
+        await check_storage_room(database, merchant_id, 1, limit_bytes)
         checked = await check_upload(
-            site.inspector, opened.merchant.merchant_id, ticket_id, upload, sender=opened.debtor_key
+            site.inspector, merchant_id, ticket_id, upload, sender=opened.debtor_key
         )
         await put_away(
-            site.resources.database,
+            database,
             site.storage,
             checked,
             now=site.now(),
             expires_at=max(opened.session.expires_at, site.now() + _UNTAKEN),
+            limit_bytes=limit_bytes,
         )
+    except StorageFull:
+        return "FULL"
     except (UnsupportedMediaType, ValidationError):
         return "TYPE"
     except (RateLimited, Unavailable):

@@ -22,6 +22,7 @@ from dunwell.messages.formatting import (
 )
 
 _MEGABYTE = 1_000_000
+_GIGABYTE = 1000 * _MEGABYTE
 _NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 
 
@@ -91,14 +92,15 @@ def _render_day_and_time(language: str, instant: datetime, timezone: str) -> tup
 
 @lru_cache(maxsize=4096)
 def _render_size(language: str, size_bytes: int) -> str:
-    """In kilobytes, or in megabytes with one decimal."""
+    """In kilobytes, or in megabytes or gigabytes with one decimal."""
     locale = find_locale(language)
     if size_bytes < _MEGABYTE:
         return (
             f"{format_decimal(max(1, round(size_bytes / 1000)), locale=locale)}\N{NO-BREAK SPACE}KB"
         )
-    megabytes = format_decimal(size_bytes / _MEGABYTE, format="#,##0.0", locale=locale)
-    return f"{megabytes}\N{NO-BREAK SPACE}MB"
+    scale, unit = (_MEGABYTE, "MB") if size_bytes < _GIGABYTE else (_GIGABYTE, "GB")
+    scaled = format_decimal(size_bytes / scale, format="#,##0.0", locale=locale)
+    return f"{scaled}\N{NO-BREAK SPACE}{unit}"
 
 
 def _localize(instant: datetime, timezone: str) -> datetime:

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 from babel.dates import format_date, format_time
-from babel.numbers import format_currency, format_decimal
+from babel.numbers import format_currency, format_decimal, format_percent
 from markupsafe import Markup
 
 from dunwell.messages.formatting import find_day_locale, find_locale, render_day, render_money
@@ -21,13 +21,14 @@ _OTHER_SHORT = "d MMM yyyy"
 
 def build_portal_filters(language: str) -> dict[str, Callable[..., Any]]:
     """By the names that templates call them: `day | short_day`, `instant | short(timezone)`,
-    `instant | time(timezone)`, `count | count`, `wire | at`, `value | json`, `cents |
-    price(currency)`, `day | weekday_day`, `instant | weekday_moment(timezone)`."""
+    `instant | time(timezone)`, `count | count`, `percent | percent`, `wire | at`, `value | json`,
+    `cents | price(currency)`, `day | weekday_day`, `instant | weekday_moment(timezone)`."""
     return {
         "short_day": partial(_render_short_day, language),
         "short": partial(_render_short_moment, language),
         "date_only": partial(_render_date_only, language),
         "count": partial(_render_count, language),
+        "percent": partial(_render_percent, language),
         "weekday": partial(_render_weekday, language),
         "at": read_instant,
         "json": lambda value: msgspec.json.encode(value).decode(),
@@ -85,6 +86,10 @@ def _render_weekday(language: str, day: date) -> str:
 
 def _render_count(language: str, count: int) -> str:
     return str(format_decimal(count, locale=find_locale(language)))
+
+
+def _render_percent(language: str, percent: int) -> str:
+    return str(format_percent(percent / 100, locale=find_locale(language)))
 
 
 def _render_price(language: str, cents: Decimal, currency: str) -> str:

@@ -7,6 +7,7 @@ from starlette.responses import Response
 from dunwell.assignment.read_rules import has_rules
 from dunwell.errors import NotFound, ValidationError
 from dunwell.events.find_endpoints import find_endpoints
+from dunwell.files.read_storage_use import read_storage_use
 from dunwell.kit.db import Connection
 from dunwell.merchants.credentials import list_credentials
 from dunwell.merchants.merchant import Merchant
@@ -74,6 +75,7 @@ async def show_settings(site: Site, visit: Visit, access: Access) -> Response:
         is_assigned = await has_rules(work)
         is_published = await has_published_workflow(work)
         beside = await _find_named_beside(work.tx, access)
+        storage = await read_storage_use(work, site.resources.settings.merchant_storage_bytes)
     brand = access.merchant.configuration.brand
     page = SettingsPage(
         checklist=list_needs(access.merchant),
@@ -86,6 +88,7 @@ async def show_settings(site: Site, visit: Visit, access: Access) -> Response:
         has_process=is_published,
         has_rules=is_assigned,
         has_brand=brand.logo is not None or brand.color is not None,
+        storage=storage,
     )
     return site.answer_at(visit, access, page)
 

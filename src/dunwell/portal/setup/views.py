@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from dunwell.errors import Fault
 from dunwell.events.endpoint import NewSecret
 from dunwell.events.endpoint_health import EndpointHealth
+from dunwell.files.storage_use import StorageUse
 from dunwell.merchants.access import Credential
 from dunwell.merchants.store_revocations import Rotation
 from dunwell.onboarding.checklist import Checklist
@@ -49,6 +50,7 @@ class SettingsPage(_SettingsPage, frozen=True):
     has_process: bool
     has_rules: bool
     has_brand: bool
+    storage: StorageUse
 
 
 class SectionPage(_SettingsPage, frozen=True):

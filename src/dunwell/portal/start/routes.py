@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from dunwell.alarms.read_alarms import read_alarms
 from dunwell.explanation.read_overview import MOST, NEWEST, read_overview
+from dunwell.files.read_storage_use import read_storage_use
 from dunwell.merchants.rights import Right
 from dunwell.portal.start.views import StartPage, count_channels, fill_days, list_waiting
 from dunwell.portal.web.access import Access
@@ -24,6 +25,7 @@ async def show_start(site: Site, visit: Visit, access: Access) -> Response:
         waiting = await read_waiting(work)
         overview = await read_overview(work)
         now = work.now
+        storage = await read_storage_use(work, site.resources.settings.merchant_storage_bytes)
         alarms = None
         if Right.OPERATE in access.person.rights_everywhere:
             alarms = await read_alarms(work.tx, access.person.actor, work.real_now)
@@ -49,6 +51,7 @@ async def show_start(site: Site, visit: Visit, access: Access) -> Response:
         channels=count_channels(overview.contacts),
         now=now,
         alarms=len(alarms.standing) if alarms else 0,
+        storage=storage if storage.is_near_limit else None,
         is_unwatched=alarms is not None and alarms.is_stale,
     )
     return site.answer(frame, page)

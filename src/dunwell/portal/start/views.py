@@ -7,6 +7,7 @@ from typing import ClassVar
 import msgspec
 
 from dunwell.explanation.read_overview import MONEY_DAYS, PaidDay, Tomorrow
+from dunwell.files.storage_use import StorageUse
 from dunwell.portal.render.pages import Page
 from dunwell.waiting.read_waiting import Kind, Waiting
 
@@ -44,6 +45,8 @@ class StartPage(Page, frozen=True):
     # Of the installation, for whoever operates it: those that stand, and whether anybody looks.
     alarms: int
     is_unwatched: bool
+    # Where people are to be told of it: at 80 % and more.
+    storage: StorageUse | None
 
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)

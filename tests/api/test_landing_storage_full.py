@@ -1,0 +1,50 @@
+"""A debtor whose creditor has no storage left is told so, and can dispute without the file."""
+
+import pytest
+
+from tests.support.disputes import dispute
+from tests.support.files import a_pdf
+from tests.support.full_storage import leave_free
+from tests.support.landing import Doorstep
+from tests.support.objections import disputes, enter, files, kept_contents, look
+
+_WORDS = {
+    "en": "We cannot take “a.pdf”: there is no space left for files.",
+    "de": "Wir können „a.pdf“ nicht annehmen: Es ist kein Speicherplatz für Dateien mehr frei.",
+}
+
+
+# Full beforehand, and room for less than the file.
+@pytest.mark.parametrize("free_bytes", [0, 10])
+@pytest.mark.parametrize("language", ["en", "de"])
+async def test_the_page_says_so_keeps_what_was_typed_and_takes_the_dispute_without_the_file(
+    doorstep: Doorstep, free_bytes: int, language: str
+) -> None:
+    await enter(doorstep)
+    path = (await look(doorstep, "OTHER")).replace("lang=en", f"lang={language}")
+    await doorstep.browser.get(path)
+    await leave_free(doorstep.till.resources, doorstep.till.house.merchant.merchant_id, free_bytes)
+
+    page = await doorstep.browser.send(path, [("a.pdf", a_pdf())], do="send", message="See")
+
+    assert page.status_code == 422
+    assert _WORDS[language] in page.text
+    assert "\nSee</textarea>" in page.text
+    assert kept_contents(doorstep) == []
+    await doorstep.browser.send(path, do="send", message="See")
+    assert len(await disputes(doorstep)) == 1
+    assert await files(doorstep) == []
+
+
+async def test_an_open_dispute_stays_and_its_page_says_so(doorstep: Doorstep) -> None:
+    opened = await dispute(doorstep.till.house, doorstep.claim_id)
+    await enter(doorstep)
+    path = f"/claim/disputes/{opened.dispute_id}"
+    await doorstep.browser.get(f"{path}?lang=en")
+    await leave_free(doorstep.till.resources, doorstep.till.house.merchant.merchant_id, 0)
+
+    page = await doorstep.browser.send(f"{path}/files?lang=en", [("a.pdf", a_pdf())])
+
+    assert page.status_code == 422
+    assert _WORDS["en"] in page.text
+    assert "Your dispute is valid without it" in page.text

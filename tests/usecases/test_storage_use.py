@@ -1,0 +1,184 @@
+"""A merchant's uploads take so much storage and no more, whatever happens at once or half-way."""
+
+import asyncio
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from dunwell.errors import PayloadTooLarge, Unavailable
+from dunwell.files.put_away import put_away, throw_away
+from dunwell.files.sealed_files import SealedFiles
+from dunwell.files.storage import upload_key
+from dunwell.files.storage_use import StorageFull, StorageUse
+from dunwell.files.store_use import list_near_limit, load_storage_use
+from dunwell.files.upload import PreparedUpload
+from dunwell.files.upload_file import CheckedUpload, accept_upload
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.account import Work
+from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.merchant import Merchant
+from dunwell.worker.housekeeping import Housekeeping
+from tests.support.merchants import a_merchant
+
+_LIMIT = 1000
+_UNUSED = timedelta(hours=1)
+
+
+class _Shelf:
+    """One merchant's uploads, written and removed as use cases do."""
+
+    def __init__(self, resources: Resources, merchant: Merchant) -> None:
+        self._resources, self.merchant = resources, merchant
+        self.storage = SealedFiles.open(resources)
+
+    async def put(self, number: int, size_bytes: int, limit_bytes: int = _LIMIT) -> None:
+        now = self._resources.clock.now()
+        await put_away(
+            self._resources.database, self.storage, self.make(number, size_bytes), now,
+            expires_at=now + _UNUSED, limit_bytes=limit_bytes,
+        )  # fmt: skip
+
+    async def remove(self, *numbers: int) -> None:
+        tickets = [UUID(int=number) for number in numbers]
+        merchant_id = self.merchant.merchant_id
+        await throw_away(self._resources.database, self.storage, merchant_id, tickets)
+
+    def make(self, number: int, size_bytes: int) -> CheckedUpload:
+        merchant_id, ticket_id = self.merchant.merchant_id, UUID(int=number)
+        prepared = PreparedUpload(
+            merchant_id, ticket_id, "a", "a.pdf", "application/pdf", size_bytes, b"-",
+            upload_key(merchant_id, ticket_id),
+        )  # fmt: skip
+        return CheckedUpload(prepared, b"x")
+
+    async def count(self) -> tuple[int, int]:
+        """What is counted, and what the rows say."""
+        async with self._resources.database.connection() as connection:
+            merchant_id = self.merchant.merchant_id
+            use = await load_storage_use(connection, merchant_id, _LIMIT)
+            summed = await connection.fetchval(
+                "SELECT coalesce(sum(size_bytes), 0)::bigint FROM uploads WHERE merchant_id = $1",
+                merchant_id,
+            )
+        return use.used_bytes, summed
+
+
+@pytest.fixture
+async def shelf(resources: Resources, clock: MovableClock) -> _Shelf:
+    async with resources.database.transaction() as tx:
+        return _Shelf(resources, await a_merchant(tx, now=clock.now()))
+
+
+async def test_the_last_byte_is_given_and_not_one_more(shelf: _Shelf) -> None:
+    await shelf.put(1, 600)
+    with pytest.raises(StorageFull) as refused:
+        await shelf.put(2, 401)
+    await shelf.put(3, 400)
+
+    assert isinstance(refused.value, PayloadTooLarge)
+    assert refused.value.details == {"limit": _LIMIT, "used": 600}
+    assert "Delete attachments" in refused.value.message
+    assert await shelf.count() == (1000, 1000)
+
+
+@pytest.mark.parametrize("is_begun", [False, True], ids=["the first uploads", "later ones"])
+async def test_of_many_uploads_at_once_only_those_that_fit_are_kept(
+    shelf: _Shelf, is_begun: bool
+) -> None:
+    if is_begun:
+        await shelf.put(99, 100)
+    asked = [shelf.put(number, 300) for number in range(1, 11)]
+    outcomes = await asyncio.gather(*asked, return_exceptions=True)
+
+    assert sum(outcome is None for outcome in outcomes) == 3
+    assert all(isinstance(each, StorageFull) for each in outcomes if each is not None)
+    used, summed = await shelf.count()
+    assert used == summed == 900 + 100 * is_begun
+
+
+async def test_uploads_and_removals_at_once_leave_the_sum_of_what_is_there(shelf: _Shelf) -> None:
+    for number in range(1, 6):
+        await shelf.put(number, 100)
+    asked = [shelf.remove(number) for number in range(1, 6)]
+    asked += [shelf.put(number, 100) for number in range(11, 20)]
+    # The same one is removed by two at once.
+    asked += [shelf.remove(1, 2, 3)]
+    await asyncio.gather(*asked, return_exceptions=True)
+
+    used, summed = await shelf.count()
+    assert used == summed <= _LIMIT
+
+
+async def test_a_ticket_that_is_accepted_counts_once(resources: Resources, shelf: _Shelf) -> None:
+    await shelf.put(1, 600)
+    async with resources.database.transaction() as tx:
+        work = Work.open(resources, tx, shelf.merchant, SYSTEM)
+        await accept_upload(work, shelf.make(1, 600).prepared)
+    assert await shelf.count() == (600, 600)
+
+
+async def test_the_space_of_an_unused_upload_is_free_when_it_is_removed(
+    resources: Resources, clock: MovableClock, shelf: _Shelf
+) -> None:
+    await shelf.put(1, 900)
+    clock.advance(timedelta(hours=3))
+    await Housekeeping(resources, shelf.storage).run_once()
+
+    assert await shelf.count() == (0, 0)
+    await shelf.put(2, 1000)
+
+
+class _AbsentStorage:
+    async def save(self, _key: str, _content: bytes) -> None:
+        raise Unavailable("away")
+
+
+async def test_an_upload_that_failed_counts_until_it_is_removed(
+    resources: Resources, clock: MovableClock, shelf: _Shelf
+) -> None:
+    there, shelf.storage = shelf.storage, _AbsentStorage()  # type: ignore[assignment]
+    with pytest.raises(Unavailable):
+        await shelf.put(1, 900)
+    assert await shelf.count() == (900, 900)
+    clock.advance(timedelta(hours=3))
+
+    await Housekeeping(resources, there).run_once()
+
+    assert await shelf.count() == (0, 0)
+
+
+async def test_uploads_from_before_the_count_are_counted(
+    resources: Resources, shelf: _Shelf
+) -> None:
+    await shelf.put(1, 700)
+    async with resources.database.transaction() as tx:
+        await tx.execute("DELETE FROM storage_use")
+    assert await shelf.count() == (700, 700)
+
+    with pytest.raises(StorageFull):
+        await shelf.put(2, 301)
+    await shelf.remove(1)
+
+    assert await shelf.count() == (0, 0)
+
+
+async def test_a_limit_that_was_lowered_removes_nothing_and_takes_nothing(shelf: _Shelf) -> None:
+    await shelf.put(1, 900)
+    with pytest.raises(StorageFull):
+        await shelf.put(2, 1, limit_bytes=500)
+    assert await shelf.count() == (900, 900)
+
+
+async def test_merchants_near_their_limit_are_listed(resources: Resources, shelf: _Shelf) -> None:
+    await shelf.put(1, 800)
+    async with resources.database.connection() as connection:
+        assert await list_near_limit(connection, 800, 5) == [(shelf.merchant.key, 800)]
+        assert await list_near_limit(connection, 801, 5) == []
+
+
+def test_people_are_told_from_four_fifths_on() -> None:
+    told = [StorageUse(used, 1000).is_near_limit for used in (0, 799, 800, 1000, 1200)]
+    assert told == [False, False, True, True, True]
+    assert [StorageUse(used, 1000).percent for used in (999, 1000)] == [99, 100]
