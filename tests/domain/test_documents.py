@@ -12,6 +12,8 @@ _DOCUMENTS = sorted(
 )
 # What a document calls a file: `folder/name.py`, in code.
 _NAMED = re.compile(r"`((?:[a-z_]+/)+[a-z_0-9]*(?:\.[a-z]+)?)`")
+# A test that a row of the threat model is shown by.
+_TESTED = re.compile(r"`(tests/[a-z_/]+\.py)`")
 _LINKED = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 # What is made when it is run, or stands for a name of the reader's own.
 _NOT_THERE = re.compile(r"^(var|run|etc)/")
@@ -30,3 +32,18 @@ def test_files_of_the_code_that_are_named_are_there(name: str) -> None:
     assert named
     lost = [each for each in named if not any((folder / each).exists() for folder in there)]
     assert [each for each in lost if not _NOT_THERE.match(each)] == []
+
+
+def test_every_row_of_the_threat_model_names_tests_that_exist() -> None:
+    text = (ROOT / "docs" / "threat-model.md").read_text()
+    # The first section says what each party is trusted with; the others hold promises.
+    _, _, promises = text.partition("## Internet to web process")
+    rows = [
+        line
+        for line in promises.splitlines()
+        if line.startswith("| ") and not line.startswith("| must not")
+    ]
+    shown = {row: _TESTED.findall(row) for row in rows}
+    assert len(rows) > 50
+    assert [row for row, tests in shown.items() if not tests] == []
+    assert [each for tests in shown.values() for each in tests if not (ROOT / each).exists()] == []
