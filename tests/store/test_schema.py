@@ -4,12 +4,18 @@ import re
 
 from dunwell.claims.fields import FIELDS
 from dunwell.kit.db import Database
+from dunwell.migrations.revisions import list_own_tables
 
 _PRIMARY_KEYS = """
 SELECT t.relname AS table_name, pg_get_constraintdef(c.oid) AS definition
 FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid
 JOIN pg_namespace n ON n.oid = t.relnamespace
 WHERE c.contype = 'p' AND n.nspname = 'public' AND t.relname <> 'alembic_version'
+"""
+
+_TABLES = """
+SELECT tablename::text FROM pg_tables
+WHERE schemaname = 'public' AND tablename <> 'alembic_version'
 """
 
 _DEBTORS_COLUMNS = """
@@ -37,6 +43,12 @@ async def test_every_primary_key_begins_with_the_merchant(database: Database) ->
         "user_identities", "single_sign_on_attempts",
         "provider_logouts",
     }  # fmt: skip
+
+
+async def test_the_tables_of_backups_are_those_that_the_migrations_make(database: Database) -> None:
+    async with database.connection() as connection:
+        rows = await connection.fetch(_TABLES)
+    assert list_own_tables() == {row["tablename"] for row in rows}
 
 
 async def test_each_field_of_a_claims_debtor_has_its_column(database: Database) -> None:

@@ -79,6 +79,8 @@ def test_doctor_finds_a_sound_installation_sound(dunwell: CommandLine) -> None:
         ["note", "operator"],
         ["note", "alarms"],
         ["note", "alarms"],
+        ["ok", "backup"],
+        ["ok", "verify"],
         ["ok", "storage"],
         ["ok", "disk"],
         ["ok", "folders"],

@@ -11,6 +11,7 @@ import click
 
 from dunwell.cli.database import reach_database
 from dunwell.cli.findings.alarms import check_alarms
+from dunwell.cli.findings.backups import check_backups
 from dunwell.cli.findings.email_lines import check_email_lines
 from dunwell.cli.findings.finding import Finding
 from dunwell.cli.findings.gateways import check_gateways
@@ -75,6 +76,7 @@ def _check_database(settings: Settings) -> list[Finding]:
             sign_in = asyncio.run(check_sign_in(url, settings))
             alarms = asyncio.run(check_alarms(url))
             uploads = asyncio.run(check_merchant_storage(url, settings))
+            backups = asyncio.run(check_backups(url, settings))
             revision, newest = load_revisions(url)
     except (OSError, PostgresFailed, FolderTaken, asyncpg.PostgresError) as error:
         remedy = "Start it, or correct DUNWELL_DATABASE_URL."
@@ -96,6 +98,7 @@ def _check_database(settings: Settings) -> list[Finding]:
         *sign_in,
         *alarms,
         *uploads,
+        *backups,
         *([] if archive is None else [Finding("archive", *archive)]),
     ]
 

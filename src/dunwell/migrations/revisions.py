@@ -3,11 +3,14 @@ takes longer to read than most commands take.
 """
 
 import asyncio
+import re
 from importlib.resources import files
 
 import asyncpg
 
 from dunwell.config.database_address import read_address
+
+_NEW_TABLE = re.compile(r"^CREATE TABLE (\w+)", re.MULTILINE)
 
 
 def load_revisions(url: str) -> tuple[str | None, str]:
@@ -29,6 +32,24 @@ async def _load_revision(url: str) -> str | None:
 
 
 def find_newest() -> str:
-    """The newest revision there is. A migration's file begins with its number."""
+    """The newest revision there is."""
+    return max(list_revisions())
+
+
+def list_revisions() -> frozenset[str]:
+    """Return every revision there is. A migration's file begins with its number."""
     folder = files("dunwell").joinpath("migrations", "versions")
-    return max(each.name.partition("_")[0] for each in folder.iterdir() if each.name[0].isdigit())
+    return frozenset(
+        each.name.partition("_")[0] for each in folder.iterdir() if each.name[0].isdigit()
+    )
+
+
+def list_own_tables() -> frozenset[str]:
+    """Return the tables that any migration creates, so that others in the database are known."""
+    folder = files("dunwell").joinpath("migrations", "versions")
+    return frozenset(
+        name
+        for each in folder.iterdir()
+        if each.name.endswith(".sql")
+        for name in _NEW_TABLE.findall(each.read_text("utf-8"))
+    )
