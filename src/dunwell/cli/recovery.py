@@ -17,8 +17,10 @@ from dunwell.kit.postgres import find_embedded, stop_server
 from dunwell.recovery.archive import Archive
 from dunwell.recovery.back_up import back_up, check_restorable
 from dunwell.recovery.back_up import restore as restore_backup
+from dunwell.recovery.backup_set import DUMP, Manifest
 from dunwell.recovery.hold import hold, resume
 from dunwell.recovery.point_in_time import go_back
+from dunwell.recovery.verify_backup import verify_backup
 
 _TIME = click.DateTime(["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S.%f%z"])
 _HELD = """\
@@ -28,18 +30,64 @@ sent that this database does not know:
   dunwell restore --resume --lost-until TIME         # else: when the lost installation stopped"""
 
 
-@click.command("backup")
+class _BackupGroup(click.Group):
+    """A group whose first word is a folder, unless it names a command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        is_about_group = not args or args[0] in ctx.help_option_names
+        if not is_about_group and (args[0] not in self.commands or len(args) == 1):
+            args = ["take", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("backup", cls=_BackupGroup)
+def backup() -> None:
+    """Write database and files into a new FOLDER: dunwell backup FOLDER.
+
+    With verify, show that such a FOLDER can be restored."""
+
+
+@backup.command("take", hidden=True)
 @data_dir_option
 @click.argument("folder", type=click.Path(path_type=Path))
-def backup(data_dir: str | None, folder: Path) -> None:
+def take(data_dir: str | None, folder: Path) -> None:
     """Write database and files into a new FOLDER, while everything runs. No key is in it."""
     settings = read_settings("backup", data_dir=data_dir)
     with reach_database(settings, "backup") as url:
         manifest = back_up(settings, url, folder)
-    click.echo(f"backed up as of {manifest.taken_at.isoformat()}: {len(manifest.files)} files")
+    rows = sum(each.rows for each in manifest.tables.values())
+    click.echo(
+        f"backed up as of {manifest.taken_at.isoformat()}: {rows} rows, "
+        f"{_count_files(manifest)} files"
+    )
+    if manifest.left_out:
+        names = ", ".join(manifest.left_out)
+        click.echo(f"not in it, as they are not Dunwell's: the tables {names}", err=True)
     if manifest.files_elsewhere is not None:
         click.echo("uploads are in an object store, which keeps them itself", err=True)
     click.echo("the secret key is not in it: keep a copy elsewhere", err=True)
+
+
+@backup.command("verify")
+@data_dir_option
+@click.argument("folder", type=click.Path(path_type=Path))
+def verify(data_dir: str | None, folder: Path) -> None:
+    """Restore the backup in FOLDER into a scratch database, compare it with what the backup says it
+    holds, and print how many rows each table has. The installation's database is not touched."""
+    manifest = verify_backup(read_settings("backup", data_dir=data_dir), folder)
+    for name, table in manifest.tables.items():
+        if table.rows:
+            click.echo(f"{table.rows:>12} {name}")
+    rows = sum(each.rows for each in manifest.tables.values())
+    click.echo(
+        f"restored as of {manifest.taken_at.isoformat()}, and everything is there: {rows} rows in "
+        f"{len(manifest.tables)} tables, {_count_files(manifest)} files"
+    )
+
+
+def _count_files(manifest: Manifest) -> int:
+    """The installation's files, without those that hold the rows."""
+    return sum(not each.path.startswith(f"{DUMP}/") for each in manifest.files)
 
 
 @click.command("restore")

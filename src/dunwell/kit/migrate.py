@@ -6,6 +6,8 @@ statements that commit one by one, as an index on a large table has to be built.
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from importlib.resources import files
 
 import asyncpg
@@ -14,10 +16,11 @@ from alembic.runtime.environment import EnvironmentContext
 from alembic.runtime.migration import MigrationContext, MigrationStep, RevisionStep
 from alembic.script import Script, ScriptDirectory
 from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
-from dunwell.errors import Unavailable
+from dunwell.errors import InvalidState, Unavailable
 from dunwell.kit.db import settle_epoch_at
 from dunwell.kit.pool import OpenConnection, connect
 
@@ -29,11 +32,29 @@ _PAUSE_SECONDS = 2.0
 # Held by a transaction that does nothing else, so that no two migrate at once.
 _TAKE_TURN = "SELECT pg_try_advisory_xact_lock(4711)"
 _TURN_SECONDS = 0.1
+# Waits for a migration that is running.
+_WAIT_FOR_TURN = "SELECT pg_advisory_xact_lock(4711)"
+# Tables, sequences and views that are not an extension's. An identity column whose sequence has its
+# name taken would get another one.
+_HAS_RELATIONS = """
+SELECT EXISTS (
+    SELECT FROM pg_class
+    WHERE relkind IN ('r', 'p', 'f', 'S', 'v', 'm') AND relnamespace = 'public'::regnamespace
+        AND NOT EXISTS (
+            SELECT FROM pg_depend
+            WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e'
+        )
+)
+"""
 _SET_TIMEOUT = "SELECT set_config('lock_timeout', :milliseconds, true)"
 
 
 class TableTaken(Unavailable):
     """Others held a table for too long; the migrations before this one stand."""
+
+
+class DatabaseNotEmpty(InvalidState):
+    """The database already has tables, so no schema is created in it."""
 
 
 def migrate(url: str, to: str = NEWEST, *, lock_seconds: float = LOCK_SECONDS) -> None:
@@ -44,13 +65,56 @@ def migrate(url: str, to: str = NEWEST, *, lock_seconds: float = LOCK_SECONDS) -
     asyncio.run(_migrate(url, to, lock_seconds))
 
 
-async def _migrate(url: str, to: str, lock_seconds: float) -> None:
+@asynccontextmanager
+async def create_schema(url: str, to: str) -> AsyncIterator[asyncpg.Connection]:
+    """Run every migration up to `to` in an empty database, all in one transaction.
+
+    Yields the connection inside that transaction, so that rows can be loaded before it commits:
+    after an error or a kill the database is as empty as before. The epoch is not settled here; the
+    next connection of the service does that. Raises DatabaseNotEmpty and asyncpg's errors.
+    """
+    engine = _create_engine(url)
+    scripts = ScriptDirectory.from_config(_configure())
+    try:
+        async with engine.begin() as connection:
+            await connection.execute(text(_WAIT_FOR_TURN))
+            driver = (await connection.get_raw_connection()).driver_connection
+            await check_empty(driver)
+            for script in [*scripts.iterate_revisions(to, "base")][::-1]:
+                await connection.run_sync(_upgrade, scripts, script)
+            yield driver
+    except DBAPIError as error:
+        raise _find_server_error(error) or error from error
+    finally:
+        await engine.dispose()
+
+
+def _find_server_error(error: BaseException | None) -> asyncpg.PostgresError | None:
+    """SQLAlchemy wraps the errors of the statements that it sends itself."""
+    while error is not None and not isinstance(error, asyncpg.PostgresError):
+        error = error.__cause__
+    return error
+
+
+async def check_empty(connection: asyncpg.Connection) -> None:
+    """Raises DatabaseNotEmpty."""
+    if await connection.fetchval(_HAS_RELATIONS):
+        raise DatabaseNotEmpty(
+            "The database has tables, sequences or views. A backup is restored into an empty one."
+        )
+
+
+def _create_engine(url: str) -> AsyncEngine:
     # asyncpg reads the address itself, so that it means the same here as everywhere else.
-    engine = create_async_engine(
+    return create_async_engine(
         "postgresql+asyncpg://",
         async_creator=lambda: connect(url, OpenConnection),
         poolclass=NullPool,
     )
+
+
+async def _migrate(url: str, to: str, lock_seconds: float) -> None:
+    engine = _create_engine(url)
     turn = await connect(url, OpenConnection)
     # Read once: to read all of them takes longer than to run one.
     scripts = ScriptDirectory.from_config(_configure())
@@ -118,10 +182,8 @@ async def _run_patiently(
             return
 
 
-def _is_lock_timeout(error: BaseException | None) -> bool:
-    while error is not None and not isinstance(error, asyncpg.LockNotAvailableError):
-        error = error.__cause__
-    return error is not None
+def _is_lock_timeout(error: BaseException) -> bool:
+    return isinstance(_find_server_error(error), asyncpg.LockNotAvailableError)
 
 
 async def _run(

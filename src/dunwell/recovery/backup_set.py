@@ -1,11 +1,10 @@
-"""A backup as a folder: the database's dump, the kept files, and a manifest that says what belongs
-to it and what it must be like. A folder without a manifest is no backup. No key is ever in it.
+"""A backup as a folder: the rows of the database, the kept files, and a manifest that says what
+belongs to it and what it must be like. A folder without a manifest is no backup. No key is in it.
 """
 
 import hashlib
 import shutil
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -13,11 +12,12 @@ import msgspec
 
 from dunwell.config import Settings
 from dunwell.errors import InvalidState
+from dunwell.recovery.dump import DatabaseDump
 
-FORMAT = 1
-DUMP = "database.dump"
+FORMAT = 2
+DUMP = "database"
 _MANIFEST = "manifest.json"
-# Of the data folder; the database is in the dump, and keys are kept elsewhere.
+# Of the data folder: the database is backed up by itself, and keys are kept elsewhere.
 _LEFT_OUT = frozenset({"postgres", "postgres.draft", "dunwell.lock", "secret.key"})
 _DATA, _FILES = "data", "files"
 
@@ -26,21 +26,25 @@ class BackupUnusable(InvalidState):
     """The folder is no whole backup, or not one for this installation."""
 
 
+class ManifestFormat(msgspec.Struct, frozen=True, gc=False):
+    """What the manifest of every format says."""
+
+    format: int
+    dunwell: str
+
+
 class StoredFile(msgspec.Struct, frozen=True, gc=False):
     path: str
     size: int
     sha256: str
 
 
-class Manifest(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+class Manifest(DatabaseDump, frozen=True, gc=False, rename="camel"):
     """`fingerprints`: of the versions of the secret key, by which they are known and nothing else.
     `files_elsewhere`: the object store that uploads are in, which keeps its own versions."""
 
     format: int
     dunwell: str
-    schema: str
-    server: str
-    taken_at: datetime
     fingerprints: Mapping[int, str]
     files_elsewhere: str | None
     files: list[StoredFile]
@@ -106,13 +110,18 @@ def save_manifest(draft: Path, manifest: Manifest) -> None:
 def load_manifest(backup: Path) -> Manifest:
     """Of a whole backup: every file is there and as it was. Raises BackupUnusable."""
     try:
-        manifest = msgspec.json.decode((backup / _MANIFEST).read_bytes(), type=Manifest)
+        content = (backup / _MANIFEST).read_bytes()
+        written = msgspec.json.decode(content, type=ManifestFormat)
+        if written.format != FORMAT:
+            raise BackupUnusable(
+                f"This backup has format {written.format}, not {FORMAT}. Restore it with Dunwell "
+                f"{written.dunwell}, which took it, and take another one."
+            )
+        manifest = msgspec.json.decode(content, type=Manifest)
     except FileNotFoundError:
         raise BackupUnusable(f"{backup} has no {_MANIFEST}: it is no whole backup.") from None
     except (msgspec.DecodeError, OSError) as error:
         raise BackupUnusable(f"{backup / _MANIFEST} cannot be read: {error}") from None
-    if manifest.format != FORMAT:
-        raise BackupUnusable(f"This backup has format {manifest.format}, not {FORMAT}.")
     for stored in manifest.files:
         path = backup / stored.path
         if not path.is_file():

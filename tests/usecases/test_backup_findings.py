@@ -1,0 +1,156 @@
+"""What `dunwell doctor` says about backups before one is needed, and what is refused for want of
+rights or because another version of Dunwell made it.
+"""
+
+import asyncio
+import json
+import secrets
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from dunwell.cli.findings.backups import check_backups, describe_verifying
+from dunwell.config import Settings
+from dunwell.kit.db import Database
+from dunwell.kit.postgres import EmbeddedPostgres, find_binaries
+from tests.support.command_line import CommandLine
+
+_GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """A role that owns nothing, and a new database of the server's superuser."""
+
+    role: str
+    url: str
+    empty_url: str
+
+
+@pytest.fixture
+async def visitor(postgres: EmbeddedPostgres, database: Database) -> AsyncIterator[Visitor]:
+    name = f"visitor_{secrets.token_hex(4)}"
+    async with database.connection() as connection:
+        await connection.execute(f"CREATE ROLE {name} LOGIN")
+        await connection.execute(f"CREATE DATABASE {name} TEMPLATE template0")
+    url = postgres.url.replace("//postgres@", f"//{name}@")
+    yield Visitor(name, url, url.replace("/postgres?", f"/{name}?"))
+    async with database.connection() as connection:
+        await connection.execute(f"DROP DATABASE {name}")
+        await connection.execute(f"DROP OWNED BY {name}")
+        await connection.execute(f"DROP ROLE {name}")
+
+
+async def test_the_doctor_names_tables_that_the_role_may_not_read(
+    visitor: Visitor, database: Database, settings: Settings
+) -> None:
+    role = visitor.role
+    async with database.connection() as connection:
+        await connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}")
+        await connection.execute(f"GRANT SELECT ON ALL SEQUENCES IN SCHEMA public TO {role}")
+        await connection.execute(f"REVOKE SELECT ON claims, claims_claim_id_seq FROM {role}")
+    found, *_ = await check_backups(visitor.url, settings)
+    assert (found.mark, found.subject) == ("FAULT", "backup")
+    assert found.words == f"cannot be taken: {role} may not read claims, claims_claim_id_seq"
+    assert found.remedy == f"Let {role} own the tables, or GRANT SELECT on them."
+
+
+async def test_the_doctor_says_when_a_backup_cannot_be_restored_for_want_of_a_right(
+    visitor: Visitor, settings: Settings
+) -> None:
+    found, *_ = await check_backups(visitor.empty_url, settings)
+    assert (found.mark, found.subject) == ("FAULT", "backup")
+    assert "not restored here" in found.words
+    assert found.remedy == (
+        f"As the database's owner: GRANT CREATE ON SCHEMA public TO {visitor.role}"
+    )
+
+
+async def test_tables_of_others_are_named_by_the_doctor_and_by_the_backup_that_leaves_them_out(
+    dunwell: CommandLine, database: Database, settings: Settings, postgres: EmbeddedPostgres,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    async with database.connection() as connection:
+        await connection.execute("CREATE TABLE theirs (a integer)")
+    try:
+        _, note, _ = await check_backups(postgres.url, settings)
+        done = await asyncio.to_thread(dunwell.run, "backup", str(tmp_path / "backup"))
+    finally:
+        async with database.connection() as connection:
+            await connection.execute("DROP TABLE theirs")
+    assert (note.mark, note.words) == ("note", "would leave out theirs in the schema public")
+    assert "not in it, as they are not Dunwell's: the tables theirs" in done.stderr
+    assert not (tmp_path / "backup" / "database" / "theirs.copy.gz").exists()
+
+
+def test_the_doctor_says_whether_a_backup_can_be_verified_here(
+    settings: Settings, tmp_path: Path
+) -> None:
+    bare = replace(settings, pg_bin=str(tmp_path))
+    found = describe_verifying(bare, _GIB, tmp_path, free=2 * _GIB)
+    assert found.mark == "note"
+    assert found.words.endswith(f"{tmp_path} has no initdb and no postgres")
+    assert "DUNWELL_PG_BIN" in str(found.remedy)
+    usual = replace(settings, pg_bin=str(find_binaries(None)))
+    assert describe_verifying(usual, _GIB, tmp_path, free=2 * _GIB).mark == "ok"
+    found = describe_verifying(usual, _GIB, tmp_path, free=_GIB - 1)
+    assert (found.mark, found.remedy) == ("note", "Set TMPDIR to a folder with room for it.")
+
+
+async def test_a_restore_without_the_right_to_create_tables_says_so_and_leaves_nothing(
+    dunwell: CommandLine, visitor: Visitor, tmp_path: Path
+) -> None:
+    backup = tmp_path / "backup"
+    done = await asyncio.to_thread(dunwell.run, "backup", str(backup))
+    assert done.returncode == 0, done.stderr
+    done = await asyncio.to_thread(
+        dunwell.run, "restore", str(backup), DUNWELL_DATABASE_URL=visitor.empty_url
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "dunwell: the database refuses: permission denied for schema public\n"
+
+
+async def test_a_database_that_a_newer_dunwell_migrated_is_not_backed_up_in_part(
+    dunwell: CommandLine, database: Database, tmp_path: Path
+) -> None:
+    async with database.connection() as connection:
+        known = await connection.fetchval("SELECT version_num FROM alembic_version")
+        await connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    try:
+        done = await asyncio.to_thread(dunwell.run, "backup", str(tmp_path / "backup"))
+    finally:
+        async with database.connection() as connection:
+            await connection.execute("UPDATE alembic_version SET version_num = $1", known)
+    assert done.returncode == 1
+    assert "has the schema 9999, which this Dunwell does not know" in done.stderr
+    assert not (tmp_path / "backup").exists()
+    assert not (tmp_path / "backup.draft").exists()
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ("9999", "is of Dunwell 0.0.9, which is newer. Install that first."),
+        ("0073", "whose schema 0073 this one does not know. Restore it with that version"),
+    ],
+)
+async def test_a_backup_of_a_schema_that_is_not_known_is_refused_and_names_its_version(
+    dunwell: CommandLine, visitor: Visitor, tmp_path: Path, schema: str, words: str
+) -> None:  # fmt: skip
+    backup = tmp_path / "backup"
+    await asyncio.to_thread(dunwell.run, "backup", str(backup))
+    manifest = json.loads((backup / "manifest.json").read_text())
+    manifest |= {"schema": schema, "dunwell": "0.0.9"}
+    (backup / "manifest.json").write_text(json.dumps(manifest))
+    for command in (("restore", str(backup)), ("backup", "verify", str(backup))):
+        done = await asyncio.to_thread(
+            dunwell.run, *command, DUNWELL_DATABASE_URL=visitor.empty_url
+        )
+        assert done.returncode == 1
+        assert words in done.stderr
+    connection = await asyncpg.connect(visitor.empty_url)
+    assert await connection.fetchval("SELECT to_regclass('claims') IS NULL")
+    await connection.close()
