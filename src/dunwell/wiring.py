@@ -4,9 +4,10 @@ Processes open what they need here: the web process its app, the worker its loop
 """
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from starlette.applications import Starlette
 
@@ -23,6 +24,7 @@ from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
 from dunwell.adapters.providers import open_providers
 from dunwell.alarms.look import LOOK_SECONDS, look_for_alarms
 from dunwell.alarms.send_mails import MAIL_SECONDS, send_alarm_mails
+from dunwell.alarms.tell_clocks import telling_clocks
 from dunwell.api.app import build_app, build_operators_app
 from dunwell.api.edge import build_outside_answer
 from dunwell.api.figures import Figures
@@ -56,6 +58,7 @@ from dunwell.kit.http_server import Bounds
 from dunwell.kit.postgres import find_database_url
 from dunwell.kit.resources import Resources
 from dunwell.kit.spool import UPLOADS
+from dunwell.kit.watched_clock import DatabaseTime
 from dunwell.landing.application import build_site, list_routes
 from dunwell.landing.entering.asked_links import ASKED_SECONDS, send_asked_links
 from dunwell.landing.objecting.tell_overdue import OVERDUE_SECONDS, tell_overdue
@@ -119,6 +122,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
         closing.push_async_callback(preview_press.close)
         closing.push_async_callback(painter.close)
         closing.push_async_callback(documents.close)
+        await closing.enter_async_context(telling_clocks(resources, socket.gethostname()))
         installation = await closing.enter_async_context(open_installation(resources))
         identities = await closing.enter_async_context(open_providers(installation))
         lines = await closing.enter_async_context(open_lines(resources, installation))
@@ -152,6 +156,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
     """The loops one worker runs until `stop`."""
     settings = resources.settings
     async with AsyncExitStack() as closing:
+        await closing.enter_async_context(telling_clocks(resources, socket.gethostname()))
         sender = await closing.enter_async_context(
             open_webhook_sender(allow_loopback=settings.is_development)
         )
@@ -178,9 +183,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
             *_list_telling_loops(resources, writer),
             *_list_job_loops(resources, storage),
             Loop(
-                "payments",
-                lambda: sweep_requests(resources, providers),
-                idle_seconds=SWEEP_SECONDS,
+                "payments", lambda: sweep_requests(resources, providers), idle_seconds=SWEEP_SECONDS
             ),
             Loop("sandbox notices", provider_notices.run_once, idle_seconds=NOTICE_SECONDS),
             Loop("sealed values", resealer.run_once, idle_seconds=RESEAL_SECONDS),
@@ -230,18 +233,21 @@ def _list_letter_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
 
 
 def _list_alarm_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
-    """What tells operators that a person is needed."""
+    """What tells operators that a person is needed, by the database's time: of wrong clocks too."""
     url = find_database_url(resources.settings)
+    resources = replace(resources, clock=DatabaseTime(resources.clock))
     return [
         Loop(
             "alarms",
             lambda: look_for_alarms(resources, lines.find, url),
             idle_seconds=LOOK_SECONDS,
+            runs_by_database_time=True,
         ),
         Loop(
             "alarm mails",
             lambda: send_alarm_mails(resources, lines.find),
             idle_seconds=MAIL_SECONDS,
+            runs_by_database_time=True,
         ),
     ]
 
@@ -250,15 +256,11 @@ def _list_telling_loops(resources: Resources, writer: NoticeWriter) -> Sequence[
     """What tells debtors what they are to know, and sends the links they asked for."""
     return [
         Loop(
-            "overdue answers",
-            lambda: tell_overdue(resources, writer),
-            idle_seconds=OVERDUE_SECONDS,
+            "overdue answers", lambda: tell_overdue(resources, writer), idle_seconds=OVERDUE_SECONDS
         ),
         Loop("telling", lambda: tell_occasions(resources, writer), idle_seconds=TELL_SECONDS),
         Loop(
-            "asked links",
-            lambda: send_asked_links(resources, writer),
-            idle_seconds=ASKED_SECONDS,
+            "asked links", lambda: send_asked_links(resources, writer), idle_seconds=ASKED_SECONDS
         ),
     ]
 

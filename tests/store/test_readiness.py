@@ -11,6 +11,7 @@ import pytest
 from dunwell.api import readiness
 from dunwell.api.readiness import Readiness
 from dunwell.errors import Unavailable
+from dunwell.kit.clock import SystemClock
 from dunwell.kit.db import Database, DatabaseAway
 from dunwell.kit.pool import Limits
 from tests.support.servers import OwnServer, an_own_server
@@ -81,7 +82,7 @@ async def _until_ready(asked: Readiness) -> None:
 
 
 def _asked(database: Database) -> Readiness:
-    return Readiness(database, patience_seconds=_PATIENCE_SECONDS, kept_seconds=0)
+    return Readiness(database, SystemClock(), patience_seconds=_PATIENCE_SECONDS, kept_seconds=0)
 
 
 def test_its_patience_is_shorter_than_what_is_promised() -> None:

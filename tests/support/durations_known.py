@@ -11,7 +11,27 @@ _DISPATCH_ATTACHMENTS = "tests/engine/test_dispatch_attachments.py"
 _REPORTS = "tests/engine/test_reports.py"
 _SESSIONS = "tests/people/test_sessions.py"
 _ALARMS = "tests/usecases/test_alarms.py"
+_CLOCKS = "tests/domain/test_watched_clock.py"
+_COMPARED = f"{_CLOCKS}::test_it_is_compared_once_a_minute_and_every_five_seconds_while_apart"
+_APART = "test_beyond_thirty_seconds_no_time_is_given_and_both_clocks_are_named"
 ELSEWHERE: Mapping[str, Sequence[str]] = {
+    "kit/watched_clock.py COMPARE_SECONDS": (_COMPARED,),
+    "kit/watched_clock.py _COMPARE_APART_SECONDS": (_COMPARED,),
+    "kit/watched_clock.py WARN_BEYOND": (
+        f"{_CLOCKS}::test_clocks_that_agree_are_used_in_silence",
+        f"{_CLOCKS}::test_beyond_two_seconds_it_warns_and_goes_on",
+    ),
+    "kit/watched_clock.py STOP_BEYOND": (
+        f"{_CLOCKS}::test_beyond_two_seconds_it_warns_and_goes_on",
+        f"{_CLOCKS}::{_APART}",
+    ),
+    "kit/watched_clock.py _LEAST_STEP": (
+        f"{_CLOCKS}::test_a_clock_that_was_set_is_not_used_before_it_is_compared",
+    ),
+    "kit/watched_clock.py _LONGEST_TRIP_SECONDS": (
+        f"{_CLOCKS}::test_half_of_the_round_trip_is_taken_off",
+        f"{_CLOCKS}::test_an_answer_that_took_too_long_says_nothing",
+    ),
     "adapters/payments/sandbox/checkout.py LATE": (
         "tests/adapters/test_sandbox_checkout.py::test_notices_come_as_they_were_ordered",
     ),

@@ -84,7 +84,7 @@ NOT_ONE_MERCHANTS = _name({
     "it belongs to the installation, or to a visitor of whom nothing is known": (
         "installation.audit._INSERT", "installation.audit_entries._LOAD",
         "installation.alarms.store._BEGIN", "installation.alarms.store._COLUMNS",
-        "installation.alarms.store._END",
+        "installation.alarms.store._END", "installation.alarms.store._KEEP",
         "installation.alarms.store._LOAD_STANDING", "installation.alarms.store._LOAD_UNTOLD",
         "installation.alarms.store._SAVE_EVENT", "installation.alarms.store._SEE",
         "installation.alarms.mail_store._GIVE_UP", "installation.alarms.mail_store._HAND_OVER",

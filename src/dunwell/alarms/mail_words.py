@@ -50,6 +50,10 @@ _WORDS: Mapping[str, Mapping[Kind, str]] = {
             "Steps of processes are due since {since} and nobody works on them: does a worker run?"
         ),
         Kind.ARCHIVE_BEHIND: "The archive of the database is behind; dunwell doctor says why",
+        Kind.CLOCKS_APART: (
+            "Two clocks differ: host {subject} said {host_clock} when the database said "
+            "{database_clock}; beyond 30 seconds that host does nothing"
+        ),
         Kind.BREAK_GLASS: "Somebody signed in by the way for emergencies, at {began}",
         Kind.SECOND_FACTOR_LOCKED: (
             "Someone who knows a user's password entered ten wrong codes, at {began}"
@@ -97,6 +101,10 @@ _WORDS: Mapping[str, Mapping[Kind, str]] = {
             "Worker?"
         ),
         Kind.ARCHIVE_BEHIND: "Das Archiv der Datenbank hängt zurück; warum, sagt dunwell doctor",
+        Kind.CLOCKS_APART: (
+            "Zwei Uhren gehen verschieden: auf Rechner {subject} war es {host_clock}, als es in "
+            "der Datenbank {database_clock} war; ab 30 Sekunden tut dieser Rechner nichts"
+        ),
         Kind.BREAK_GLASS: "Jemand hat sich auf dem Weg für Notfälle angemeldet, um {began}",
         Kind.SECOND_FACTOR_LOCKED: (
             "Jemand, der das Passwort eines Benutzers kennt, hat zehn falsche Codes eingegeben, "
@@ -172,7 +180,13 @@ def describe(alarm: Alarm, language: str) -> str:
         among=figures.among,
         since=_render_at(figures.since, language),
         began=_render_at(alarm.began_at, language),
+        host_clock=_render_clock(figures.host_clock),
+        database_clock=_render_clock(figures.database_clock),
     )
+
+
+def _render_clock(at: datetime | None) -> str:
+    return "" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _render_at(at: datetime | None, language: str) -> str:

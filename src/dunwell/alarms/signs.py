@@ -16,6 +16,8 @@ WEBHOOKS_OFF         an endpoint was switched off as it did not answer
 STEPS_LATE           a step is due since lateAfterMinutes and nobody worked on it
 ARCHIVE_BEHIND       as `dunwell doctor` says of the archive
 
+CLOCKS_APART is not looked for here: each process reports its own host's clock (`tell_clocks`).
+
 Pure.
 """
 

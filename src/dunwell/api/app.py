@@ -94,7 +94,7 @@ def build_operators_app(resources: Resources, figures: Figures) -> Starlette:
 def _build_health_routes(resources: Resources) -> list[Route]:
     # This process answers; nothing else is asked.
     alive = answer_result(Health("ok"))
-    readiness = Readiness(resources.database)
+    readiness = Readiness(resources.database, resources.clock)
 
     async def tell_ready(_request: Request) -> Response:
         try:

@@ -20,6 +20,7 @@ from dunwell.kit.figures import REGISTRY
 from dunwell.kit.http_server import Words
 from dunwell.kit.requests import ConcurrencyLimit, request_id_of
 from dunwell.kit.resources import Resources
+from dunwell.kit.watched_clock import read_host
 
 # The characters of RFC 3986, 3.2.
 _HOST = re.compile(r"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")
@@ -67,7 +68,7 @@ def build_outside_answer(resources: Resources) -> Callable[[Refusal], Words]:
     def answer(refusal: Refusal) -> Words:
         response = answer_refusal(refusal)
         own = [each for each in response.raw_headers if each[0] != b"content-length"]
-        request_id = str(resources.ids.new(resources.clock.now()))
+        request_id = str(resources.ids.new(read_host(resources.clock)))
         headers = _complete(own, everywhere, request_id)
         return response.status_code, [*headers], bytes(response.body)
 

@@ -129,7 +129,8 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
         "Wait as many seconds as Retry-After says.",
     ),
     errors.Unavailable: FailureKind(
-        "Unavailable", 503, "The service cannot answer now; its database is away or too busy.",
+        "Unavailable", 503,
+        "The service cannot answer now: its database is away or too busy, or its clock is wrong.",
         "Wait as many seconds as Retry-After says and send the same again, with the same "
         "Idempotency-Key.",
     ),

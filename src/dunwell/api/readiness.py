@@ -1,4 +1,5 @@
-"""Whether a process can do its work: the database answers in time, has its tables and is written.
+"""Whether a process can do its work: the database answers in time, has its tables and is written,
+and its clock and this host's agree.
 
 The probe writes, as a database that only answers is of no use: to the log of transactions, waiting
 for the disk and for a standby that must confirm, and to a file of its own for a moment, which a
@@ -9,6 +10,7 @@ import asyncio
 import time
 
 from dunwell.errors import Unavailable
+from dunwell.kit.clock import Clock
 from dunwell.kit.db import Database, DatabaseAway, NotMigrated
 
 # Within these who asks is answered, whatever the database does.
@@ -30,10 +32,11 @@ class Readiness:
     """Of one process. However many ask, and however long it takes, one probe is under way."""
 
     def __init__(
-        self, database: Database, *, patience_seconds: float = PATIENCE_SECONDS,
+        self, database: Database, clock: Clock, *, patience_seconds: float = PATIENCE_SECONDS,
         kept_seconds: float = _KEPT_SECONDS,
     ) -> None:  # fmt: skip
         self._database = database
+        self._clock = clock
         self._patience_seconds = patience_seconds
         self._kept_seconds = kept_seconds
         self._probe: asyncio.Task[None] | None = None
@@ -41,6 +44,10 @@ class Readiness:
 
     async def check(self) -> None:
         """Raises Unavailable, in time."""
+        await self._check_database()
+        self._clock.now()
+
+    async def _check_database(self) -> None:
         if time.monotonic() < self._well_until:
             return
         if self._probe is None or self._probe.done():

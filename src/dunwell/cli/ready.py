@@ -31,7 +31,7 @@ async def announced(
 
 
 async def _tell_once(resources: Resources, line: str, is_up: Callable[[], bool]) -> None:
-    told, readiness = "", Readiness(resources.database)
+    told, readiness = "", Readiness(resources.database, resources.clock)
     while True:
         reason = await _find_reason(readiness)
         if reason is None and is_up():

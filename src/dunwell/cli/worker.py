@@ -53,4 +53,4 @@ async def _work(settings: Settings, operators: socket.socket | None, *, is_alone
         async with announced(resources, line) if is_alone else nullcontext():
             await wait_until_resumed(resources, stop)
             async with open_loops(resources, stop) as loops:
-                await run_loops(loops, stop)
+                await run_loops(loops, stop, clock=resources.clock)

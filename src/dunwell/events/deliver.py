@@ -61,7 +61,9 @@ class WebhookDispatcher:
                 try:
                     await self._start_queues(group)
                 except Exception as error:  # noqa: BLE001 - the database is away: look again later
-                    _LOG.warning("endpoints.not_found", error=type(error).__name__)
+                    _LOG.warning(
+                        "endpoints.not_found", error=type(error).__name__, once_a_minute=True
+                    )
                     pause = _PAUSE_SECONDS
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), pause)

@@ -75,8 +75,9 @@ class Recorder:
                 await _save(self._resources, outcomes)
             except Exception as error:  # noqa: BLE001 - an outcome is not lost for any reason
                 _LOG.warning(
-                    "deliveries.not_recorded", count=len(group), error=type(error).__name__
-                )
+                    "deliveries.not_recorded", count=len(group), error=type(error).__name__,
+                    once_a_minute=True,
+                )  # fmt: skip
                 chances -= self._is_closing
                 await asyncio.sleep(_PAUSE_SECONDS)
             else:

@@ -146,7 +146,7 @@ class _Use:
 def _tell_away(error: BaseException | None, *, was_asked: bool) -> None:
     """Raises DatabaseAway for what will pass, NotMigrated for what an operator mends."""
     if isinstance(error, _NOT_MIGRATED):
-        _log.error("not migrated", exc_info=error)
+        _log.error("not migrated", exc_info=error, once_a_minute=True)
         raise NotMigrated from error
     for kinds, message in _PASSING:
         if isinstance(error, kinds):

@@ -2,13 +2,15 @@
 
 Names, addresses, texts and amounts of people never reach a log: a field that is not listed here is
 dropped, and of an exception only its class and the places in the code are kept. What libraries
-log passes through the same gate.
+log passes through the same gate. What says `once_a_minute` repeats for as long as something is
+away, from many places at once; one line a minute of each such event is kept.
 """
 
 import logging
 import sys
+import time
 import traceback
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from types import TracebackType
 from typing import Any
 from uuid import UUID
@@ -33,6 +35,10 @@ FIELDS = frozenset(
         "method", "route", "profile", "exit_code", "code", "revision", "port", "proxy",
         # durations
         "duration_ms", "pause_seconds", "retry_after",
+        # the times that two clocks said
+        "host_clock", "database_clock",
+        # how many lines of the same event were left out since the last one
+        "left_out",
         # faults: a class name, and places in the code
         "error", "trace",
     }
@@ -41,6 +47,7 @@ _MAX_TEXT = 200
 # Libraries whose messages are known to be fixed words; of all others the logger's name is kept.
 _PLAIN_SPOKEN = ("uvicorn", "alembic", "dunwell")
 _TRACE_LINES = 5
+_MINUTE = 60.0
 
 _Event = MutableMapping[str, Any]
 
@@ -50,6 +57,7 @@ def configure_logging(level: str, process: str) -> None:
     number = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
         processors=[
+            OncePerMinute(),
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", key="at"),
@@ -69,6 +77,30 @@ def configure_logging(level: str, process: str) -> None:
     # What goes well there is told elsewhere, or every time the same.
     for name in ("uvicorn.error", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+class OncePerMinute:
+    """A processor of structlog that drops lines which say `once_a_minute`, when one of the same
+    event was written in the last minute. The next one says how many were left out."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._written_at: dict[str, float] = {}
+        self._left_out: dict[str, int] = {}
+
+    def __call__(self, _logger: Any, _method: str, event: _Event) -> _Event:
+        """Raises DropEvent."""
+        if not event.pop("once_a_minute", False):
+            return event
+        name, now = event["event"], self._monotonic()
+        if now - self._written_at.get(name, -_MINUTE) < _MINUTE:
+            self._left_out[name] = self._left_out.get(name, 0) + 1
+            raise structlog.DropEvent
+        self._written_at[name] = now
+        left_out = self._left_out.pop(name, 0)
+        if left_out:
+            event["left_out"] = left_out
+        return event
 
 
 class LineFormatter(logging.Formatter):

@@ -10,6 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from dunwell.errors import InvalidRequest, PayloadTooLarge, RateLimited
 from dunwell.kit.resources import Resources
+from dunwell.kit.watched_clock import read_host
 
 _REQUEST_ID = "dunwell.request_id"
 
@@ -18,7 +19,7 @@ def request_id_of(scope: MutableMapping[str, Any], resources: Resources) -> str:
     """What its response carries as X-Request-Id, and the log names when something goes wrong;
     drawn when it is first asked for. `scope`: the request's, of ASGI."""
     if _REQUEST_ID not in scope:
-        scope[_REQUEST_ID] = str(resources.ids.new(resources.clock.now()))
+        scope[_REQUEST_ID] = str(resources.ids.new(read_host(resources.clock)))
     request_id: str = scope[_REQUEST_ID]
     return request_id
 

@@ -5,12 +5,13 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from dunwell.config import Settings
-from dunwell.kit.clock import Clock, SystemClock
+from dunwell.kit.clock import Clock
 from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database, DatabaseAway
+from dunwell.kit.db import Connection, Database, DatabaseAway
 from dunwell.kit.ids import Ids, RandomIds
 from dunwell.kit.key_versions import greet_with
 from dunwell.kit.postgres import find_database_url
+from dunwell.kit.watched_clock import WatchedClock, comparing
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +26,22 @@ class Resources:
 @asynccontextmanager
 async def open_resources(settings: Settings, process: str) -> AsyncIterator[Resources]:
     """What every process needs; the database may still be away. Raises KeyRefused; a process that
-    starts before its database is refused by its first statement."""
+    starts before its database is refused by its first statement. The clock is compared with the
+    database's on each connection: what leads to another server leads to another clock."""
     url = find_database_url(settings)
-    keys = KeyRing(settings.secret_key)
-    database = await Database.open(url, application=f"dunwell {process}", greet=greet_with(keys))
+    keys, clock = KeyRing(settings.secret_key), WatchedClock()
+    admit = greet_with(keys)
+
+    async def greet(connection: Connection) -> None:
+        await admit(connection)
+        await clock.compare(connection)
+
+    database = await Database.open(url, application=f"dunwell {process}", greet=greet)
     try:
         with suppress(DatabaseAway):
             async with database.connection():
                 pass
-        yield Resources(settings, database, SystemClock(), RandomIds(), keys=keys)
+        async with comparing(clock, database):
+            yield Resources(settings, database, clock, RandomIds(), keys=keys)
     finally:
         await database.close()

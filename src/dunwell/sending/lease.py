@@ -58,4 +58,4 @@ async def _beat(resources: Resources, renew: Renew, beat_seconds: float) -> None
             async with resources.database.connection() as connection:
                 await renew(connection, resources.clock.now() + LEASE)
         except Unavailable:  # the next beat comes before the lease ends
-            log.warning("lease not renewed")
+            log.warning("lease not renewed", once_a_minute=True)

@@ -150,7 +150,8 @@ class Sender(Generic[SetKey]):
             try:
                 return await self._settle_once(handed_over, answers)
             except Unavailable:
-                log.warning("cannot settle yet", merchant_id=handed_over.merchant.merchant_id)
+                merchant_id = handed_over.merchant.merchant_id
+                log.warning("cannot settle yet", merchant_id=merchant_id, once_a_minute=True)
                 await asyncio.sleep(pause)
                 pause = _SETTLE_PAUSE
 

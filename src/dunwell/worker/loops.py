@@ -1,7 +1,8 @@
 """Loops that never end by themselves, and the running of many of them side by side.
 
 A loop does one round after the other: at once while there is work, a moment later when there was
-none, and after a growing pause when a round failed. What a round does is not known here.
+none, and after a growing pause when a round failed. What a round does is not known here, but none
+begins while the clock cannot be trusted.
 """
 
 import asyncio
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 import structlog
 from prometheus_client import Counter
 
+from dunwell.errors import Unavailable
+from dunwell.kit.clock import Clock, SystemClock
 from dunwell.kit.figures import REGISTRY
 
 IDLE_SECONDS = 0.2
@@ -39,16 +42,22 @@ class Loop:
     run_once: Callable[[], Awaitable[int]]
     idle_seconds: float = IDLE_SECONDS
     finish: Callable[[], Awaitable[None]] | None = None
+    # Whether it judges by the database's time, and so also runs while the clocks are apart.
+    runs_by_database_time: bool = False
 
 
 async def run_loops(
-    loops: Sequence[Loop], stop: asyncio.Event, patience_seconds: float = 20.0
-) -> None:
+    loops: Sequence[Loop], stop: asyncio.Event, *, clock: Clock | None = None,
+    patience_seconds: float = 20.0,
+) -> None:  # fmt: skip
     """Run all until `stop`; then each finishes its work, or is cancelled once patience is over.
 
     A cancelled round rolls back, or leaves its leases to run out: somebody else goes on with it.
     """
-    tasks = [asyncio.create_task(_keep_running(loop, stop), name=loop.name) for loop in loops]
+    clock = clock or SystemClock()
+    tasks = [
+        asyncio.create_task(_keep_running(loop, stop, clock), name=loop.name) for loop in loops
+    ]
     await stop.wait()
     _, late = await asyncio.wait(tasks, timeout=patience_seconds)
     for task in late:
@@ -57,18 +66,24 @@ async def run_loops(
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _keep_running(loop: Loop, stop: asyncio.Event) -> None:
+async def _keep_running(loop: Loop, stop: asyncio.Event, clock: Clock) -> None:
     failures = 0
     done_here, failed_here = _DONE.labels(loop.name), _FAILED.labels(loop.name)
     while not stop.is_set():
         started = time.monotonic()
         try:
+            if not loop.runs_by_database_time:
+                clock.now()  # raises while it cannot be trusted
             done = await loop.run_once()
-        except Exception:  # a loop outlives whatever a round meets
+        except Exception as error:  # a loop outlives whatever a round meets
             failures += 1
             failed_here.inc()
             pause = decide_pause(failures)
-            log.exception("round failed", loop=loop.name, pause_seconds=pause)
+            # What keeps one loop from its work because it is away keeps all of them.
+            is_away = isinstance(error, Unavailable)
+            log.exception(
+                "round failed", loop=loop.name, pause_seconds=pause, once_a_minute=is_away
+            )
         else:
             failures = 0
             pause = 0.0 if done else loop.idle_seconds

@@ -67,4 +67,4 @@ async def _serve(settings: Settings, listeners: Listeners) -> None:
             told.append(f"{protocol} at {host}:{opened}")
         loops = open_mail_loops(resources, reader, installation)
         async with announced(resources, f"ready, mail: {', '.join(told)}"):
-            await run_loops(loops, stop)
+            await run_loops(loops, stop, clock=resources.clock)

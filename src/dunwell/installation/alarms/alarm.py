@@ -46,6 +46,8 @@ class Kind(StrEnum):
     # About the installation.
     STEPS_LATE = "STEPS_LATE"
     ARCHIVE_BEHIND = "ARCHIVE_BEHIND"
+    # About a host, by its name.
+    CLOCKS_APART = "CLOCKS_APART"
     # Events.
     BREAK_GLASS = "BREAK_GLASS"
     SECOND_FACTOR_LOCKED = "SECOND_FACTOR_LOCKED"
@@ -69,6 +71,9 @@ class Figures(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaul
     since: datetime | None = None
     # The merchant's key.
     merchant: str | None = None
+    # What two clocks said at one moment.
+    host_clock: datetime | None = None
+    database_clock: datetime | None = None
 
 
 class Sign(msgspec.Struct, frozen=True, gc=False):

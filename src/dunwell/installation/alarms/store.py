@@ -55,6 +55,13 @@ UPDATE alarms a SET seen_at = $3, figures = n.figures
 FROM unnest($1::uuid[], $2::jsonb[]) AS n (alarm_id, figures)
 WHERE a.alarm_id = n.alarm_id AND a.over_at IS NULL
 """
+# By alarms_standing, as above.
+_KEEP = """
+INSERT INTO alarms (alarm_id, kind, subject, figures, began_at, seen_at)
+VALUES ($1, $2, $3, $4, $5, $5)
+ON CONFLICT (kind, subject) WHERE over_at IS NULL
+DO UPDATE SET seen_at = excluded.seen_at, figures = excluded.figures
+"""
 _END = "UPDATE alarms SET over_at = $2 WHERE alarm_id = ANY($1::uuid[]) AND over_at IS NULL"
 # Over as it begins; the same occasion once, by alarms_once.
 _SAVE_EVENT = """
@@ -85,6 +92,12 @@ async def save_changes(tx: Connection, changes: Changes, now: datetime, ids: Ids
         await tx.execute(_SEE, list(changes.lasting), figures, now)
     if changes.over:
         await tx.execute(_END, list(changes.over), now)
+
+
+async def keep_alarm(tx: Connection, sign: Sign, now: datetime, ids: Ids) -> None:
+    """Begin the alarm of a sign that only one process can find, or keep it; it is over when it was
+    kept no more for a while, as any other is. now: real time."""
+    await tx.execute(_KEEP, ids.new(now), sign.kind, sign.subject, _render([sign])[0], now)
 
 
 async def raise_alarm(tx: Connection, kind: Kind, subject: str, now: datetime, ids: Ids) -> None:

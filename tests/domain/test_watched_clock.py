@@ -1,0 +1,171 @@
+"""The clock of a process: read only while it agrees with the database's."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import structlog
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import DatabaseAway
+from dunwell.kit.watched_clock import (
+    ClockInDoubt,
+    ClocksApart,
+    DatabaseTime,
+    WatchedClock,
+    read_host,
+)
+
+NOON = datetime(2026, 11, 24, 12, 0, tzinfo=UTC)
+
+
+class Machine:
+    """A host and a database whose clocks are moved by hand; time goes by for both."""
+
+    def __init__(self, ahead: float = 0.0) -> None:
+        self.elapsed = 1_000.0
+        self.database = MovableClock(NOON)
+        self.host = MovableClock(NOON + timedelta(seconds=ahead))
+        # Of the way to the database and back.
+        self.way_there, self.way_back = 0.0, 0.0
+        self.clock = WatchedClock(self.host, lambda: self.elapsed)
+
+    def let_go_by(self, seconds: float) -> None:
+        self.elapsed += seconds
+        for each in (self.host, self.database):
+            each.advance(timedelta(seconds=seconds))
+
+    async def fetchval(self, statement: str) -> datetime:
+        """As a connection answers."""
+        assert "clock_timestamp()" in statement
+        self.let_go_by(self.way_there)
+        now = self.database.now()
+        self.let_go_by(self.way_back)
+        return now
+
+    async def compare(self) -> list[Any]:
+        """What was logged."""
+        with structlog.testing.capture_logs() as logged:
+            await self.clock.compare(self)
+        return [(each["log_level"], each["event"]) for each in logged]
+
+
+async def test_before_the_first_comparison_the_database_is_away() -> None:
+    machine = Machine()
+    with pytest.raises(DatabaseAway):
+        machine.clock.now()
+    assert read_host(machine.clock) == NOON
+
+
+@pytest.mark.parametrize("ahead", [-1.9, 0.0, 2.0])
+async def test_clocks_that_agree_are_used_in_silence(ahead: float) -> None:
+    machine = Machine(ahead)
+    assert await machine.compare() == []
+    assert machine.clock.now() == machine.host.now()
+
+
+@pytest.mark.parametrize("ahead", [2.1, -2.1, 30.0, -30.0])
+async def test_beyond_two_seconds_it_warns_and_goes_on(ahead: float) -> None:
+    machine = Machine(ahead)
+    assert await machine.compare() == [("warning", "clocks differ")]
+    assert machine.clock.now() == machine.host.now()
+
+
+@pytest.mark.parametrize("ahead", [30.1, -30.1, 8 * 86_400.0])
+async def test_beyond_thirty_seconds_no_time_is_given_and_both_clocks_are_named(
+    ahead: float,
+) -> None:
+    machine = Machine(ahead)
+    assert await machine.compare() == [("error", "clocks apart, nothing is done")]
+    with pytest.raises(ClocksApart) as refused:
+        machine.clock.now()
+    assert f"this host's clock says {machine.host.now():%Y-%m-%d %H:%M:%S}" in str(refused.value)
+    assert "the database's says 2026-11-24 12:00:00" in str(refused.value)
+    assert refused.value.retry_after == 30
+    assert DatabaseTime(machine.clock).now() == machine.database.now()
+
+
+async def test_half_of_the_round_trip_is_taken_off() -> None:
+    machine = Machine(ahead=1.5)
+    machine.way_there = machine.way_back = 0.9
+    await machine.compare()
+    assert machine.clock.comparison is not None
+    assert machine.clock.comparison.ahead == timedelta(seconds=1.5)
+
+
+async def test_an_answer_that_took_too_long_says_nothing() -> None:
+    machine = Machine(ahead=60)
+    machine.way_there = 2.1
+    await machine.compare()
+    assert machine.clock.comparison is None
+
+
+async def test_a_clock_that_was_set_is_not_used_before_it_is_compared() -> None:
+    machine = Machine()
+    await machine.compare()
+    machine.host.advance(timedelta(seconds=5))
+    with pytest.raises(ClockInDoubt):
+        machine.clock.now()
+    await machine.compare()
+    assert machine.clock.now() == machine.host.now()
+    machine.host.advance(timedelta(days=8))
+    with pytest.raises(ClockInDoubt):
+        machine.clock.now()
+    await machine.compare()
+    with pytest.raises(ClocksApart):
+        machine.clock.now()
+
+
+async def test_a_machine_that_was_suspended_is_compared_before_it_acts() -> None:
+    """Its monotonic clock stood still, and its clock was set when it woke up."""
+    machine = Machine()
+    await machine.compare()
+    for each in (machine.host, machine.database):
+        each.advance(timedelta(hours=3))
+    with pytest.raises(ClockInDoubt):
+        machine.clock.now()
+    await machine.compare()
+    assert machine.clock.now() == NOON + timedelta(hours=3)
+
+
+async def test_it_is_compared_once_a_minute_and_every_five_seconds_while_apart() -> None:
+    machine = Machine()
+    await machine.compare()
+    machine.let_go_by(59)
+    assert not machine.clock.is_due()
+    machine.let_go_by(1)
+    assert machine.clock.is_due()
+    machine.host.advance(timedelta(days=1))
+    await machine.compare()
+    machine.let_go_by(4)
+    assert not machine.clock.is_due()
+    machine.let_go_by(1)
+    assert machine.clock.is_due()
+
+
+async def test_clocks_that_stay_apart_are_logged_once_a_minute_and_their_end_once() -> None:
+    machine = Machine(ahead=60)
+    assert len(await machine.compare()) == 1
+    logged = []
+    for _ in range(11):
+        machine.let_go_by(5)
+        logged += await machine.compare()
+    assert logged == []
+    machine.let_go_by(5)
+    assert await machine.compare() == [("error", "clocks apart, nothing is done")]
+    machine.host.advance(timedelta(seconds=-60))
+    assert await machine.compare() == [("info", "clocks agree again")]
+    assert await machine.compare() == []
+
+
+async def test_a_reading_in_doubt_has_the_clocks_compared_at_once() -> None:
+    machine = Machine()
+    await machine.compare()
+    waiting = asyncio.create_task(machine.clock.wait_until_due())
+    await asyncio.sleep(0)
+    machine.host.advance(timedelta(hours=1))
+    with pytest.raises(ClockInDoubt):
+        machine.clock.now()
+    async with asyncio.timeout(0.5):  # less than it looks by itself
+        await waiting

@@ -1,0 +1,111 @@
+"""With its clock eight days ahead of the database's, a process judges nothing by it; only what
+tells operators goes on, by the database's time."""
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dunwell.alarms.look import look_for_alarms
+from dunwell.alarms.read_alarms import read_alarms
+from dunwell.alarms.tell_clocks import tell_clocks
+from dunwell.api.readiness import Readiness
+from dunwell.escalation.engine import Engine
+from dunwell.kit.clock import Clock, MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.kit.watched_clock import ClocksApart, DatabaseTime, WatchedClock
+from dunwell.merchants.actor import COMMAND_LINE
+from dunwell.worker.loops import Loop, run_loops
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, a_house
+
+_AHEAD = timedelta(days=8)
+_PROCESS = a_definition(
+    steps=[{**DOCUMENT["steps"][0], "send": "IMMEDIATE"}, *DOCUMENT["steps"][1:]]
+)
+_FEES = "SELECT FROM items WHERE merchant_id = $1 AND type = 'DUNNING_FEE'"
+
+
+@pytest.fixture
+async def house(resources: Resources) -> House:
+    """With 96 claims whose fee is due in a week."""
+    clock = MovableClock(datetime.now(UTC))
+    house = await a_house(replace(resources, clock=clock), clock, _PROCESS)
+    await house.create(*(f"INV-{number}" for number in range(96)))
+    await house.run()
+    return house
+
+
+def _find_no_line(_name: str) -> None:
+    """The installation has none."""
+
+
+async def _watched(resources: Resources, ahead: timedelta) -> Resources:
+    clock = WatchedClock(MovableClock(datetime.now(UTC) + ahead), lambda: 0.0)
+    async with resources.database.connection() as connection:
+        await clock.compare(connection)
+    return replace(resources, clock=clock)
+
+
+async def _run_engine(resources: Resources, clock: Clock) -> None:
+    stop = asyncio.Event()
+    engine = Engine(replace(resources, clock=clock))
+
+    async def run_once() -> int:
+        return await engine.run_once()
+
+    running = asyncio.create_task(run_loops([Loop("engine", run_once)], stop, clock=clock))
+    await asyncio.sleep(1)
+    stop.set()
+    await running
+
+
+async def test_a_worker_charges_none_of_96_fees_a_week_early(house: House) -> None:
+    wrong = await _watched(house.resources, _AHEAD)
+    await _run_engine(wrong, wrong.clock)
+    assert len(await house.rows(_FEES)) == 0
+    # The control: by the same time, not compared, it charges all of them.
+    await _run_engine(house.resources, MovableClock(datetime.now(UTC) + _AHEAD))
+    assert len(await house.rows(_FEES)) == 96
+
+
+async def test_a_process_is_not_ready_and_names_both_clocks(resources: Resources) -> None:
+    wrong = await _watched(resources, _AHEAD)
+    with pytest.raises(ClocksApart, match=r"this host's clock says .*, the database's says "):
+        await Readiness(wrong.database, wrong.clock).check()
+    right = await _watched(resources, timedelta(0))
+    await Readiness(right.database, right.clock).check()
+
+
+async def test_the_alarm_names_host_and_clocks_and_is_over_when_they_agree(
+    resources: Resources,
+) -> None:
+    wrong = await _watched(resources, _AHEAD)
+    assert await tell_clocks(wrong, "web-2")
+    assert await tell_clocks(wrong, "web-2")
+    by_database = replace(wrong, clock=DatabaseTime(wrong.clock))
+    await look_for_alarms(by_database, _find_no_line, "")
+    async with resources.database.transaction() as tx:
+        [alarm] = (await read_alarms(tx, COMMAND_LINE, datetime.now(UTC))).standing
+    assert (alarm.kind, alarm.subject) == ("CLOCKS_APART", "web-2")
+    async with resources.database.transaction() as tx:
+        await tx.execute("UPDATE alarms SET began_at = began_at - interval '1 hour',"
+                         " seen_at = seen_at - interval '16 minutes'")  # fmt: skip
+        await tx.execute("DELETE FROM alarm_watch")
+    right = await _watched(resources, timedelta(0))
+    assert not await tell_clocks(right, "web-2")
+    await look_for_alarms(right, _find_no_line, "")
+    async with resources.database.transaction() as tx:
+        assert (await read_alarms(tx, COMMAND_LINE, datetime.now(UTC))).standing == []
+
+
+async def test_a_look_in_the_future_keeps_nobody_from_looking(resources: Resources) -> None:
+    """It was noted by the database's clock while that was wrong."""
+    right = await _watched(resources, timedelta(0))
+    async with resources.database.transaction() as tx:
+        await tx.execute("INSERT INTO alarm_watch (watch, looked_at) VALUES (1, now() + '8 days')")
+    await look_for_alarms(right, _find_no_line, "")
+    async with resources.database.transaction() as tx:
+        looked_at = await tx.fetchval("SELECT looked_at FROM alarm_watch")
+    assert abs(looked_at - datetime.now(UTC)) < timedelta(minutes=5)
