@@ -1,8 +1,15 @@
 """What is kept is its owner's alone: whatever the umask, and what was left open before too."""
 
+import base64
 import os
+import secrets
+import socket
 import stat
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +21,7 @@ from dunwell.config import Settings, load_settings
 from dunwell.config.private_folder import close_to_others, find_open
 from dunwell.files.storage import Storage
 from dunwell.kit.folder_lock import FolderLock
+from tests.support.processes import complete_environment
 
 
 @pytest.fixture(autouse=True)
@@ -54,13 +62,14 @@ async def test_whatever_the_umask_all_that_is_written_is_closed(data_dir: Path) 
 async def test_what_was_left_open_is_told_and_closed_at_the_start(data_dir: Path) -> None:
     settings = load_settings({}, data_dir=str(data_dir))
     await _write_everything(settings)
+    os.chmod(data_dir, 0o777)  # noqa: PTH101
     (data_dir / "postgres").mkdir()
     (data_dir / "another's").write_bytes(b"not ours to change")
     finding = check_folders(settings)
     assert finding.words.startswith(f"others can reach {data_dir} (0777) and ")
     assert finding.remedy is not None
-    # Key and lock never were open; the tenth is not ours.
-    assert close_to_others(settings) == len(_modes(data_dir)) - 3
+    # Key, lock and mark never were open; another one is not ours.
+    assert close_to_others(settings) == len(_modes(data_dir)) - 4
     assert check_folders(settings).remedy is None
     left = {name for name, mode in _modes(data_dir).items() if not mode.endswith("------")}
     assert left == {"another's"}
@@ -71,3 +80,66 @@ def test_a_folder_that_is_shared_on_purpose_is_left_as_it_is(data_dir: Path) -> 
     data_dir.chmod(0o1777)
     settings = load_settings({}, data_dir=str(data_dir))
     assert list(find_open(settings)) == []
+
+
+def _find_port() -> int:
+    with socket.socket() as chosen:
+        chosen.bind(("127.0.0.1", 0))
+        port: int = chosen.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize("command", ["web", "worker", "mail", "up"])
+def test_a_folder_that_dunwell_did_not_make_keeps_its_mode(tmp_path: Path, command: str) -> None:
+    """Started in `/`, as a service without a folder of its own is: `./var` is the host's."""
+    host = tmp_path / "root"
+    for name in ("var", "var/outbox", "var/postgres", "var/files", "var/files/1"):
+        (host / name).mkdir(parents=True, exist_ok=True)
+        (host / name).chmod(0o755)
+    before = {name: mode for name, mode in _modes(host).items() if mode.startswith("d")}
+    # No database is there: it ends, or is ended, behind what it does first.
+    environment = {
+        **complete_environment({}),
+        "DUNWELL_DATABASE_URL": "postgresql://x@127.0.0.1:1/x",
+    }
+    arguments = ["--port", str(_find_port())] if command in {"web", "up"} else []
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "dunwell", command, *arguments],
+        cwd=host, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        deadline = time.monotonic() + 60
+        while not (host / "var" / "secret.key").exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        # What it does to folders comes right behind the key.
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=3)
+        process.kill()
+    after = _modes(host)
+    assert {name: after[name] for name in before} == before
+    assert after["var/secret.key"] == "-rw-------"
+    written = {name: mode for name, mode in after.items() if name not in before}
+    assert {mode[-6:] for mode in written.values()} == {"------"}
+
+
+def test_key_and_lock_are_closed_wherever_they_are(data_dir: Path) -> None:
+    data_dir.mkdir()
+    data_dir.chmod(0o755)
+    settings = load_settings({}, data_dir=str(data_dir))
+    (data_dir / "secret.key").chmod(0o644)
+    (data_dir / "outbox").mkdir()
+    assert close_to_others(settings) == 1
+    assert _modes(data_dir) == {
+        ".": "drwxr-xr-x", "outbox": "drwxrwxrwx", "secret.key": "-rw-------"
+    }  # fmt: skip
+    assert check_folders(settings).remedy == f"Run: chmod -R go-rwx {data_dir / 'outbox'}"
+
+
+def test_the_data_folder_of_production_is_not_where_dunwell_was_started() -> None:
+    key = base64.b64encode(secrets.token_bytes(32)).decode()
+    environment = {
+        "DUNWELL_PROFILE": "production", "DUNWELL_SECRET_KEY": key,
+        "DUNWELL_DATABASE_URL": "postgresql://dunwell@localhost/dunwell",
+        "DUNWELL_PUBLIC_URL": "https://claims.example.com",
+    }  # fmt: skip
+    assert load_settings(environment).data_dir == Path("/var/lib/dunwell")
+    assert load_settings({**environment, "DUNWELL_DATA_DIR": "/srv/x"}).data_dir == Path("/srv/x")

@@ -23,7 +23,7 @@ from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.config import Settings
 from dunwell.config.checks import find_ssl_mode
 from dunwell.config.database_address import read_address
-from dunwell.config.private_folder import find_open
+from dunwell.config.private_folder import find_open, is_made_here
 from dunwell.errors import Refusal
 from dunwell.files.storage import Storage
 from dunwell.installation.store import list_forwarders
@@ -276,7 +276,10 @@ def check_folders(settings: Settings) -> Finding:
     if first is None:
         return Finding("folders", "closed to others")
     words = f"others can reach {first[0]} ({first[1]:04o}) and {count - 1} more"
-    return Finding("folders", words, "Start dunwell as their owner: it closes them.")
+    remedy = "Start dunwell as their owner: it closes them."
+    if not is_made_here(settings.data_dir) or not first[0].is_relative_to(settings.data_dir):
+        remedy = f"Run: chmod -R go-rwx {first[0]}"
+    return Finding("folders", words, remedy)
 
 
 def describe_confinement(found: Confinement) -> Finding:

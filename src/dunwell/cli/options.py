@@ -18,7 +18,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 def data_dir_option(function: _Function) -> _Function:
     return click.option(
         "--data-dir",
-        help="The folder of everything kept here; or DUNWELL_DATA_DIR. Default: ./var",
+        help="The folder of everything kept here; or DUNWELL_DATA_DIR. "
+        "Default: ./var; in production /var/lib/dunwell",
     )(function)
 
 

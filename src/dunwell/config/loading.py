@@ -28,8 +28,9 @@ _PHONE = re.compile(r"\+[0-9][0-9 ()/.-]*")
 def load_settings(environment: Mapping[str, str] = os.environ, **overrides: str | None) -> Settings:
     """Read settings; `overrides` (command-line flags) win. Raises SettingsFaulty: all faults."""
     reader = _Reader(environment, overrides)
-    data_dir = Path(reader.text("DATA_DIR", "./var")).expanduser().resolve()
     profile = reader.choice("PROFILE", ("development", "production"), "development")
+    usual = "/var/lib/dunwell" if profile == "production" else "./var"
+    data_dir = Path(reader.text("DATA_DIR", usual)).expanduser().resolve()
     host = reader.text("HOST", "127.0.0.1")
     port = reader.port("PORT", 8000)
     settings = Settings(

@@ -1,8 +1,10 @@
 """What is kept on this host is its owner's alone: folders 0700, files 0600.
 
-What is written from now on, this process's umask sees to. What an older release, a copy or a
-restore left open is set right when a process starts. Only what Dunwell itself makes is touched,
-whatever else lies in the folder; PostgreSQL sees to its own.
+What is written from now on is closed by this process's umask. What a copy or a restore left open is
+closed when a process starts, but only in a data folder that Dunwell itself made, which a file in it
+shows: somebody else's folder keeps its mode, even where Dunwell writes into it (started as root in
+`/`, the folder `./var` is the host's). There only the files of the key and of the lock are closed.
+PostgreSQL sees to its own files.
 """
 
 import os
@@ -14,10 +16,13 @@ from urllib.parse import unquote, urlsplit
 from dunwell.config.settings import Settings
 
 UMASK = 0o077
+# Shows that Dunwell made the folder that it is in.
+MARK = ".made-by-dunwell"
 _OTHERS = 0o077
 # In the data folder; of the database the folder and its log alone.
-_WHOLE = ("outbox",)
-_SINGLE = ("dunwell.lock", "secret.key", "postgres", "postgres/postgres.log")
+_TREES = ("outbox",)
+_FILES = ("dunwell.lock", "secret.key", MARK)
+_DATABASE = ("postgres", "postgres/postgres.log")
 
 
 def write_privately() -> None:
@@ -25,10 +30,34 @@ def write_privately() -> None:
     os.umask(UMASK)
 
 
+def make_private_folder(folder: Path) -> None:
+    """Make a data folder that only its owner reaches, whatever the umask, and mark it as made here;
+    one that is there already is left as it is. Raises OSError."""
+    try:
+        folder.mkdir(mode=0o700)
+    except FileNotFoundError:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+    else:
+        os.close(os.open(folder / MARK, os.O_WRONLY | os.O_CREAT, 0o600))
+
+
+def is_made_here(folder: Path) -> bool:
+    """Return whether Dunwell made this folder."""
+    return (folder / MARK).is_file()
+
+
 def close_to_others(settings: Settings) -> int:
-    """Sets right what others could reach; how many that were. What is another user's stays."""
-    closed = 0
+    """Close what others could reach and Dunwell made; how many that were. What belongs to another
+    user stays as it is."""
+    closed, is_own = 0, is_made_here(settings.data_dir)
+    single = [settings.data_dir / name for name in _FILES]
     for path, mode in find_open(settings):
+        if not (is_own or path in single) or not path.is_relative_to(settings.data_dir):
+            continue
         try:
             path.chmod(mode & ~_OTHERS)
         except OSError:  # gone meanwhile, or another's: `dunwell doctor` tells
@@ -52,15 +81,18 @@ def find_open(settings: Settings) -> Iterator[tuple[Path, int]]:
 
 
 def _list_kept(settings: Settings) -> Iterator[Path]:
-    yield settings.data_dir
-    for name in _SINGLE:
+    """Without the data folder itself, and the one of uploads, where Dunwell did not make them."""
+    if is_made_here(settings.data_dir):
+        yield settings.data_dir
+    for name in (*_FILES, *_DATABASE):
         yield settings.data_dir / name
-    for name in _WHOLE:
+    for name in _TREES:
         yield from _walk(settings.data_dir / name)
     parts = urlsplit(settings.files_url)
     if parts.scheme == "file":
         files = Path(unquote(parts.path))
-        yield files
+        if files.is_relative_to(settings.data_dir):
+            yield files
         # The storage's keys begin with a merchant's number.
         for folder in files.glob("[0-9]*"):
             yield from _walk(folder)

@@ -13,6 +13,8 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
+from dunwell.config.private_folder import make_private_folder
+
 KEY_BYTES = 32
 MAX_VERSION = 32_767
 FILE_NAME = "secret.key"
@@ -54,7 +56,7 @@ def load_or_make(path: Path) -> str:
     """The text of a key file; made with a first version when there is none. Readable by its owner
     only; of two processes that start at once the first one's stays. Raises OSError."""
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         draft = _write_draft(path, base64.b64encode(draw_key()).decode())
         with contextlib.suppress(FileExistsError):
             path.hardlink_to(draft)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import psutil
 
+from dunwell.config.private_folder import make_private_folder
+
 _NAME = "dunwell.lock"
 
 
@@ -37,7 +39,7 @@ class FolderLock:
 
         `command` is the word of the command line that owns it.
         """
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         descriptor = os.open(folder / _NAME, os.O_RDWR | os.O_CREAT, 0o600)
         deadline = time.monotonic() + patience_seconds
         while not _lock(descriptor):

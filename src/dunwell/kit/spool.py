@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from dunwell.config.private_folder import make_private_folder
 from dunwell.errors import RateLimited, Unavailable
 
 _IN_MEMORY_BYTES = 64 * 1024
@@ -34,7 +35,8 @@ class Spool:
 
     def keep_in(self, folder: Path) -> None:
         """From now on in this folder, which is its owner's alone."""
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
         self.folder = folder
 
     def share_of(self, sender: Hashable) -> "SpoolShare":
