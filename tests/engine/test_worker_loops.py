@@ -3,7 +3,9 @@
 import asyncio
 
 import pytest
+import structlog
 
+from dunwell.kit.db import DatabaseAway
 from dunwell.worker.loops import Loop, decide_pause, run_loops
 
 
@@ -81,3 +83,13 @@ async def test_a_round_that_does_not_end_is_cancelled_when_patience_is_over() ->
 
     await run_loops([Loop("engine", hang)], stop, patience_seconds=0.01)
     assert seen == ["cancelled"]
+
+
+async def test_loops_that_cannot_reach_the_database_ask_for_one_line_a_minute() -> None:
+    stop = asyncio.Event()
+    rounds = Rounds(stop, DatabaseAway("away"), RuntimeError("boom"), 0)
+    with structlog.testing.capture_logs() as logged:
+        await run_loops([Loop("engine", rounds.run_once)], stop)
+    failed = [each["once_a_minute"] for each in logged if each["event"] == "round failed"]
+    # What is wrong with one loop alone is written each time.
+    assert failed == [True, False]

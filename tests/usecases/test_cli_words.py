@@ -1,9 +1,16 @@
 """The command line as an operator meets it: words, exit codes, one line per fault."""
 
+from dataclasses import replace
+
 import pytest
 
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import Installation
+from dunwell.installation.store import note_forwarders
+from dunwell.kit.clock import SystemClock
 from dunwell.kit.db import Database
 from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.kit.resources import Resources
 from tests.support.command_line import CommandLine
 
 
@@ -106,7 +113,9 @@ async def test_migrate_brings_an_empty_database_up(
         await connection.execute("DROP DATABASE IF EXISTS empty")
         await connection.execute("CREATE DATABASE empty TEMPLATE template0")
     empty = postgres.url.replace("/postgres?", "/empty?")
-    assert "Run: dunwell migrate" in dunwell.run("doctor", DUNWELL_DATABASE_URL=empty).stdout
+    found = dunwell.run("doctor", DUNWELL_DATABASE_URL=empty)
+    assert "Run: dunwell migrate" in found.stdout
+    assert found.stderr == ""
     early = dunwell.run("credential", "create", "nordwind", "erp", DUNWELL_DATABASE_URL=empty)
     assert early.returncode == 1
     assert "run: dunwell migrate" in early.stderr
@@ -115,3 +124,19 @@ async def test_migrate_brings_an_empty_database_up(
     assert dunwell.run("doctor", DUNWELL_DATABASE_URL=empty).returncode == 0
     async with database.connection() as connection:
         await connection.execute("DROP DATABASE empty")
+
+
+async def test_doctor_says_nothing_of_a_proxy_that_was_named_since(
+    dunwell: CommandLine, resources: Resources
+) -> None:
+    real = replace(resources, clock=SystemClock())
+    await apply_installation(real, Installation(trusted_proxies=["10.1.0.0/16"]))
+    async with resources.database.transaction() as tx:
+        await note_forwarders(tx, ["10.1.2.3", "10.2.2.3"], real.clock.now())
+    assert "10.2.2.3 forwards for others and is not trusted" in dunwell.run("doctor").stdout
+    await apply_installation(real, Installation(trusted_proxies=["10.1.0.0/16", "10.2.2.3"]))
+    done = dunwell.run("doctor")
+    assert "none forwards that is not trusted" in done.stdout
+    # Taken out of the file again, it is not trusted any more.
+    await apply_installation(real, Installation(trusted_proxies=["10.2.2.3"]))
+    assert "10.1.2.3 forwards for others" in dunwell.run("doctor").stdout

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import shutil
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import asyncpg
 import click
@@ -18,6 +18,7 @@ from dunwell.cli.findings.gateways import check_gateways
 from dunwell.cli.findings.identity import check_identities
 from dunwell.cli.findings.letters import check_fonts, check_letter_lines
 from dunwell.cli.findings.merchant_storage import check_merchant_storage
+from dunwell.cli.findings.proxies import check_proxies
 from dunwell.cli.findings.sign_in import check_sign_in
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.config import Settings
@@ -26,7 +27,6 @@ from dunwell.config.database_address import read_address
 from dunwell.config.private_folder import find_open, is_made_here
 from dunwell.errors import Refusal
 from dunwell.files.storage import Storage
-from dunwell.installation.store import list_forwarders
 from dunwell.kit.children.confinement import Confinement, find_confinement
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.folder_lock import FolderTaken
@@ -65,10 +65,16 @@ def command(data_dir: str | None) -> None:
 def _check_database(settings: Settings) -> list[Finding]:
     try:
         with reach_database(settings, "doctor") as url:
-            version, skew, forwarders, known = asyncio.run(_ask_database(url))
+            version, skew, known = asyncio.run(_ask_database(url))
+            revision, newest = load_revisions(url)
+            pooler = asyncio.run(_look_for_pooler(url))
+            server = [check_version(version), pooler, check_clocks(skew)]
+            if revision != newest:
+                # Everything else is about tables that are not there yet.
+                return [*server, check_revision(revision, newest)]
             restored = asyncio.run(_ask_restored(url))
             archive = asyncio.run(look_at_archive(settings.archive_dir, url))
-            pooler = asyncio.run(_look_for_pooler(url))
+            proxies = asyncio.run(check_proxies(url))
             identities = asyncio.run(check_identities(url))
             gateways = asyncio.run(check_gateways(url, settings))
             lines = asyncio.run(check_letter_lines(url, settings))
@@ -77,18 +83,15 @@ def _check_database(settings: Settings) -> list[Finding]:
             alarms = asyncio.run(check_alarms(url))
             uploads = asyncio.run(check_merchant_storage(url, settings))
             backups = asyncio.run(check_backups(url, settings))
-            revision, newest = load_revisions(url)
     except (OSError, PostgresFailed, FolderTaken, asyncpg.PostgresError) as error:
         remedy = "Start it, or correct DUNWELL_DATABASE_URL."
         if settings.database_url is None:
             remedy = f"See {settings.data_dir / 'postgres' / 'postgres.log'}."
         return [Finding("database", f"does not answer: {error}", remedy)]
     return [
-        check_version(version),
-        pooler,
-        check_clocks(skew),
+        *server,
         check_revision(revision, newest),
-        check_forwarders(forwarders),
+        proxies,
         check_keys(KeyRing(settings.secret_key), known),
         check_restored(restored),
         *identities,
@@ -103,21 +106,19 @@ def _check_database(settings: Settings) -> list[Finding]:
     ]
 
 
-async def _ask_database(url: str) -> tuple[int, float, Sequence[str], Sequence[KnownVersion]]:
-    """The server's version number, by how many seconds its clock is ahead of this one, which
-    untrusted proxies forwarded requests of late, and what is known of the secret key."""
+async def _ask_database(url: str) -> tuple[int, float, Sequence[KnownVersion]]:
+    """The server's version number, by how many seconds its clock is ahead of this one, and what is
+    known of the secret key."""
     connection = await _connect(url)
     try:
         before = datetime.now(UTC)
         there = await connection.fetchval("SELECT clock_timestamp()")
         middle = before + (datetime.now(UTC) - before) / 2
-        forwarders: Sequence[str] = ()
         known: Sequence[KnownVersion] = ()
         with contextlib.suppress(asyncpg.UndefinedTableError):
             known = await load_versions(connection)
-            forwarders = await list_forwarders(connection, before - timedelta(days=1))
         version = connection.get_server_version().major
-        return version, (there - middle).total_seconds(), forwarders, known
+        return version, (there - middle).total_seconds(), known
     finally:
         await connection.close()
 
@@ -227,15 +228,6 @@ def check_clocks(skew_seconds: float) -> Finding:
     return Finding("clock", words, "Let NTP set the clocks of both hosts.")
 
 
-def check_forwarders(forwarders: Sequence[str]) -> Finding:
-    """Behind a proxy that is not trusted, all visitors are one, and share their limits."""
-    if not forwarders:
-        return Finding("proxies", "none forwards that is not trusted")
-    words = f"{', '.join(forwarders)} forwards for others and is not trusted"
-    remedy = "If it is your proxy, name it: dunwell apply FILE, with trustedProxies: [ADDRESS]."
-    return Finding("proxies", words, remedy)
-
-
 def check_keys(keys: KeyRing, known: Sequence[KnownVersion]) -> Finding:
     misfit = find_misfit(keys, known)
     if misfit is not None:
@@ -248,7 +240,7 @@ def check_keys(keys: KeyRing, known: Sequence[KnownVersion]) -> Finding:
 def check_revision(revision: str | None, newest: str) -> Finding:
     if revision == newest:
         return Finding("migrations", f"at {newest}, the newest")
-    words = f"at {revision or 'none'}, the newest is {newest}"
+    words = f"at {revision or 'none'}, the newest is {newest}; the rest is checked after that"
     return Finding("migrations", words, "Run: dunwell migrate")
 
 
