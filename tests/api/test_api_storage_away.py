@@ -113,13 +113,13 @@ async def test_a_letter_that_cannot_be_kept_waits_a_minute_and_goes_once(
     dispatcher = MessageDispatcher(resources, [channel])
     disk.fill()
     for _ in range(3):
-        await dispatcher.run_set(house.merchant.merchant_id)
+        await dispatcher.run_merchant(house.merchant.merchant_id)
         clock.advance(timedelta(minutes=1))
     assert (await _states(house), channel.sent, disk.list_files()) == (["PLANNED"], [], [])
 
     disk.make_room()
     for _ in range(3):
-        await dispatcher.run_set(house.merchant.merchant_id)
+        await dispatcher.run_merchant(house.merchant.merchant_id)
         clock.advance(timedelta(minutes=1))
     await dispatcher.close()
     assert (await _states(house), len(channel.sent)) == (["ACCEPTED"], 1)
@@ -133,13 +133,13 @@ async def test_a_letter_that_does_not_fit_into_the_outbox_goes_there_later_and_o
     outbox = OutboxLetter(resources.settings.data_dir, is_development=True)
     dispatcher = MessageDispatcher(resources, [outbox])
     outbox_disk.fill()
-    await dispatcher.run_set(house.merchant.merchant_id)
+    await dispatcher.run_merchant(house.merchant.merchant_id)
     assert (await _states(house), outbox_disk.list_files()) == (["PLANNED"], [])
 
     outbox_disk.make_room()
     for _ in range(3):
         clock.advance(timedelta(minutes=1))
-        await dispatcher.run_set(house.merchant.merchant_id)
+        await dispatcher.run_merchant(house.merchant.merchant_id)
     await dispatcher.close()
     assert await _states(house) == ["ACCEPTED"]
     assert sorted(each.suffix for each in outbox_disk.list_files()) == [".json", ".pdf"]

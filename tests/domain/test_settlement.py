@@ -13,12 +13,13 @@ from dunwell.escalation.settlement import (
     GiveUp,
     Settled,
     Settlement,
+    TakeBack,
     TryAgain,
     Unknown,
     decide_settlement,
 )
 from dunwell.merchants.configuration import Channel
-from dunwell.sending.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
+from dunwell.sending.channel import Accepted, Answer, Permanent, Temporary, Unanswered, Uncalled
 from dunwell.workflows.definition import CommunicationStep
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -26,9 +27,11 @@ STEP = CommunicationStep(
     id=1, name="First", channel="EMAIL", fallbacks=["SMS", "LETTER"], template="reminder"
 )
 
+_TRIED = Tried(frozenset({"EMAIL"}), 1)
+
 
 def settle(
-    answer: Outcome | Unanswered,
+    answer: Answer,
     tries: int = 1,
     tried: tuple[Channel, ...] = ("EMAIL",),
     usable: tuple[Channel, ...] = (),
@@ -44,14 +47,46 @@ def test_accepted_is_settled() -> None:
 
 @pytest.mark.parametrize(
     ("tries", "asked", "seconds"),
-    [(1, 0, 30), (2, 0, 60), (3, 0, 120), (11, 0, 6 * 3600), (1, 90, 90)],
+    [(1, 0, 5), (2, 0, 10), (3, 0, 20), (14, 0, 6 * 3600), (1, 90, 90)],
 )
 def test_pauses_double_up_to_six_hours(tries: int, asked: int, seconds: int) -> None:
     assert settle(Temporary(asked), tries) == TryAgain(NOW + timedelta(seconds=seconds))
 
 
 def test_the_last_try_gives_up() -> None:
-    assert settle(Temporary(0), MAX_TRIES) == GiveUp("not taken in 12 tries")
+    assert settle(Temporary(0), MAX_TRIES) == GiveUp("not taken in 15 tries")
+    answer = Temporary(reason="The mail server put it off: 451.")
+    words = "not taken in 15 tries: The mail server put it off: 451."
+    assert settle(answer, MAX_TRIES) == GiveUp(words)
+
+
+def test_a_channel_that_is_away_for_a_night_is_waited_for() -> None:
+    pauses = [settle(Temporary(), tries) for tries in range(1, MAX_TRIES)]
+    waits = [each.at - NOW for each in pauses if isinstance(each, TryAgain)]
+    assert sum(waits, timedelta()) >= timedelta(hours=17)
+
+
+def test_contacts_of_one_moment_are_tried_again_at_different_moments() -> None:
+    attempts = (Attempt(STEP, 1, (), _TRIED, spread) for spread in (0.0, 0.5, 0.999))
+    settled = [decide_settlement(each, Temporary(), NOW) for each in attempts]
+    pauses = [each.at - NOW for each in settled if isinstance(each, TryAgain)]
+    assert pauses == sorted({*pauses})
+    assert pauses[-1] < timedelta(seconds=6.25)
+
+
+def test_the_wish_of_a_provider_is_kept_to_the_second() -> None:
+    answer, attempt = Temporary(90), Attempt(STEP, 1, (), _TRIED, spread=0.9)
+    assert decide_settlement(attempt, answer, NOW) == TryAgain(NOW + timedelta(seconds=90))
+
+
+def test_the_reason_of_a_refusal_is_kept() -> None:
+    settled = settle(Temporary(reason="The mail server put it off: 451."))
+    assert isinstance(settled, TryAgain)
+    assert settled.reason == "The mail server put it off: 451."
+
+
+def test_a_message_whose_channel_was_not_called_is_taken_back_however_often() -> None:
+    assert settle(Uncalled()) == settle(Uncalled(), tries=MAX_TRIES) == TakeBack()
 
 
 def test_a_refusal_falls_back_to_the_next_channel_that_can_be_used() -> None:
@@ -71,6 +106,6 @@ def test_a_list_a_minor_changed_is_gone_through_without_a_channel_twice() -> Non
 
 
 def test_no_answer_is_never_taken_for_one() -> None:
-    assert settle(Unanswered(is_repeatable=True)) == CallAgain(timedelta(seconds=30))
+    assert settle(Unanswered(is_repeatable=True)) == CallAgain(timedelta(seconds=5))
     assert settle(Unanswered(is_repeatable=True), tries=MAX_TRIES) == Unknown()
     assert settle(Unanswered(is_repeatable=False)) == Unknown()

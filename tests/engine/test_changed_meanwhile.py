@@ -57,7 +57,7 @@ async def die_with_messages_out(house: House) -> Post:
     post = Post()
     channel = GatedChannel(post, "EMAIL", asyncio.Event())
     worker = MessageDispatcher(house.resources, [channel])
-    sending = asyncio.create_task(worker.run_set(house.merchant.merchant_id))
+    sending = asyncio.create_task(worker.run_merchant(house.merchant.merchant_id))
     async with asyncio.timeout(20):
         while len(post.sent) < 2:  # noqa: ASYNC110 - the channel tells
             await asyncio.sleep(0)
@@ -71,7 +71,7 @@ async def die_before_handing_over(house: House) -> None:
     lease, now = begin_lease(house.resources), house.clock.now()
     async with house.work() as work:
         leased = await lease_contacts(
-            work.tx, house.merchant.merchant_id, lease, (now, now), limit=10
+            work.tx, house.merchant.merchant_id, lease, (now, now), limit=10, channel="EMAIL"
         )
     assert len(leased) == 2
 

@@ -178,7 +178,8 @@ async def test_a_letter_whose_file_is_away_is_tried_again_and_never_lost(
     await Storage.open(resources.settings.files_url).remove(kept["document_key"])
     clock.advance(timedelta(seconds=31))
     await house.run()
-    assert await _contacts(house) == [("LETTER", "PLANNED", None)]
+    reason = "Its files cannot be read from the storage."
+    assert await _contacts(house) == [("LETTER", "PLANNED", reason)]
     clock.advance(timedelta(seconds=61))
     await house.run()
     assert await _contacts(house) == [("LETTER", "ACCEPTED", None)]
@@ -193,7 +194,7 @@ async def test_letters_of_two_dispatchers_are_printed_once(
     claim_ids = await house.create(*(f"INV-{n}" for n in range(count)), address=ADDRESS)
     other = MessageDispatcher(resources, house.channels)
     await house.run()
-    await other.run_set(house.merchant.merchant_id)
+    await other.run_merchant(house.merchant.merchant_id)
     await other.close()
     assert sorted(message.claim_id for message in house.channels[2].sent) == sorted(claim_ids)
     documents = {each.document.content for each in house.channels[2].sent if each.document}

@@ -46,7 +46,9 @@ async def dispatch(house: House, *, limit: int = 1, clock: MovableClock | None =
     assert merchant is not None
     letters = LetterFiles.open(resources)
     lease = Lease(resources.ids.new(now), now + timedelta(minutes=2))
-    prepared = await prepare_contacts(resources, letters, merchant, lease, taking=Taking(limit))
+    prepared = await prepare_contacts(
+        resources, letters, merchant, lease, taking=Taking("EMAIL", limit)
+    )
     await letters.close()
     return len(prepared.handed_over)
 

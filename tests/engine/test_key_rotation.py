@@ -127,7 +127,7 @@ async def test_a_message_taken_up_after_the_rotation_bears_the_link_it_was_marke
     await Engine(resources).run_once()
     post = Post()
     worker = MessageDispatcher(resources, [GatedChannel(post, "EMAIL", asyncio.Event())])
-    sending = asyncio.create_task(worker.run_set(house.merchant.merchant_id))
+    sending = asyncio.create_task(worker.run_merchant(house.merchant.merchant_id))
     async with asyncio.timeout(20):
         while not post.calls:  # noqa: ASYNC110 - the channel tells
             await asyncio.sleep(0)
@@ -135,7 +135,7 @@ async def test_a_message_taken_up_after_the_rotation_bears_the_link_it_was_marke
     await asyncio.wait([sending])
     clock.advance(timedelta(minutes=10))
     channel, rotated = ScriptedChannel(), with_versions(resources, *IN_USE)
-    await MessageDispatcher(rotated, [channel]).run_set(house.merchant.merchant_id)
+    await MessageDispatcher(rotated, [channel]).run_merchant(house.merchant.merchant_id)
     [message] = channel.sent
     token = derive_token(resources.keys, message.communication_id)
     assert token in message.body_text

@@ -1,7 +1,7 @@
 """Leases of seconds: a worker that lives keeps what it has in hand, one that died has lost it."""
 
 import asyncio
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -60,12 +60,12 @@ async def test_a_contact_whose_channel_takes_long_stays_with_its_worker(
     post, gate = Post(), asyncio.Event()
     worker = MessageDispatcher(resources, [GatedChannel(post, channel, gate)], beat_seconds=BEAT)
     other = MessageDispatcher(resources, [GatedChannel(post, channel, gate)])
-    sending = asyncio.create_task(worker.run_set(house.merchant.merchant_id))
+    sending = asyncio.create_task(worker.run_merchant(house.merchant.merchant_id))
     await wait_until_called(post)
     for _ in range(3):
         clock.advance(MOST_OF_A_LEASE)
         await wait_until_renewed(house, _CONTACTS)
-        assert await other.run_set(house.merchant.merchant_id) == 0
+        assert await other.run_merchant(house.merchant.merchant_id) == 0
     gate.set()
     assert await sending == 1
     assert await states(house, _CONTACTS) == ["ACCEPTED"]
@@ -78,13 +78,13 @@ async def test_what_a_killed_worker_held_goes_on_within_twenty_seconds(
     house = await plan_one(resources, clock, "EMAIL")
     post = Post()
     worker = MessageDispatcher(resources, [GatedChannel(post, "EMAIL", asyncio.Event())])
-    sending = asyncio.create_task(worker.run_set(house.merchant.merchant_id))
+    sending = asyncio.create_task(worker.run_merchant(house.merchant.merchant_id))
     await wait_until_called(post)
     sending.cancel()
     await asyncio.wait([sending])
     clock.advance(timedelta(seconds=20))
     channel = ScriptedChannel()
-    await MessageDispatcher(resources, [channel]).run_set(house.merchant.merchant_id)
+    await MessageDispatcher(resources, [channel]).run_merchant(house.merchant.merchant_id)
     assert await states(house, _CONTACTS) == ["ACCEPTED"]
     assert [each.communication_id for each in channel.sent] == list(post.calls)
 
@@ -115,7 +115,7 @@ async def test_a_letter_that_takes_long_to_print_stays_with_its_worker(
             letters,
             house.merchant,
             begin_lease(resources),
-            taking=Taking(1),
+            taking=Taking("LETTER", 1),
             beat_seconds=BEAT,
         )
     )
@@ -124,7 +124,9 @@ async def test_a_letter_that_takes_long_to_print_stays_with_its_worker(
         clock.advance(MOST_OF_A_LEASE)
         await wait_until_renewed(house, _CONTACTS)
         lease = begin_lease(resources)
-        taken = await prepare_contacts(resources, own, house.merchant, lease, taking=Taking(1))
+        taken = await prepare_contacts(
+            resources, own, house.merchant, lease, taking=Taking("LETTER", 1)
+        )
         assert taken.handed_over == ()
     printer.gate.set()
     assert len((await preparing).handed_over) == 1
@@ -159,7 +161,8 @@ async def test_a_contact_to_be_called_again_waits_for_its_pause_and_not_for_a_le
     house = await plan_one(resources, clock, "EMAIL")
     channel = ScriptedChannel([ConnectionResetError()])
     worker = MessageDispatcher(resources, [channel], beat_seconds=0)
-    await worker.run_set(house.merchant.merchant_id)
+    await worker.run_merchant(house.merchant.merchant_id)
     [row] = await house.rows(_CONTACTS)
-    paused_until: datetime = clock.now() + timedelta(seconds=30)
-    assert tuple(row) == ("HANDED_OVER", paused_until)
+    first, last = clock.now() + timedelta(seconds=5), clock.now() + timedelta(seconds=6.25)
+    assert row["state"] == "HANDED_OVER"
+    assert first <= row["until"] <= last

@@ -151,7 +151,7 @@ async def test_steps_and_events_are_counted_whoever_runs_them(
     await house.create("C")
     assert await Engine(resources).run_once() == 1
     dispatcher = MessageDispatcher(resources, house.channels)
-    assert await dispatcher.run_set(house.merchant.merchant_id) == 1
+    assert await dispatcher.run_merchant(house.merchant.merchant_id) == 1
     await dispatcher.close()
     second = await advance(house, 7)
     assert (second.steps_run, second.events_raised) == (1 + 3 * 3, 2 * 3)

@@ -67,7 +67,7 @@ async def test_what_was_answered_is_recorded_when_the_database_is_back(
     channel = OutageChannel(server)
     dispatcher = MessageDispatcher(own, [channel])
     with capture_logs() as logs:
-        sending = asyncio.create_task(dispatcher.run_set(house.merchant.merchant_id))
+        sending = asyncio.create_task(dispatcher.run_merchant(house.merchant.merchant_id))
         async with asyncio.timeout(60):
             while len([each for each in logs if each["event"] == "cannot settle yet"]) < _TRIES:
                 assert not sending.done()

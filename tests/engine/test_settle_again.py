@@ -58,7 +58,7 @@ async def test_a_deadlock_with_an_edit_of_two_scenarios_leaves_no_contact_in_dou
 
     channel.meanwhile = begin_editing
     dispatcher = MessageDispatcher(resources, [channel])
-    settled = await dispatcher.run_set(house.merchant.merchant_id)
+    settled = await dispatcher.run_merchant(house.merchant.merchant_id)
     await asyncio.gather(*editing)
     await dispatcher.close()
     assert settled == 2

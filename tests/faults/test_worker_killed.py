@@ -54,7 +54,7 @@ async def _work_until(house: House, instant: datetime) -> list[object]:
     channel = ScriptedChannel()
     dispatcher = MessageDispatcher(house.resources, [channel])
     while datetime.now(UTC) < instant and not channel.sent:
-        await dispatcher.run_set(house.merchant.merchant_id)
+        await dispatcher.run_merchant(house.merchant.merchant_id)
         await asyncio.sleep(0.1)
     await dispatcher.close()
     return [each.communication_id for each in channel.sent]

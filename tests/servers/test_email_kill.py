@@ -52,7 +52,11 @@ async def test_workers_killed_while_sending_lose_nothing_and_repeat_nothing(
         for kill in range(_KILLS):
             ahead = str(kill * _LEASE_SECONDS)
             with a_process(
-                resources.settings, "tests.support.smtp_worker_process", ahead, str(postfix.port)
+                resources.settings,
+                "tests.support.smtp_worker_process",
+                ahead,
+                str(postfix.port),
+                "5",
             ) as process:
                 # Until it has begun to send, and a moment more.
                 target = min((kill + 1) * _CLAIMS_A_KILL - chance.randrange(5), count)
@@ -66,7 +70,7 @@ async def test_workers_killed_while_sending_lose_nothing_and_repeat_nothing(
         clock.move_to(datetime.now(UTC) + timedelta(seconds=_LEASE_SECONDS * (_KILLS + 1)))
         while await house.rows(_LEFT):
             dispatcher = MessageDispatcher(house.resources, [], find_line=lambda _name: channel)
-            await dispatcher.run_set(house.merchant.merchant_id)
+            await dispatcher.run_merchant(house.merchant.merchant_id)
             await dispatcher.close()
         drain(postfix)
     await channel.close()

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from dunwell.claims.store_holds import find_ended_holds
-from dunwell.escalation.contact_store import find_merchants_with_contacts
+from dunwell.escalation.contact_store import find_channels_with_contacts
 from dunwell.escalation.due_claim_store import find_due_merchants
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
@@ -57,7 +57,7 @@ async def test_an_idle_look_reads_no_merchant_but_sandboxes(
     async with resources.database.transaction() as tx:
         explaining = Explaining(tx)
         assert await find_due_merchants(explaining, now, 0, 50) == []
-        assert await find_merchants_with_contacts(explaining, now, 0, [], 50) == []
+        assert await find_channels_with_contacts(explaining, now, (0, "EMAIL"), [], 50) == []
         assert await find_ended_holds(explaining, now, None, 50) == {}
         assert await find_merchants_to_check(explaining, now, None) == []
         # Its own rows wait for their seal, and nobody else's.

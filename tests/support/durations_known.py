@@ -113,11 +113,8 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "sending/batches/release_batches.py _LEFT_AFTER": (
         "tests/engine/test_letter_batches.py::test_what_was_never_finished_is_cleared_away",
     ),
-    "adapters/channels/smtp/answers.py AWAY_SECONDS": (
-        "tests/adapters/test_smtp_adapter.py::test_a_server_that_is_away_has_taken_nothing",
-    ),
-    "adapters/channels/smtp/answers.py GREYLISTED_SECONDS": (
-        "tests/adapters/test_smtp_adapter.py::test_what_is_greylisted_is_taken_the_second_time",
+    "adapters/channels/smtp/answers.py NOT_LET_IN_SECONDS": (
+        "tests/adapters/test_smtp_adapter.py::test_it_encrypts_and_signs_in",
     ),
     "replies/reply.py find_hold_end": (
         "tests/usecases/test_replies.py::test_an_answer_is_kept_and_the_process_waits_three_business_days",

@@ -200,7 +200,7 @@ class World:
     def _start(self, desk: Desk) -> "asyncio.Task[int]":
         for channel in desk.channels:
             channel.closed = set(self.paid)
-        return asyncio.create_task(desk.dispatcher.run_set(self.merchant_id))
+        return asyncio.create_task(desk.dispatcher.run_merchant(self.merchant_id))
 
     async def run_engine(self, which: int) -> int:
         await expire_holds(self.house.resources, self.merchant_id)

@@ -1,6 +1,7 @@
 """An engine and a dispatcher that sends by SMTP, in a process of its own, to be killed.
 
-Arguments: the seconds its clock is ahead, and the mail server's port.
+Arguments: the seconds its clock is ahead, the mail server's port, and how many messages may be
+unanswered at a time.
 """
 
 import asyncio
@@ -19,14 +20,14 @@ from tests.support.smtp_lines import a_line
 from tests.support.worker_process import AheadClock
 
 
-async def main(ahead_seconds: float, port: int) -> None:
+async def main(ahead_seconds: float, port: int, at_once: int) -> None:
     settings = load_settings()
     assert settings.database_url is not None
     database = await Database.open(settings.database_url, size=4)
     clock = AheadClock(timedelta(seconds=ahead_seconds))
     keys = KeyRing(settings.secret_key)
     resources = Resources(settings, database, clock, RandomIds(), keys)
-    channel = SmtpChannel("post", a_line(port, pace={"atOnce": 5}), {}, keys)
+    channel = SmtpChannel("post", a_line(port, pace={"atOnce": at_once}), {}, keys)
     engine = Engine(resources)
     dispatcher = MessageDispatcher(resources, [], find_line=lambda _name: channel)
     while True:
@@ -36,4 +37,4 @@ async def main(ahead_seconds: float, port: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(float(sys.argv[1]), int(sys.argv[2])))
+    asyncio.run(main(float(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))

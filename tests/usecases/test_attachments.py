@@ -88,7 +88,9 @@ async def lease_one(house: House) -> tuple[Lease, PlannedContact]:
     now = house.clock.now()
     lease = Lease(house.resources.ids.new(now), now + timedelta(minutes=2))
     async with house.work() as work:
-        [leased] = await lease_contacts(work.tx, work.merchant_id, lease, (now, now), limit=10)
+        [leased] = await lease_contacts(
+            work.tx, work.merchant_id, lease, (now, now), limit=10, channel="EMAIL"
+        )
     return lease, leased
 
 

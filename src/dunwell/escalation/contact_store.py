@@ -1,4 +1,4 @@
-"""The SQL of contacts on their way out: leasing, giving back, taking up what was broken off.
+"""The SQL of contacts on their way out: leasing, keeping the lease, giving back.
 
 A planned contact is leased, rendered without any lock, and marked as handed over with its content
 before a channel is called (CONTRACT 13). Leases run in real time.
@@ -13,35 +13,45 @@ from dunwell.claims.debtor_rows import list_columns, read_row
 from dunwell.claims.fields import DebtorName
 from dunwell.kit.db import Connection, Row
 from dunwell.kit.sql import compose, load_statement
-from dunwell.merchants.configuration import Channel
+from dunwell.merchants.configuration import CHANNELS, Channel
 from dunwell.merchants.due_merchants import Due, list_due_merchants
-from dunwell.messages.contact import Contact, Content, PlannedContact
+from dunwell.messages.contact import Contact, PlannedContact
 from dunwell.messages.facts import ClaimFacts, ItemFacts
 from dunwell.messages.guards import KeptBack
 from dunwell.sending.lease import Lease
 
+# A channel of a merchant: its provider holds up no other's.
+MerchantChannel = tuple[int, Channel]
+
 _LEASE = load_statement(__file__, "lease_contacts.sql", debtor=list_columns(DebtorName, "d"))
 
-# Merchants behind the given one first. Rides on communications_planned and _handed_over, once
+_IS_PLANNED = """d.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND d.not_before <= {now}
+  AND (d.lease_until IS NULL OR d.lease_until <= $1)
+  AND EXISTS (SELECT FROM claims c WHERE c.merchant_id = d.merchant_id
+                AND c.claim_id = d.claim_id AND NOT c.held)"""
+_IS_BROKEN_OFF = "d.state = 'HANDED_OVER' AND d.lease_until <= $1"
+# Those that follow the given one first. Rides on communications_planned and _handed_over, once
 # those of all merchants together say that anything is due.
-_FIND_MERCHANTS = compose(
+_FIND_CHANNELS = compose(
     """
-SELECT merchant_id
+SELECT due.merchant_id, channel
 FROM {due} due
-WHERE merchant_id <> ALL($3::integer[])
-ORDER BY merchant_id <= $2, merchant_id
-LIMIT $4
+CROSS JOIN unnest($4::text[]) AS channel
+WHERE (due.merchant_id, channel) NOT IN (SELECT * FROM unnest($5::integer[], $6::text[]))
+  AND (EXISTS (SELECT FROM communications d
+               WHERE d.merchant_id = due.merchant_id AND d.channel = channel.channel
+                 AND {is_planned})
+       OR EXISTS (SELECT FROM communications d
+                  WHERE d.merchant_id = due.merchant_id AND d.channel = channel.channel
+                    AND {is_broken_off}))
+ORDER BY (due.merchant_id, channel) <= ($2, $3::text), due.merchant_id, channel
+LIMIT $7
 """,
     due=list_due_merchants(
-        Due(
-            "communications",
-            """d.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND d.not_before <= {now}
-              AND (d.lease_until IS NULL OR d.lease_until <= $1)
-              AND EXISTS (SELECT FROM claims c WHERE c.merchant_id = d.merchant_id
-                            AND c.claim_id = d.claim_id AND NOT c.held)""",
-        ),
-        Due("communications", "d.state = 'HANDED_OVER' AND d.lease_until <= $1"),
+        Due("communications", _IS_PLANNED), Due("communications", _IS_BROKEN_OFF)
     ),
+    is_planned=compose(_IS_PLANNED, now="due.now"),
+    is_broken_off=_IS_BROKEN_OFF,
 )
 # By primary key.
 _RELEASE = """
@@ -76,64 +86,6 @@ LEFT JOIN incomplete i USING (communication_id)
 WHERE m.merchant_id = $1 AND m.lease_id = $2 AND m.communication_id = r.communication_id
   AND m.state = 'PLANNED'
 """
-# Whether a broken-off contact may still be sent as it was rendered: the claim is in process, not
-# held, on the same run, and nothing of it has changed since.
-_STILL_HOLDS = """
-c.status IN ('CREATED', 'IN_PROCESS') AND NOT c.held AND c.run = m.run
-AND c.updated_at <= m.handed_over_at
-"""
-# Rides on communications_handed_over.
-_TAKE_UP = compose(
-    """
-WITH chosen AS MATERIALIZED (
-    SELECT m.communication_id
-    FROM communications m
-    JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
-    WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND m.lease_until <= $2
-      AND m.channel = ANY($5::text[]) AND {still_holds}
-    ORDER BY m.lease_until
-    LIMIT $6
-    FOR NO KEY UPDATE OF m SKIP LOCKED
-)
-UPDATE communications m
-SET lease_id = $3, lease_until = $4, tries = tries + 1
-FROM chosen, communication_contents t, claims c, debtors d
-WHERE m.merchant_id = $1 AND m.communication_id = chosen.communication_id
-  AND t.merchant_id = $1 AND t.communication_id = m.communication_id
-  AND c.merchant_id = $1 AND c.claim_id = m.claim_id
-  AND d.merchant_id = $1 AND d.claim_id = m.claim_id
-RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel,
-    m.tries - 1 AS tries, m.handed_over_at, c.workflow_id, c.workflow_major,
-    c.reference_number,
-    d.customer_number, d.email, d.mobile_number, d.address,
-    t.recipient, t.language, t.subject, t.body_text, t.body_html, t.document_key, t.attachment_ids,
-    t.key_version
-""",
-    still_holds=_STILL_HOLDS,
-)
-_GIVE_UP_KNOWING = compose(
-    """
-WITH unknown AS (
-    UPDATE communications m
-    SET state = 'UNKNOWN', lease_id = NULL, lease_until = NULL
-    FROM claims c
-    WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND m.lease_until <= $2
-      AND c.merchant_id = $1 AND c.claim_id = m.claim_id
-      AND NOT (m.channel = ANY($3::text[]) AND {still_holds})
-    RETURNING m.*
-), recorded AS (
-    INSERT INTO contact_ledger
-        (merchant_id, entry_id, communication_id, claim_id, run, step_id, place, channel, outcome,
-         tries, at, recipient_digest, content_digest)
-    SELECT $1, gen_random_uuid(), communication_id, claim_id, run, step_id, place, channel,
-           'UNKNOWN', tries, coalesce(w.sandbox_now, $2), recipient_digest, content_digest
-    FROM unknown
-    JOIN merchants w USING (merchant_id)
-)
-SELECT communication_id FROM unknown
-""",
-    still_holds=_STILL_HOLDS,
-)
 # By primary keys. One that somebody else is changing keeps its end until the next time.
 _KEEP = """
 WITH held AS (
@@ -149,22 +101,26 @@ WHERE m.merchant_id = $1 AND m.communication_id = held.communication_id
 """
 
 
-async def find_merchants_with_contacts(
-    tx: Connection, now: datetime, behind_merchant_id: int, busy: Sequence[int], limit: int
-) -> list[int]:
-    """Merchants with something to send or to take up again, busy ones left out."""
-    rows = await tx.fetch(_FIND_MERCHANTS, now, behind_merchant_id, busy, limit)
-    return [row["merchant_id"] for row in rows]
+async def find_channels_with_contacts(
+    tx: Connection, now: datetime, behind: MerchantChannel, busy: Collection[MerchantChannel],
+    limit: int,
+) -> list[MerchantChannel]:  # fmt: skip
+    """Merchants' channels with something to send or to take up again, busy ones left out."""
+    rows = await tx.fetch(
+        _FIND_CHANNELS, now, *behind, CHANNELS,
+        [merchant_id for merchant_id, _ in busy], [channel for _, channel in busy], limit,
+    )  # fmt: skip
+    return [(row["merchant_id"], row["channel"]) for row in rows]
 
 
 async def lease_contacts(
     tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime],
-    *, limit: int, without: Collection[Channel] = (),
+    *, limit: int, channel: Channel,
 ) -> list[PlannedContact]:  # fmt: skip
-    """times: the merchant's, and the real one. without: channels that are left out."""
+    """times: the merchant's, and the real one."""
     now, real_now = times
     rows = await tx.fetch(
-        _LEASE, merchant_id, now, real_now, lease.lease_id, lease.until, limit, list(without)
+        _LEASE, merchant_id, now, real_now, lease.lease_id, lease.until, limit, channel
     )
     return [_read_planned(row) for row in rows]
 
@@ -194,54 +150,12 @@ async def await_attachment(
         )  # fmt: skip
 
 
-async def take_up(
-    tx: Connection,
-    merchant_id: int,
-    real_now: datetime,
-    lease: Lease,
-    channels: Sequence[Channel],
-    *,
-    limit: int,
-) -> list[tuple[Contact, Content, datetime]]:
-    """Contacts whose sending was broken off, on channels that may be repeated: with the content
-    and the instant of their hand-over."""
-    rows = await tx.fetch(
-        _TAKE_UP, merchant_id, real_now, lease.lease_id, lease.until, list(channels), limit
-    )
-    return [
-        (
-            read_contact(row),
-            Content(
-                recipient=row["recipient"],
-                language=row["language"],
-                subject=row["subject"],
-                body_text=row["body_text"],
-                body_html=row["body_html"],
-                document_key=row["document_key"],
-                attachment_ids=tuple(row["attachment_ids"]),
-                key_version=row["key_version"],
-            ),
-            row["handed_over_at"],
-        )
-        for row in rows
-    ]
-
-
 async def keep_contacts(
     tx: Connection, merchant_id: int, communication_ids: Sequence[UUID], lease_id: UUID,
     until: datetime,
 ) -> None:  # fmt: skip
     """Renew the lease of those that are still held under it."""
     await tx.execute(_KEEP, merchant_id, communication_ids, lease_id, until)
-
-
-async def mark_unknown(
-    tx: Connection, merchant_id: int, real_now: datetime, repeatable: Sequence[Channel]
-) -> list[UUID]:
-    """Contacts broken off on any other channel, or whose claim has changed since, may have left the
-    house: the ledger says so, and a person settles them."""
-    rows = await tx.fetch(_GIVE_UP_KNOWING, merchant_id, real_now, list(repeatable))
-    return [row["communication_id"] for row in rows]
 
 
 def _read_planned(row: Row) -> PlannedContact:

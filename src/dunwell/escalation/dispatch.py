@@ -1,18 +1,23 @@
-"""Sends planned contacts, in sets of one merchant's: what was broken off first, then what is due.
+"""Sends planned contacts, in sets of a merchant's channel: what was broken off first, then what is
+due. A channel of a merchant has one provider, so providers work independently of each other.
 
 How a set goes out is told in `sending.sender`; here is what a contact adds to it: it is rendered
 between its lease and its hand-over, from the facts of that moment, and one that may have left is
 not repeated to somebody who is not to be contacted any more.
 """
 
+import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
 
 import structlog
 
-from dunwell.escalation.contact_store import find_merchants_with_contacts, mark_unknown, take_up
-from dunwell.escalation.handed_over import Call, HandedOverContacts
+from dunwell.escalation.broken_off_store import mark_unknown, take_up
+from dunwell.escalation.contact_store import MerchantChannel, find_channels_with_contacts
+from dunwell.escalation.handed_over import Call, HandedOverContacts, LeasedCalls
 from dunwell.escalation.letterhead import Letterhead
 from dunwell.escalation.prepare_contacts import LinePace, Taking, prepare_contacts
 from dunwell.escalation.sending_hours import find_quiet_channels
@@ -20,28 +25,43 @@ from dunwell.escalation.settlement import Answer
 from dunwell.escalation.usable_channels import load_usable_channels
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
-from dunwell.merchants.configuration import CHANNELS
+from dunwell.merchants.configuration import CHANNELS, Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.contact import Contact
 from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.messages.letters.printer import LetterPrinter
-from dunwell.sending.adapters import Adapters, BoundLine, FindLine, find_no_line
+from dunwell.sending.adapters import Adapters, FindLine, find_no_line
 from dunwell.sending.channel import ChannelAdapter, Unanswered
+from dunwell.sending.file_memory import FileMemory
 from dunwell.sending.lease import BEAT_SECONDS, Lease, begin_lease
-from dunwell.sending.sender import Begun, Sender
+from dunwell.sending.sender import Begun, RunningSet, Sender
 
 SET_SIZE = 200
-# Each merchant has one, so that one merchant's slow channel holds up nobody else's.
-_MERCHANT_SLOTS = 8
-# A line's small sets follow each other for so long, before all else of the merchant is looked at.
+# Sets that one worker prepares or calls channels for. Those that linger take none.
+_SLOTS = 8
+# A line's small sets follow each other for so long, before other merchants have their turn.
 _LINE_SECONDS = 1.0
 
 log = structlog.get_logger(__name__)
 
 
-class MessageDispatcher(Sender[int]):
-    """Its sets are known by their merchants' ids. printer: unless given, one of its own."""
+@dataclass(frozen=True, slots=True)
+class _ContactSet:
+    """The key of a set."""
+
+    merchant_id: int
+    channel: Channel
+    # Messages of earlier sets that the channel has not answered.
+    unanswered: int = 0
+
+    @property
+    def merchant_channel(self) -> MerchantChannel:
+        return self.merchant_id, self.channel
+
+
+class MessageDispatcher(Sender[_ContactSet]):
+    """printer: unless given, one of its own."""
 
     def __init__(
         self, resources: Resources, adapters: Collection[ChannelAdapter],
@@ -51,19 +71,17 @@ class MessageDispatcher(Sender[int]):
         self._letters = LetterFiles.open(resources, printer)
         known = Adapters(adapters, find_line)
         queue = _ContactQueue(resources, self._letters, known, beat_seconds=beat_seconds)
-        super().__init__(resources, known, queue, slots=_MERCHANT_SLOTS, beat_seconds=beat_seconds)
+        super().__init__(resources, known, queue, slots=_SLOTS, beat_seconds=beat_seconds)
 
     async def close(self) -> None:
         """Letters are printed by processes of its own."""
         await super().close()
         await self._letters.close()
 
-
-def _take_of(line: BoundLine) -> Taking:
-    others = [channel for channel in CHANNELS if channel != line.channel]
-    rate = line.pace.per_second
-    pace = LinePace(line.name, rate) if rate is not None else None
-    return Taking(min(SET_SIZE, line.pace.at_once), others, pace)
+    async def run_merchant(self, merchant_id: int) -> int:
+        """Send a set of each of the merchant's channels, to the end; how many were settled."""
+        sets = (_ContactSet(merchant_id, channel) for channel in CHANNELS)
+        return sum(await asyncio.gather(*map(self.run_set, sets)))
 
 
 class _ContactQueue:
@@ -77,45 +95,57 @@ class _ContactQueue:
         self._letters = letters
         self._adapters = adapters
         self._beat_seconds = beat_seconds
-        self._last_merchant_id = 0
+        self._memory = FileMemory()
+        self._last: MerchantChannel = (0, CHANNELS[0])
+        # How many messages of a running channel may be unanswered.
+        self._most: dict[MerchantChannel, int] = {}
 
-    async def begin(self, running: Sequence[int], room: int) -> Begun[int]:
-        """Merchants take turns."""
+    async def begin(
+        self, running: Sequence[RunningSet[_ContactSet]], room: int
+    ) -> Begun[_ContactSet]:
+        """Merchants and their channels take turns. One whose sets all linger has another, if its
+        provider takes more."""
+        unanswered = Counter[MerchantChannel]()
+        for each in running:
+            unanswered[each.key.merchant_channel] += each.unanswered
+        self._most = {key: most for key, most in self._most.items() if key in unanswered}
+        busy = {each.key.merchant_channel for each in running if not each.lingers}
+        busy |= {key for key, most in self._most.items() if unanswered[key] >= most}
         async with self._resources.database.connection() as connection:
-            merchant_ids = await find_merchants_with_contacts(
-                connection,
-                self._now(),
-                behind_merchant_id=self._last_merchant_id,
-                busy=running,
-                limit=room,
+            found = await find_channels_with_contacts(
+                connection, self._now(), behind=self._last, busy=busy, limit=room
             )
-        if merchant_ids:
-            self._last_merchant_id = merchant_ids[-1]
-        return Begun(merchant_ids)
+        if found:
+            self._last = found[-1]
+        return Begun([_ContactSet(*key, unanswered[key]) for key in found])
 
-    async def hand_over(self, key: int) -> AsyncIterator[HandedOverContacts]:
+    async def hand_over(self, key: _ContactSet) -> AsyncIterator[HandedOverContacts]:
         async with self._resources.database.connection() as connection:
-            merchant = await load_merchant(connection, key)
+            merchant = await load_merchant(connection, key.merchant_id)
         if merchant is None:
             return
-        handed_over = await self._take_up_broken_off(merchant)
+        handed_over = await self._take_up_broken_off(merchant, key.channel)
         if not handed_over.is_empty:
             yield handed_over
+        taking = self._decide_taking(merchant, key)
         until = monotonic() + _LINE_SECONDS
-        for taking in self._list_takings(merchant):
-            while True:
-                handed_over = await self._prepare_planned(merchant, taking)
-                if not handed_over.is_empty:
-                    yield handed_over
-                is_full = len(handed_over.items) == taking.limit
-                if not is_full or taking.limit == SET_SIZE or monotonic() > until:
-                    break
+        while taking.limit > 0:
+            handed_over = await self._prepare_planned(merchant, taking)
+            if not handed_over.is_empty:
+                yield handed_over
+            is_full = len(handed_over.items) == taking.limit
+            if not is_full or taking.limit == SET_SIZE or monotonic() > until:
+                break
 
-    def _list_takings(self, merchant: Merchant) -> list[Taking]:
-        """One set of each line, as large as may leave unseen at a time; one of all the rest."""
-        lines = self._adapters.list_bound(merchant)
-        rest = Taking(SET_SIZE, without=[line.channel for line in lines])
-        return [rest, *(_take_of(line) for line in lines)]
+    def _decide_taking(self, merchant: Merchant, key: _ContactSet) -> Taking:
+        """As many as may leave unseen at a time, with those that are unanswered already."""
+        line = self._adapters.find_bound(merchant, key.channel)
+        most = SET_SIZE if line is None else min(SET_SIZE, line.pace.at_once)
+        self._most[key.merchant_channel] = most
+        pace = None
+        if line is not None and line.pace.per_second is not None:
+            pace = LinePace(line.name, line.pace.per_second)
+        return Taking(key.channel, max(0, most - key.unanswered), pace)
 
     async def _prepare_planned(self, merchant: Merchant, taking: Taking) -> HandedOverContacts:
         lease = begin_lease(self._resources)
@@ -127,25 +157,28 @@ class _ContactQueue:
         calls = [
             Call(each.planned.contact, each.content, now, each.pdf) for each in prepared.handed_over
         ]
-        return self._describe(merchant, lease, calls, prepared.refused)
+        return self._describe(merchant, prepared.lease, calls, prepared.refused)
 
-    async def _take_up_broken_off(self, merchant: Merchant) -> HandedOverContacts:
+    async def _take_up_broken_off(self, merchant: Merchant, channel: Channel) -> HandedOverContacts:
         lease, real_now = begin_lease(self._resources), self._now()
-        repeatable = self._adapters.list_repeatable(merchant)
+        is_repeatable = channel in self._adapters.list_repeatable(merchant)
         # It may not have left yet, so quiet hours keep it back too. A sandbox's clock stands still
         # while anything is under way: its quiet hours would not end.
         quiet = find_quiet_channels(merchant.configuration, real_now)
-        wanted = [each for each in repeatable if merchant.is_sandbox or each not in quiet]
+        taken = []
         async with self._resources.database.transaction() as tx:
-            taken = await take_up(
-                tx,
-                merchant.merchant_id,
-                real_now=real_now,
-                lease=lease,
-                channels=wanted,
-                limit=SET_SIZE,
+            if is_repeatable and (merchant.is_sandbox or channel not in quiet):
+                taken = await take_up(
+                    tx,
+                    merchant.merchant_id,
+                    real_now=real_now,
+                    lease=lease,
+                    channel=channel,
+                    limit=SET_SIZE,
+                )
+            unknown = await mark_unknown(
+                tx, merchant.merchant_id, real_now, channel, is_repeatable=is_repeatable
             )
-            unknown = await mark_unknown(tx, merchant.merchant_id, real_now, repeatable)
             lost = await self._find_lost(tx, merchant, [contact for contact, _, _ in taken])
             # Its token and code were made with a version of the secret key that is gone.
             versions = self._resources.keys.versions
@@ -157,7 +190,9 @@ class _ContactQueue:
         for communication_id in [*unknown, *(each.communication_id for each in lost)]:
             log.error("send unknown", communication_id=str(communication_id))
         calls = [
-            Call(contact, content, at) for contact, content, at in taken if contact not in lost
+            Call(contact, content, at, is_repeat=True)
+            for contact, content, at in taken
+            if contact not in lost
         ]
         answered: list[tuple[Contact, Answer]] = [
             (contact, Unanswered(is_repeatable=False)) for contact in lost
@@ -180,8 +215,9 @@ class _ContactQueue:
     ) -> HandedOverContacts:  # fmt: skip
         resources = self._resources
         head = Letterhead(merchant, resources.settings.public_url, resources.keys)
+        leased = LeasedCalls(lease, calls, answered)
         return HandedOverContacts(
-            resources, self._letters, head, lease.lease_id, calls=calls, answered=answered
+            resources, self._letters, head, leased=leased, memory=self._memory
         )
 
     def _now(self) -> datetime:

@@ -20,7 +20,7 @@ WITH passed AS (
     UPDATE communications m
     SET state = 'HANDED_OVER', handed_over_at = $2, version_id = r.version_id, lease_until = $4,
         tries = tries + 1, recipient_digest = r.recipient_digest,
-        content_digest = r.content_digest, held_by = NULL, guarded_by = r.guarded_by::bytea[],
+        content_digest = r.content_digest, held_by = NULL, failure = NULL, guarded_by = r.guarded_by::bytea[],
         guarded_on = $3
     FROM passed r
     WHERE m.merchant_id = $1 AND m.communication_id = r.communication_id

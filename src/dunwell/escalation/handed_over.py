@@ -3,8 +3,9 @@ answers mean for their claims.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Collection, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -19,7 +20,7 @@ from dunwell.escalation.letterhead import Letterhead
 from dunwell.escalation.process import find_process
 from dunwell.escalation.schedule import NOTHING_TRIED, Tried
 from dunwell.escalation.settle_contacts import AnsweredContact, settle_contacts
-from dunwell.escalation.settlement import Answer, Attempt, decide_settlement
+from dunwell.escalation.settlement import Answer, Attempt, TryAgain, decide_settlement
 from dunwell.escalation.usable_channels import load_usable_channels
 from dunwell.files.attachments import Attachment, find_attachments
 from dunwell.files.content_types import PDF
@@ -36,18 +37,19 @@ from dunwell.sending.channel import (
     Accepted,
     Message,
     MessageFile,
-    Outcome,
     Permanent,
     Temporary,
-    Unanswered,
+    Uncalled,
 )
+from dunwell.sending.file_memory import FileMemory
 from dunwell.sending.heed_refusals import heed_refusals
+from dunwell.sending.lease import Lease
 from dunwell.workflows.store import hold_workflows, load_newest
 
+# Of one set: what reads letters from the storage for it.
 _CALLS_AT_ONCE = 50
-# Files of many megabytes are in memory for as long as their call takes.
-_CALLS_WITH_FILES_AT_ONCE = 4
-_FILES_AWAY_SECONDS = 60
+# Contacts of one moment are tried again at so many different moments.
+_SPREADS = 1_000
 
 log = structlog.get_logger(__name__)
 
@@ -60,24 +62,35 @@ class Call:
     at: datetime
     # A letter that was printed just now; of one that is repeated it is loaded.
     pdf: bytes | None = None
+    # An earlier call may have reached the channel, so the mark is never taken back.
+    is_repeat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedCalls:
+    """Contacts under one lease: those whose channel is called, and what settles the others."""
+
+    lease: Lease
+    calls: Sequence[Call] = ()
+    answered: Sequence[tuple[Contact, Answer]] = ()
 
 
 class HandedOverContacts:
-    """A `sending.sender.HandedOver`. `answered`: contacts whose channels are not called; what they
-    are answered instead is settled with the others."""
+    """A `sending.sender.HandedOver`, whose items are contacts."""
 
     def __init__(
-        self, resources: Resources, letters: LetterFiles, head: Letterhead, lease_id: UUID,
-        *, calls: Sequence[Call], answered: Sequence[tuple[Contact, Answer]],
+        self, resources: Resources, letters: LetterFiles, head: Letterhead, leased: LeasedCalls,
+        memory: FileMemory,
     ) -> None:  # fmt: skip
         self._resources = resources
         self._letters = letters
         self._head = head
-        self._lease_id = lease_id
-        self._answered = answered
         self._slots = asyncio.Semaphore(_CALLS_AT_ONCE)
-        self._slots_with_files = asyncio.Semaphore(_CALLS_WITH_FILES_AT_ONCE)
-        self.items = calls
+        self._memory = memory
+        self._calls = {call.contact.communication_id: call for call in leased.calls}
+        self.lease = leased.lease
+        self.items = [call.contact for call in leased.calls]
+        self.answered = leased.answered
 
     @property
     def merchant(self) -> Merchant:
@@ -85,43 +98,43 @@ class HandedOverContacts:
 
     @property
     def is_empty(self) -> bool:
-        return not self.items and not self._answered
+        return not self.items and not self.answered
 
     @asynccontextmanager
-    async def compose(self, item: Call) -> AsyncIterator[Message | Temporary]:
+    async def compose(self, item: Contact) -> AsyncIterator[Message | Temporary]:
         """Link, code and files are put in. Temporary: the files are away, nothing has left."""
-        has_files = bool(item.content.attachment_ids)
-        async with self._slots_with_files if has_files else self._slots:
+        call = self._calls[item.communication_id]
+        async with self._slots, AsyncExitStack() as closing:
             try:
-                files = await self._load_files(item)
+                attachments = await self._find_attachments(call)
+                size_bytes = sum(each.size_bytes for each in attachments)
+                await closing.enter_async_context(self._memory.take(size_bytes))
+                files = await self._load_files(call, attachments)
             except (ContentMissing, Unavailable) as error:
                 log.exception(
                     "files away",
-                    communication_id=str(item.contact.communication_id),
+                    communication_id=str(item.communication_id),
                     error=type(error).__name__,
                 )
-                yield Temporary(_FILES_AWAY_SECONDS)
+                yield Temporary(reason="Its files cannot be read from the storage.")
             else:
                 yield make_message(
-                    self._head, item.contact, content=item.content, created_at=item.at, files=files
+                    self._head, item, content=call.content, created_at=call.at, files=files
                 )
 
     async def keep(self, tx: Connection, until: datetime) -> None:
-        contacts = [call.contact for call in self.items]
-        contacts += [contact for contact, _ in self._answered]
+        contacts = [*self.items, *(contact for contact, _ in self.answered)]
         ids = [contact.communication_id for contact in contacts]
         await keep_contacts(
             tx,
             self.merchant.merchant_id,
             communication_ids=ids,
-            lease_id=self._lease_id,
+            lease_id=self.lease.lease_id,
             until=until,
         )
 
-    async def settle(
-        self, tx: Connection, answers: Sequence[tuple[Call, Outcome | Unanswered]]
-    ) -> int:
-        answered = [*self._answered, *((call.contact, answer) for call, answer in answers)]
+    async def settle(self, tx: Connection, answers: Sequence[tuple[Contact, Answer]]) -> int:
+        answered = [pair for pair in answers if not self._may_have_left_before(*pair)]
         resources, merchant = self._resources, self.merchant
         work = Work.open(resources, tx, merchant, SYSTEM)
         keys = {contact.process_key for contact, _ in answered}
@@ -137,17 +150,44 @@ class HandedOverContacts:
             process = find_process(version, merchant.configuration.timezone)
             step = process.find_contact_step(contact.step_id)
             usable, tried = attempts.get(contact.communication_id, (frozenset(), NOTHING_TRIED))
-            attempt = Attempt(step, contact.tries + 1, usable, tried)
+            spread = contact.communication_id.int % _SPREADS / _SPREADS
+            attempt = Attempt(step, contact.tries + 1, usable, tried, spread=spread)
             settlement = decide_settlement(attempt, answer, work.now)
             settled.append(AnsweredContact(contact, settlement, process, version.version_id))
-        count = await settle_contacts(work, settled, self._lease_id)
+        count = await settle_contacts(work, settled, self.lease.lease_id)
         refusals = [
-            (call.contact.channel, call.content.recipient, answer)
-            for call, answer in answers
-            if isinstance(answer, Permanent)
+            (contact.channel, self._calls[contact.communication_id].content.recipient, answer)
+            for contact, answer in answered
+            if isinstance(answer, Permanent) and contact.communication_id in self._calls
         ]
         await heed_refusals(work, resources.keys, refusals)
+        self._log_put_off(settled)
         return count
+
+    def _may_have_left_before(self, contact: Contact, answer: Answer) -> bool:
+        """One that is repeated is left to its lease when its channel was not called: it is taken up
+        again when that runs out."""
+        call = self._calls.get(contact.communication_id)
+        return isinstance(answer, Uncalled) and call is not None and call.is_repeat
+
+    def _log_put_off(self, settled: Sequence[AnsweredContact]) -> None:
+        """One line for each reason, however many messages a server that is away puts off."""
+        reasons = Counter(
+            (each.contact.channel, each.settlement.reason)
+            for each in settled
+            if isinstance(each.settlement, TryAgain)
+        )
+        channels = self.merchant.configuration.channels
+        for (channel, reason), count in reasons.items():
+            setup = channels.get(channel)
+            log.warning(
+                "messages put off",
+                merchant_id=self.merchant.merchant_id,
+                channel=channel,
+                line=setup.line if setup else None,
+                reason=reason,
+                count=count,
+            )
 
     async def _load_attempts(
         self, tx: Connection, refused: Collection[Contact]
@@ -161,19 +201,18 @@ class HandedOverContacts:
         tried = await load_tried(tx, self.merchant.merchant_id, contacts)
         return {key: (usable[key], tried.get(key, NOTHING_TRIED)) for key in contacts}
 
-    async def _load_files(self, call: Call) -> Files:
+    async def _load_files(self, call: Call, attachments: Sequence[Attachment]) -> Files:
         """Raises ContentMissing, Unavailable."""
-        attachments = []
-        for attachment in await self._find_attachments(call):
+        loaded = []
+        for attachment in attachments:
             content = await self._letters.uploads.load(attachment.storage_key)
-            file = MessageFile(attachment.file_name, attachment.content_type, content)
-            attachments.append(file)
+            loaded.append(MessageFile(attachment.file_name, attachment.content_type, content))
         key, pdf = call.content.document_key, call.pdf
         if key is None:
-            return Files(None, tuple(attachments))
+            return Files(None, tuple(loaded))
         pdf = pdf or await self._letters.load_letter(key)
         name = f"{call.contact.communication_id}.pdf"
-        return Files(MessageFile(name, PDF, pdf), tuple(attachments))
+        return Files(MessageFile(name, PDF, pdf), tuple(loaded))
 
     async def _find_attachments(self, call: Call) -> list[Attachment]:
         """In their order, without those taken from the claim since the message was rendered."""

@@ -1,8 +1,8 @@
 -- Leases a set of one merchant's planned contacts and loads all that rendering them needs; contacts
 -- another dispatcher holds are left to it. Those whose attachment is missing come when their time is
 -- over. What was planned first comes first of what waited for the same moment. $1 merchant, $2 its
--- time, $3 real time, $4 lease, $5 lease's end, $6 size of the set, $7 channels that
--- are left out of it. Rides on communications_planned, then on primary keys.
+-- time, $3 real time, $4 lease, $5 lease's end, $6 size of the set, $7 its
+-- channel. Rides on communications_planned, then on primary keys.
 WITH chosen AS MATERIALIZED (
     SELECT m.communication_id
     FROM communications m
@@ -10,7 +10,7 @@ WITH chosen AS MATERIALIZED (
     WHERE m.merchant_id = $1 AND m.state IN ('PLANNED', 'ATTACHMENT_MISSING')
       AND m.not_before <= $2
       AND (m.lease_until IS NULL OR m.lease_until <= $3)
-      AND NOT c.held AND m.channel <> ALL($7::text[])
+      AND NOT c.held AND m.channel = $7
     ORDER BY m.not_before, m.planned_at
     LIMIT $6
     FOR NO KEY UPDATE OF m SKIP LOCKED

@@ -4,7 +4,7 @@ ones, with the attachments their step requires, to an address that is not suppre
 guards of the person.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -20,6 +20,7 @@ from dunwell.escalation.gate import pass_gate
 from dunwell.escalation.letterhead import Letterhead, find_layout
 from dunwell.escalation.render_leased import Leased, Outcome, render_leased
 from dunwell.escalation.settlement import Answer, MissedInStandstill
+from dunwell.escalation.take_back import taking_back_when_broken_off
 from dunwell.files.attachments import load_attachments
 from dunwell.installation.store import load_installation
 from dunwell.kit.db import Connection
@@ -44,6 +45,8 @@ ATTACHMENT_PATIENCE = timedelta(days=7)
 class Prepared:
     """Whom to call channels for, and no others; and what is answered without calling any."""
 
+    # As it was written with the mark.
+    lease: Lease
     handed_over: Sequence[RenderedContact] = ()
     refused: Sequence[tuple[Contact, Answer]] = ()
 
@@ -56,10 +59,10 @@ class LinePace:
 
 @dataclass(frozen=True, slots=True)
 class Taking:
-    """What a set is made of: at most so many, of all channels but some; within a line's pace."""
+    """What a set is made of: at most so many of one channel, within its line's pace."""
 
+    channel: Channel
     limit: int
-    without: Collection[Channel] = ()
     pace: LinePace | None = None
 
 
@@ -79,7 +82,7 @@ async def prepare_contacts(
         )
         installation = (await load_installation(tx)).installation if leased else None
     if installation is None:
-        return Prepared()
+        return Prepared(lease)
     head = Letterhead(
         merchant,
         resources.settings.public_url,
@@ -96,8 +99,12 @@ async def prepare_contacts(
 
     async with keep_lease(resources, keep, beat_seconds=beat_seconds):
         outcomes = await render_leased(letters, head, leased, now)
-    async with resources.database.transaction() as tx:
-        renewed = Lease(lease.lease_id, resources.clock.now() + LEASE)
+    renewed = Lease(lease.lease_id, resources.clock.now() + LEASE)
+    contacts = [each.planned.contact for each in leased]
+    async with (
+        taking_back_when_broken_off(resources, letters, head, lease=renewed, contacts=contacts),
+        resources.database.transaction() as tx,
+    ):
         return await _record(tx, head, lease=renewed, rendering=(leased, outcomes), now=now)
 
 
@@ -136,7 +143,7 @@ async def _take(
     if limit == 0:
         return []
     contacts = await lease_contacts(
-        tx, merchant_id, lease, times, limit=limit, without=taking.without
+        tx, merchant_id, lease, times, limit=limit, channel=taking.channel
     )
     if pace is not None and contacts:
         await take_room(tx, pace.line, pace.per_second, len(contacts))
@@ -183,4 +190,4 @@ async def _record(
     await await_attachment(
         tx, merchant_id, lease=lease, waiting=incomplete, until=now + ATTACHMENT_PATIENCE
     )
-    return Prepared(passage.handed_over, refused)
+    return Prepared(lease, passage.handed_over, refused)

@@ -19,6 +19,7 @@ from dunwell.escalation.settlement import (
     GiveUp,
     Settled,
     Settlement,
+    TakeBack,
     TryAgain,
     Unknown,
 )
@@ -103,7 +104,8 @@ async def record_answers(work: Work, pairs: Sequence[SettledPair]) -> None:
 
 
 def _contact_row(work: Work, each: AnsweredContact, claim: ClaimNow) -> tuple[Any, ...]:
-    """Its id, what it becomes, its row in the ledger, what it left by and where to."""
+    """Its id, what it becomes, its row in the ledger, what it left by and where to, and whether
+    its channel was called."""
     state, *rest = _following_state(each, claim, work.real_now)
     outcome = _ledger_outcome(each, state)
     setup = work.merchant.configuration.channels.get(each.contact.channel)
@@ -111,7 +113,7 @@ def _contact_row(work: Work, each: AnsweredContact, claim: ClaimNow) -> tuple[An
     answer = each.settlement.answer if isinstance(each.settlement, Settled) else None
     entry_id = work.ids.new(work.now)
     destination = find_destination(each.contact) if line else None
-    left_by = (line, answer, destination)
+    left_by = (line, answer, destination, not isinstance(each.settlement, TakeBack))
     return (each.contact.communication_id, state, *rest, entry_id, outcome, *left_by)
 
 
@@ -120,9 +122,9 @@ def _following_state(each: AnsweredContact, claim: ClaimNow, real_now: datetime)
     match each.settlement:
         case Settled():
             return ("ACCEPTED", None, None, None, True)
-        case TryAgain(at) if _still_waits_for(each, claim):
-            return ("PLANNED", None, at, None, False)
-        case TryAgain():
+        case TryAgain(at, reason) | TakeBack(at, reason) if _still_waits_for(each, claim):
+            return ("PLANNED", reason or None, at, None, False)
+        case TryAgain() | TakeBack():
             # Paid, ended or assigned anew while the channel was away: nobody is contacted.
             return ("CANCELLED", None, None, None, True)
         case FallBack(reason=reason) | GiveUp(reason=reason):

@@ -1,16 +1,20 @@
 -- What the channels answered changes, in one statement.
 -- $1 merchant, $2 its time; $3-$10 contacts; $11-$14 claims; $15-$20 history; $21-$26 the contacts
--- that follow; $27-$29 the contacts' lines, answers and destinations. Events are stored after it.
+-- that follow; $27-$29 the contacts' lines, answers and destinations; $30 whether their channels
+-- were called. Events are stored after it.
 WITH given AS MATERIALIZED (
     SELECT *
     FROM unnest($3::uuid[], $4::text[], $5::text[], $6::timestamptz[], $7::timestamptz[],
                 $8::boolean[], $9::uuid[], $10::text[], $27::text[], $28::text[],
-                $29::text[])
+                $29::text[], $30::boolean[])
         AS n (communication_id, state, failure, not_before, lease_until, is_settled, entry_id,
-              outcome, line, answer, destination)
+              outcome, line, answer, destination, was_called)
 ), answered AS (
     UPDATE communications m
-    SET state = n.state, failure = n.failure, not_before = coalesce(n.not_before, m.not_before),
+    SET -- One that was taken back before it was marked may wait for its attachment, as before.
+        state = CASE WHEN n.state = 'PLANNED' AND NOT n.was_called AND m.handed_over_at IS NULL
+                     THEN m.state ELSE n.state END,
+        failure = n.failure, not_before = coalesce(n.not_before, m.not_before),
         lease_until = n.lease_until,
         -- Nobody holds it any more: one that is called again is taken up when its pause is over.
         lease_id = NULL,
@@ -18,7 +22,9 @@ WITH given AS MATERIALIZED (
         handed_over_at = CASE WHEN n.state = 'PLANNED' THEN NULL ELSE m.handed_over_at END,
         recipient_digest = CASE WHEN n.state = 'PLANNED' THEN NULL ELSE m.recipient_digest END,
         content_digest = CASE WHEN n.state = 'PLANNED' THEN NULL ELSE m.content_digest END,
-        tries = CASE WHEN n.outcome = 'SETTLED_NOT_SENT' THEN 0 ELSE m.tries END,
+        tries = CASE WHEN n.outcome = 'SETTLED_NOT_SENT' THEN 0
+                     WHEN NOT n.was_called AND m.handed_over_at IS NOT NULL THEN m.tries - 1
+                     ELSE m.tries END,
         settled_at = CASE WHEN n.is_settled THEN $2::timestamptz END,
         line = n.line, answer = coalesce(n.answer, m.answer), destination = n.destination
     FROM given n

@@ -126,11 +126,11 @@ async def lock_answered(
 
 async def save_settled(tx: Connection, merchant_id: int, now: datetime, rows: SettledRows) -> None:
     """In one statement; claims and contacts are locked."""
-    *contacts, lines, answers, destinations = columns(rows.contacts, 11)
+    *contacts, lines, answers, destinations, called = columns(rows.contacts, 12)
     await tx.execute(
         _SETTLE, merchant_id, now, *contacts, *columns(rows.places, 4),
         *columns(rows.history, 6), *columns(rows.following, 6), lines, answers,
-        destinations,
+        destinations, called,
     )  # fmt: skip
 
 

@@ -9,14 +9,14 @@ from dunwell.kit.db import Connection, Row
 
 # By primary keys.
 _OF_CLAIMS = """
-SELECT a.claim_id, a.attachment_id, u.friendly_name, u.content_type, u.storage_key
+SELECT a.claim_id, a.attachment_id, u.friendly_name, u.content_type, u.storage_key, u.size_bytes
 FROM attachments a
 JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = a.ticket_id
 WHERE a.merchant_id = $1 AND a.claim_id = ANY($2::bigint[])
 ORDER BY a.claim_id, a.position
 """
 _BY_ID = """
-SELECT a.claim_id, a.attachment_id, u.friendly_name, u.content_type, u.storage_key
+SELECT a.claim_id, a.attachment_id, u.friendly_name, u.content_type, u.storage_key, u.size_bytes
 FROM attachments a
 JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = a.ticket_id
 WHERE a.merchant_id = $1 AND a.claim_id = ANY($2::bigint[])
@@ -30,6 +30,7 @@ class Attachment:
     friendly_name: str
     content_type: str
     storage_key: str
+    size_bytes: int
 
     @property
     def file_name(self) -> str:
@@ -57,5 +58,9 @@ async def find_attachments(
 
 def _read(row: Row) -> Attachment:
     return Attachment(
-        row["attachment_id"], row["friendly_name"], row["content_type"], row["storage_key"]
+        attachment_id=row["attachment_id"],
+        friendly_name=row["friendly_name"],
+        content_type=row["content_type"],
+        storage_key=row["storage_key"],
+        size_bytes=row["size_bytes"],
     )

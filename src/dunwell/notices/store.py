@@ -10,7 +10,7 @@ import msgspec
 from dunwell.kit.db import Connection
 from dunwell.messages.letters.sheet import Sheet
 from dunwell.notices.notice import Addressee, Kind, Notice, NoticeChannel
-from dunwell.notices.settlement import Settlement, State
+from dunwell.notices.settlement import State
 from dunwell.sending.lease import Lease
 
 # A channel of a merchant: what is slow there holds up no other.
@@ -82,19 +82,6 @@ WHERE n.merchant_id = chosen.merchant_id AND n.notice_id = chosen.notice_id
 RETURNING n.merchant_id, n.notice_id, n.claim_id, n.kind, n.channel, n.recipient, n.language,
     n.subject, n.body_text, n.body_html, n.tries, n.dated_at, n.expires_at, chosen.was_handed_over,
     n.key_version, n.sheet
-"""
-# By primary key, as the next.
-_KEEP = """
-UPDATE debtor_notices
-SET due_at = $4
-WHERE merchant_id = $1 AND notice_id = $2 AND lease_id = $3 AND state = 'HANDED_OVER'
-"""
-_SETTLE = """
-UPDATE debtor_notices
-SET state = $4, due_at = $5, failure = $6, lease_id = NULL, line = coalesce($8, line),
-    settled_at = CASE WHEN $5::timestamptz IS NULL THEN $7::timestamptz END
-WHERE merchant_id = $1 AND notice_id = $2 AND lease_id = $3 AND state = 'HANDED_OVER'
-RETURNING notice_id
 """
 # By primary keys, as the next two.
 _LOCK = """
@@ -254,26 +241,6 @@ async def lease_notices(
         )
         for row in rows
     ]
-
-
-async def keep_notice(
-    tx: Connection, leased: LeasedNotice, lease_id: UUID, until: datetime
-) -> None:
-    """Renew the lease, if it is still held."""
-    await tx.execute(_KEEP, leased.merchant_id, leased.notice_id, lease_id, until)
-
-
-async def settle_notice(
-    tx: Connection, leased: LeasedNotice, lease_id: UUID, settlement: Settlement,
-    *, line: str | None, now: datetime,
-) -> bool:  # fmt: skip
-    """line: that it was given to. False: the lease had run out, and somebody else has taken it
-    up."""
-    saved = await tx.fetchval(
-        _SETTLE, leased.merchant_id, leased.notice_id, lease_id,
-        settlement.state, settlement.due_at, settlement.failure, now, line,
-    )  # fmt: skip
-    return saved is not None
 
 
 async def lock_notice(tx: Connection, merchant_id: int, notice_id: UUID) -> StandingNotice | None:

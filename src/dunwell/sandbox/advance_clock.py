@@ -125,7 +125,7 @@ class _Runner:
             return await expire_holds(self._resources, self._merchant_id)
         if agenda.claim_at is not None and agenda.claim_at <= now:
             return await self._engine.run_set(self._merchant_id)
-        return await self._dispatcher.run_set(self._merchant_id)
+        return await self._dispatcher.run_merchant(self._merchant_id)
 
     async def _load_agenda(self) -> Agenda:
         async with self._resources.database.connection() as connection:

@@ -45,7 +45,6 @@ class BoundLine:
     """A line that is not given everything at once: what it has unanswered may have left."""
 
     name: str
-    channel: Channel
     pace: Pace
 
 
@@ -66,14 +65,14 @@ class Adapters:
             return self._find_line(setup.line)
         return self._adapters.get((channel, setup.adapter or ""))
 
-    def list_bound(self, merchant: Merchant) -> list[BoundLine]:
-        """The lines that the merchant's messages leave by; one that is gone takes none."""
-        channels = merchant.configuration.channels
-        return [
-            BoundLine(setup.line, channel, adapter.pace)
-            for channel, setup in channels.items()
-            if setup.line is not None and (adapter := self._find_line(setup.line))
-        ]
+    def find_bound(self, merchant: Merchant, channel: Channel) -> BoundLine | None:
+        """The line that the merchant's messages leave by; none: an adapter without bounds, or a
+        line that is gone, which takes none."""
+        setup = merchant.configuration.channels.get(channel)
+        if setup is None or setup.line is None:
+            return None
+        adapter = self._find_line(setup.line)
+        return BoundLine(setup.line, adapter.pace) if adapter else None
 
     def list_askable(self, merchant: Merchant) -> dict[Channel, AskableChannel]:
         """Those that say afterwards what became of a message."""
@@ -95,7 +94,9 @@ class Adapters:
     async def call(self, merchant: Merchant, message: Message) -> Outcome | Unanswered:
         adapter = self.find(merchant, message.channel)
         if adapter is None:
-            return Temporary(_ABSENT_SECONDS)
+            return Temporary(
+                _ABSENT_SECONDS, "The merchant's channel has no provider at the moment."
+            )
         try:
             async with asyncio.timeout(_CALL_SECONDS):
                 return await adapter.send(message)

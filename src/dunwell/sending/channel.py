@@ -5,7 +5,7 @@ business; the sender's are. Every adapter passes the contract suite in `tests/ad
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 from uuid import UUID
@@ -78,9 +78,12 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Temporary:
-    """Surely not taken; worth another try after so many seconds."""
+    """Surely not taken, and worth another try. retry_after_seconds: the provider's own wish, or how
+    long the obstacle lasts at least; 0: the sender decides. reason: for people, without personal
+    data."""
 
-    retry_after_seconds: int
+    retry_after_seconds: int = 0
+    reason: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,16 @@ class Unanswered:
     """The adapter gave no answer: it raised, or took too long."""
 
     is_repeatable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Uncalled:
+    """The worker knows that it did not call the channel: nothing has left, and nothing was tried.
+    No adapter answers this; the sender says it of a message that it takes back."""
+
+
+# What a message's settlement is decided by.
+Answer = Outcome | Unanswered | Uncalled
 
 
 class ChannelAdapter(Protocol):

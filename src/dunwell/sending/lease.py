@@ -5,9 +5,10 @@ it renders, calls channels and records what they answer (CONTRACT 13). Real time
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -20,6 +21,9 @@ from dunwell.kit.resources import Resources
 # What a killed worker held goes on after it. Three beats may be missed.
 LEASE = timedelta(seconds=15)
 BEAT_SECONDS = 4.0
+# A lease that was renewed longer ago is not relied on any more: the rest of its time covers what
+# passes between this look at it and the call that follows.
+_SURE_SECONDS = 10.0
 
 # Writes the lease's new end, where it is still held.
 Renew = Callable[[Connection, datetime], Awaitable[None]]
@@ -31,6 +35,8 @@ log = structlog.get_logger(__name__)
 class Lease:
     lease_id: UUID
     until: datetime
+    # By a clock that also runs while the process stands still.
+    begun_at: float = field(default_factory=time.monotonic)
 
 
 def begin_lease(resources: Resources) -> Lease:
@@ -38,24 +44,48 @@ def begin_lease(resources: Resources) -> Lease:
     return Lease(resources.ids.new(now), now + LEASE)
 
 
+class HeldLease:
+    """What its holder knows of a lease: a process that was stopped for a while notices that it may
+    have lost it."""
+
+    def __init__(self, begun_at: float) -> None:
+        self._renewed_at = begun_at
+
+    @property
+    def is_surely_held(self) -> bool:
+        return time.monotonic() - self._renewed_at < _SURE_SECONDS
+
+    def note_renewed(self, at: float) -> None:
+        """A lease that ran out before is not held again by it: nothing was left to renew."""
+        if self.is_surely_held:
+            self._renewed_at = at
+
+
 @asynccontextmanager
 async def keep_lease(
-    resources: Resources, renew: Renew, *, beat_seconds: float = BEAT_SECONDS
-) -> AsyncIterator[None]:
-    """Renew it again and again until the block ends."""
-    beating = asyncio.create_task(_beat(resources, renew, beat_seconds))
+    resources: Resources, renew: Renew, *, beat_seconds: float = BEAT_SECONDS,
+    lease: Lease | None = None,
+) -> AsyncIterator[HeldLease]:  # fmt: skip
+    """Renew it again and again until the block ends. lease: as it was begun, if what is yielded is
+    asked."""
+    held = HeldLease(time.monotonic() if lease is None else lease.begun_at)
+    beating = asyncio.create_task(_beat(resources, renew, held, beat_seconds))
     try:
-        yield
+        yield held
     finally:
         beating.cancel()
         await asyncio.wait([beating])
 
 
-async def _beat(resources: Resources, renew: Renew, beat_seconds: float) -> None:
+async def _beat(resources: Resources, renew: Renew, held: HeldLease, beat_seconds: float) -> None:
     while True:
         await asyncio.sleep(beat_seconds)
+        begun_at = time.monotonic()
         try:
             async with resources.database.connection() as connection:
                 await renew(connection, resources.clock.now() + LEASE)
+            held.note_renewed(begun_at)
         except Unavailable:  # the next beat comes before the lease ends
             log.warning("lease not renewed", once_a_minute=True)
+        except Exception:  # a heartbeat must not end before the work that it keeps
+            log.exception("lease not renewed")

@@ -1,35 +1,48 @@
 """Sends what queues hold, each message at most once unless its channel may be called again.
 
-1. begin      the queue chooses sets: of a merchant, of one message.
+1. begin      The queue chooses sets: of a merchant's channel, or of one message.
 2. hand over  It leases a set, checks that it still may go, and commits it as handed over with its
               content.
-3. call       The channels, side by side. No transaction is open; a heartbeat keeps the lease.
-4. settle     One transaction records the answers. Whoever lost the lease records nothing.
+3. call       The channel is called for all messages at the same time. No transaction is open; a
+              heartbeat keeps the lease.
+4. settle     Each answer is recorded when it arrives, together with those that arrive in the same
+              moment. An answer whose lease was lost meanwhile is not recorded.
 
-A worker that dies before 2 has committed leaves a lease that runs out: the set is taken again. One
-that dies behind it leaves what may have left: the queue takes that up again where the channel takes
-one message for one id however often it is called; all else becomes UNKNOWN (CONTRACT 13).
+A set that waits only for recipients who do not answer lingers: it takes no slot any more, and the
+queue may begin the next set of the same channel with what room is left.
+
+A worker that dies before 2 has committed leaves a lease that runs out: the set is leased again. One
+that dies after it leaves the messages that have no recorded answer. The queue takes them up again
+where the channel makes one message of one id however often it is called; all others become UNKNOWN
+(CONTRACT 13). A worker that lives and knows that it has not called the channel takes the mark back.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
-from datetime import datetime
+from time import monotonic
 from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
 
-from dunwell.errors import Unavailable
-from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
-from dunwell.merchants.merchant import Merchant
 from dunwell.sending.adapters import Adapters
-from dunwell.sending.channel import Message, Outcome, Permanent, Temporary, Unanswered
+from dunwell.sending.channel import Answer, Uncalled
+from dunwell.sending.handed_over import HandedOver, MessageCall
 from dunwell.sending.lease import BEAT_SECONDS, keep_lease
+from dunwell.sending.persist import persist, persist_for_a_moment
 
 _ROUND_SECONDS = 0.2
-_FIRST_SETTLE_PAUSE, _SETTLE_PAUSE = 0.1, 1.0
+# Answers that arrive within this time of the first share a transaction: a fast channel's set costs
+# one or two commits instead of one for each message, and no reader notices the delay.
+_TOGETHER_SECONDS = 0.02
+# After this time a set that still has unanswered messages holds up nothing any more. Providers
+# usually answer within it, so most sets end before the next one of their channel begins.
+_LINGER_SECONDS = 0.5
+# Unanswered messages of lingering sets that one worker holds in memory. It is far above what one
+# provider that hangs can collect, and bounds the memory when all of them hang.
+_MOST_LINGERING = 2_000
 
 Item = TypeVar("Item")
 SetKey = TypeVar("SetKey")
@@ -37,28 +50,23 @@ SetKey = TypeVar("SetKey")
 log = structlog.get_logger(__name__)
 
 
-class HandedOver(Protocol[Item]):
-    """A merchant's messages that were committed as handed over under one lease."""
+class RunningSet(Generic[SetKey]):
+    """A set that a sender has begun and not finished."""
+
+    def __init__(self, key: SetKey) -> None:
+        self.key = key
+        # Messages whose channel was called, or will be, and has not answered.
+        self.unanswered = 0
+        self._called_at: float | None = None
 
     @property
-    def merchant(self) -> Merchant: ...
+    def lingers(self) -> bool:
+        """Whether it waits for recipients who take long to answer, and for nothing else."""
+        return self._called_at is not None and monotonic() - self._called_at >= _LINGER_SECONDS
 
-    @property
-    def items(self) -> Sequence[Item]:
-        """For each of them its channel is called."""
-
-    def compose(self, item: Item) -> AbstractAsyncContextManager[Message | Temporary | Permanent]:
-        """The message as it leaves the house, in memory for as long as the block lasts; or why it
-        does not."""
-
-    async def keep(self, tx: Connection, until: datetime) -> None:
-        """Renew the lease where it is still held."""
-
-    async def settle(
-        self, tx: Connection, answers: Sequence[tuple[Item, Outcome | Unanswered]]
-    ) -> int:
-        """Record what became of the items; how many were settled. May be called again when the
-        transaction was rolled back."""
+    def begin_calls(self, count: int) -> None:
+        self.unanswered = count
+        self._called_at = monotonic()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +79,17 @@ class Begun(Generic[SetKey]):
 class Queue(Protocol[SetKey]):
     """One kind of messages. A set is known by a key of the queue's own."""
 
-    async def begin(self, running: Sequence[SetKey], room: int) -> Begun[SetKey]:
-        """At most `room` sets that are due, beside those under way."""
+    async def begin(self, running: Sequence[RunningSet[SetKey]], room: int) -> Begun[SetKey]:
+        """At most `room` sets that are due, in addition to the running ones."""
 
     def hand_over(self, key: SetKey) -> AsyncIterator[HandedOver[Any]]:
-        """A set, in the parts that are settled together; each begins when the one before is
-        settled."""
+        """A set, in the parts that share a lease; each begins when the one before is settled. A set
+        that lingered ends with the part that did."""
 
 
 class Sender(Generic[SetKey]):
-    """Runs a queue's sets side by side, so that what hangs holds up no other. Close it at the
-    end."""
+    """Runs a queue's sets at the same time, so that one that hangs holds up no other. Close it at
+    the end."""
 
     def __init__(
         self, resources: Resources, adapters: Adapters, queue: Queue[SetKey],
@@ -92,16 +100,26 @@ class Sender(Generic[SetKey]):
         self._queue = queue
         self._slots = slots
         self._beat_seconds = beat_seconds
-        self._running: dict[asyncio.Task[int], SetKey] = {}
+        self._running: dict[asyncio.Task[int], RunningSet[SetKey]] = {}
 
     async def run_once(self) -> int:
         """Fill free slots and wait a moment for the first to finish; how many were settled."""
+        try:
+            return await self._run_once()
+        except asyncio.CancelledError:
+            # The process ends: what is under way is broken off while the database is still open.
+            await self._cancel()
+            raise
+
+    async def _run_once(self) -> int:
         settled = 0
-        room = self._slots - len(self._running)
-        if room:
+        room = self._find_room()
+        if room > 0:
             begun = await self._queue.begin(list(self._running.values()), room)
             settled = begun.settled
-            self._running |= {asyncio.create_task(self.run_set(key)): key for key in begun.sets}
+            for key in begun.sets:
+                running = RunningSet(key)
+                self._running[asyncio.create_task(self._run(running))] = running
         if not self._running:
             return settled
         done, _ = await asyncio.wait(
@@ -117,46 +135,109 @@ class Sender(Generic[SetKey]):
         return not self._running
 
     async def close(self) -> None:
-        """Let what is under way finish."""
-        await asyncio.gather(*self._running, return_exceptions=True)
-        self._running.clear()
+        """Let what is under way finish; what a cancellation breaks off is settled as far as it is
+        known."""
+        try:
+            if self._running:
+                await asyncio.wait(self._running)
+        finally:
+            await self._cancel()
 
     async def run_set(self, key: SetKey) -> int:
         """Send one set, to the end; how many were settled."""
+        return await self._run(RunningSet(key))
+
+    def _find_room(self) -> int:
+        lingering = [each for each in self._running.values() if each.lingers]
+        if sum(each.unanswered for each in lingering) >= _MOST_LINGERING:
+            return 0
+        return self._slots - (len(self._running) - len(lingering))
+
+    async def _cancel(self) -> None:
+        tasks = list(self._running)
+        self._running.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self, running: RunningSet[SetKey]) -> int:
         settled = 0
-        async for handed_over in self._queue.hand_over(key):
-            settled += await self._send(handed_over)
+        async with aclosing(self._queue.hand_over(running.key)) as parts:  # type: ignore[type-var]
+            async for handed_over in parts:
+                settled += await self._send(running, handed_over)
+                if running.lingers:
+                    # The next set of its channel may have begun, with room for what it saw free.
+                    break
         return settled
 
-    async def _send(self, handed_over: HandedOver[Item]) -> int:
-        async with keep_lease(self._resources, handed_over.keep, beat_seconds=self._beat_seconds):
-            items = handed_over.items
-            answers = await asyncio.gather(*(self._call(handed_over, item) for item in items))
-            return await self._settle(handed_over, list(zip(items, answers, strict=True)))
+    async def _send(self, running: RunningSet[SetKey], handed_over: HandedOver[Any]) -> int:
+        async with keep_lease(
+            self._resources, handed_over.keep,
+            beat_seconds=self._beat_seconds, lease=handed_over.lease,
+        ) as lease:  # fmt: skip
+            calls: dict[asyncio.Task[Answer], MessageCall[Any]] = {}
+            for item in handed_over.items:
+                call = MessageCall(handed_over, item)
+                calls[asyncio.create_task(call.run(self._adapters, lease))] = call
+            running.begin_calls(len(calls))
+            try:
+                return await self._settle_all(running, handed_over, calls)
+            except asyncio.CancelledError:
+                await self._break_off(handed_over, calls)
+                raise
 
-    async def _call(self, handed_over: HandedOver[Item], item: Item) -> Outcome | Unanswered:
-        async with handed_over.compose(item) as message:
-            if isinstance(message, Temporary | Permanent):
-                return message
-            return await self._adapters.call(handed_over.merchant, message)
+    async def _settle_all(
+        self, running: RunningSet[SetKey], handed_over: HandedOver[Any],
+        calls: dict[asyncio.Task[Answer], MessageCall[Any]],
+    ) -> int:  # fmt: skip
+        """Record answers as they arrive. Those that cannot be recorded hold up no others; what was
+        in the way is raised at the end."""
+        settled, failure = 0, None
+        if handed_over.answered:
+            settled += await self._settle(handed_over, handed_over.answered)
+        while calls:
+            await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(calls, timeout=_TOGETHER_SECONDS)
+            done = [task for task in calls if task.done()]
+            answers = [(calls[task].item, task.result()) for task in done]
+            running.unanswered -= len(done)
+            try:
+                settled += await self._settle(handed_over, answers)
+            except Exception as error:
+                log.exception("answers not settled", count=len(answers))
+                failure = error
+            for task in done:
+                del calls[task]
+        if failure is not None:
+            raise failure
+        return settled
+
+    async def _break_off(
+        self, handed_over: HandedOver[Any], calls: Mapping[asyncio.Task[Answer], MessageCall[Any]]
+    ) -> None:
+        """Settle what has answered, and release what was never called. The rest may have left."""
+        if not calls:
+            return
+        for task in calls:
+            task.cancel()
+        await asyncio.wait(calls)
+        known: list[tuple[Any, Answer]] = []
+        for task, call in calls.items():
+            if not task.cancelled():
+                known.append((call.item, task.result()))
+            elif not call.has_begun:
+                known.append((call.item, Uncalled()))
+        if known:
+            await persist_for_a_moment(lambda: self._settle_once(handed_over, known))
 
     async def _settle(
-        self, handed_over: HandedOver[Item], answers: Sequence[tuple[Item, Outcome | Unanswered]]
+        self, handed_over: HandedOver[Item], answers: Sequence[tuple[Item, Any]]
     ) -> int:
-        """Again and again while something is in the way, for as long as the process may: an answer
-        that is lost leaves a doubt behind."""
-        pause = _FIRST_SETTLE_PAUSE
-        while True:
-            try:
-                return await self._settle_once(handed_over, answers)
-            except Unavailable:
-                merchant_id = handed_over.merchant.merchant_id
-                log.warning("cannot settle yet", merchant_id=merchant_id, once_a_minute=True)
-                await asyncio.sleep(pause)
-                pause = _SETTLE_PAUSE
+        """An answer that is lost leaves a doubt behind, so this does not give up."""
+        return await persist(lambda: self._settle_once(handed_over, answers))
 
     async def _settle_once(
-        self, handed_over: HandedOver[Item], answers: Sequence[tuple[Item, Outcome | Unanswered]]
+        self, handed_over: HandedOver[Item], answers: Sequence[tuple[Item, Any]]
     ) -> int:
         async with self._resources.database.transaction() as tx:
             return await handed_over.settle(tx, answers)

@@ -22,9 +22,9 @@ _SECONDS = 45.0
 # How long a message waits for a connection: with the call less than the caller allows.
 _TURN_SECONDS = 10.0
 # The gateway does not listen, for the moment.
-AWAY = Temporary(60)
+AWAY = Temporary(reason="The gateway was not reached.")
 # It is there and does not want us: an operator has to look.
-REFUSED = Temporary(300)
+REFUSED = Temporary(300, "The gateway refuses the line's credentials or configuration.")
 _NUMBER = re.compile(r"\+[1-9][0-9]{6,14}")
 # A number, short or long, or a name of what fits beside a message. What is longer, gateways drop
 # behind their acceptance.

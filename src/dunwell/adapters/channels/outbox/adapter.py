@@ -56,7 +56,7 @@ class _Outbox(ABC):
             is_development=self._is_development,
         )
         if behaviour is Behaviour.REFUSE:
-            return Temporary(_RETRY_AFTER_SECONDS)
+            return Temporary(_RETRY_AFTER_SECONDS, "The outbox did not take it.")
         if behaviour is Behaviour.FAIL:
             return Permanent("The outbox was told to fail.")
         if behaviour is Behaviour.HANG:
@@ -66,7 +66,7 @@ class _Outbox(ABC):
         except _Unusable as error:
             return Permanent(str(error))
         except OSError:
-            return Temporary(_RETRY_AFTER_SECONDS)
+            return Temporary(_RETRY_AFTER_SECONDS, "The outbox did not take it.")
         return Accepted()
 
     def _keep(self, message: Message, behaviour: Behaviour | None) -> None:

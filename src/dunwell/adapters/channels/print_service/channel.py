@@ -38,6 +38,7 @@ from dunwell.sending.channel import Accepted, Message, Outcome, Permanent, Tempo
 from dunwell.sending.references import write_reference
 
 _RETRY_AFTER_SECONDS = 60
+_NOT_UPLOADED = "The print service did not take the letter's file."
 # A person has to look first.
 _AFTER_REFUSED_KEY_SECONDS = 600
 # A worker knows the installation file in force by then.
@@ -106,14 +107,14 @@ class PrintServiceChannel:
         names = frozenset({reference})
         state = await self._beginning.ask(None, (key, files.letter), names=names)
         if state is None:
-            return Temporary(_AFTER_MOVE_SECONDS)
+            return Temporary(_AFTER_MOVE_SECONDS, "Its line is moving to another place.")
         if state != "UPLOADING":
             return Accepted(reference)
         refusal = await self._upload(files)
         if refusal is not None:
             return refusal
         is_there = await self._finishing.ask(None, key)
-        return Accepted(reference) if is_there else Temporary(_RETRY_AFTER_SECONDS)
+        return Accepted(reference) if is_there else Temporary(_RETRY_AFTER_SECONDS, _NOT_UPLOADED)
 
     async def what_became_of(self, communication_ids: Sequence[UUID]) -> Mapping[UUID, bool]:
         """By what was registered, and for what was broken off by what is in the folder. Raises
@@ -153,12 +154,12 @@ class PrintServiceChannel:
                     await self._depot.write(name, content)
         except HostKeyRefused:
             log.error("host key refused", line=self.name)  # noqa: TRY400 - it says all there is
-            return Temporary(_AFTER_REFUSED_KEY_SECONDS)
+            return Temporary(_AFTER_REFUSED_KEY_SECONDS, "The print service shows another key.")
         except OSError as error:
             if await self._is_there(files):
                 return None
             log.warning("letter not handed over", line=self.name, error=type(error).__name__)
-            return Temporary(_RETRY_AFTER_SECONDS)
+            return Temporary(_RETRY_AFTER_SECONDS, _NOT_UPLOADED)
         return None
 
     async def _is_there(self, files: LetterFiles) -> bool:

@@ -19,10 +19,9 @@ from dunwell.adapters.channels.internet_message import (
 )
 from dunwell.adapters.channels.smtp.addresses import write_address
 from dunwell.adapters.channels.smtp.answers import (
-    AWAY_SECONDS,
-    GREYLISTED_SECONDS,
     decide_refusal,
     is_about_us,
+    refuse_login,
     render_answer,
 )
 from dunwell.adapters.channels.smtp.connections import (
@@ -125,9 +124,11 @@ class SmtpChannel:
         """Nothing has left. The words of the server may name whom it was for: they are not kept."""
         code = error.code if isinstance(error, aiosmtplib.SMTPResponseException) else None
         log.warning("mail server away", line=self.name, error=type(error).__name__, code=code)
-        if code is not None and is_about_us(code):
-            return Temporary(GREYLISTED_SECONDS)
-        return Temporary(AWAY_SECONDS)
+        if code is None:
+            return Temporary(reason="The mail server did not answer.")
+        if is_about_us(code):
+            return refuse_login(code, "")
+        return Temporary(reason=f"The mail server put it off: {code}.")
 
 
 class _Letter:

@@ -7,11 +7,8 @@ import re
 from dunwell.adapters.mail.failure_codes import read_status
 from dunwell.sending.channel import Outcome, Permanent, Temporary
 
-# Who greylists wants to be asked again after some minutes.
-GREYLISTED_SECONDS = 300
-# The server is away, or busy.
-AWAY_SECONDS = 60
-# Nothing of the message's is wrong: we are not let in. Whoever mends that is an operator.
+# Nothing is wrong with the message: the server does not let us in, which an operator has to repair.
+NOT_LET_IN_SECONDS = 300
 _ABOUT_US = (530, 534, 535, 538)
 _ENHANCED = re.compile(r"\s*([245]\.\d{1,3}\.\d{1,3})\b")
 _ADDRESS = re.compile(r"[^\s<>\"]+@[^\s<>\"]+")
@@ -22,8 +19,8 @@ _LONGEST = 200
 def decide_refusal(code: int, text: str, *, of_sender: bool = False) -> Outcome:
     """Of an answer that says that the message was not taken. of_sender: before its recipient was
     named."""
-    if code == 421 or code in _ABOUT_US:
-        return Temporary(AWAY_SECONDS if code == 421 else GREYLISTED_SECONDS)
+    if code in _ABOUT_US:
+        return refuse_login(code, text)
     if 500 <= code < 600:
         words = f"The mail server refused it: {render_code(code, text)}."
         enhanced = _ENHANCED.match(text)
@@ -31,7 +28,12 @@ def decide_refusal(code: int, text: str, *, of_sender: bool = False) -> Outcome:
         if told is None or (of_sender and told.cause == "ADDRESS"):
             return Permanent(words)
         return Permanent(words, told.cause)
-    return Temporary(GREYLISTED_SECONDS)
+    return Temporary(reason=f"The mail server put it off: {render_code(code, text)}.")
+
+
+def refuse_login(code: int, text: str) -> Temporary:
+    reason = f"The mail server does not let us in: {render_code(code, text)}."
+    return Temporary(NOT_LET_IN_SECONDS, reason)
 
 
 def is_about_us(code: int) -> bool:

@@ -97,7 +97,8 @@ class TwilioChannel:
             case 200 | 201 if words is not None and words.sid:
                 return Accepted(words.sid[:100])
             case 429:
-                return Temporary(_read_seconds(answer.headers.get("Retry-After", "")))
+                seconds = _read_seconds(answer.headers.get("Retry-After", ""))
+                return Temporary(seconds, "The provider asks to be called later: 429.")
             case 400 if words is not None and words.code is not None:
                 return self._refuse(words.code, answer.status)
             case status if 400 <= status < 500:

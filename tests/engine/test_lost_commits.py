@@ -1,0 +1,184 @@
+"""The answer to a COMMIT is lost: a worker that knows that it has called no channel takes the mark
+back, whether or not it was committed; nothing is sent twice, and nothing is skipped."""
+
+import random
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from dunwell.errors import Unavailable
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.installation.lines.line import Pace
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import Database
+from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.kit.resources import Resources
+from dunwell.notices.sender import NoticeSender
+from dunwell.sending.lease import LEASE
+from tests.support.house import House, ScriptedChannel, ScriptedLine
+from tests.support.lines import a_house_with_a_line
+from tests.support.lost_commits import CommitLosses, Loss, losing_commits
+from tests.support.notices import an_asker
+
+_OF_HAND_OVER = b"SET state = 'HANDED_OVER', handed_over_at"
+_OF_NOTICES = b"SET state = 'HANDED_OVER', lease_id"
+_CONTACTS = """
+SELECT state, tries, handed_over_at IS NOT NULL AS is_marked, lease_id, guarded_by
+FROM communications WHERE merchant_id = $1
+"""
+_NOTICES = "SELECT state, tries, lease_id FROM debtor_notices WHERE merchant_id = $1"
+_LEDGER = "SELECT outcome FROM contact_ledger WHERE merchant_id = $1"
+_DAYS = "SELECT contacted_on FROM contact_guards WHERE merchant_id = $1"
+
+
+@asynccontextmanager
+async def through_losses(
+    resources: Resources, postgres: EmbeddedPostgres, sign: bytes,
+    choose: Callable[[], Loss | None],
+) -> AsyncIterator[tuple[Resources, CommitLosses]]:  # fmt: skip
+    """A worker's own connection to the database."""
+    with tempfile.TemporaryDirectory(prefix="dw") as folder:
+        async with losing_commits(postgres, Path(folder), sign, choose) as losses:
+            database = await Database.open(losses.url, size=4)
+            try:
+                yield replace(resources, database=database), losses
+            finally:
+                await database.close()
+
+
+def once(loss: Loss) -> Callable[[], Loss | None]:
+    left = [loss]
+    return lambda: left.pop() if left else None
+
+
+@pytest.mark.parametrize("loss", Loss)
+async def test_contacts_whose_hand_over_is_not_answered_are_taken_back(
+    resources: Resources, postgres: EmbeddedPostgres, clock: MovableClock, loss: Loss
+) -> None:
+    line = ScriptedLine()
+    house = await a_house_with_a_line(resources, clock, line)
+    await house.create("A", "B", "C")
+    await Engine(resources).run_once()
+    async with through_losses(resources, postgres, _OF_HAND_OVER, once(loss)) as (own, losses):
+        dispatcher = MessageDispatcher(own, house.channels, find_line=house.lines.get)
+        with pytest.raises(Unavailable):
+            await dispatcher.run_merchant(house.merchant.merchant_id)
+        await dispatcher.close()
+    assert losses.lost == [loss]
+    assert line.sent == []
+    rows = await house.rows(_CONTACTS)
+    assert [tuple(row) for row in rows] == [("PLANNED", 0, False, None, None)] * 3
+    assert [row for row in await house.rows(_DAYS) if row["contacted_on"]] == []
+    # Without waiting for a lease.
+    await house.run()
+    assert len(line.sent) == len({each.communication_id for each in line.sent}) == 3
+    assert [row["outcome"] for row in await house.rows(_LEDGER)] == ["ACCEPTED"] * 3
+
+
+@pytest.mark.parametrize("loss", Loss)
+async def test_a_notice_whose_hand_over_is_not_answered_is_taken_back(
+    resources: Resources, postgres: EmbeddedPostgres, clock: MovableClock, loss: Loss
+) -> None:
+    asker = await an_asker(resources, clock)
+    await asker.planned(channel="SMS")
+    channel = ScriptedChannel(channel="SMS", is_repeatable=False)
+    async with through_losses(resources, postgres, _OF_NOTICES, once(loss)) as (own, _):
+        sender = NoticeSender(own, [channel])
+        with pytest.raises(Unavailable):
+            await sender.run_once()
+        await sender.close()
+    assert channel.sent == []
+    assert [tuple(row) for row in await asker.house.rows(_NOTICES)] == [("PLANNED", 0, None)]
+    sender = NoticeSender(resources, [channel])
+    await sender.run_once()
+    await sender.close()
+    assert [row["state"] for row in await asker.house.rows(_NOTICES)] == ["ACCEPTED"]
+    assert len(channel.sent) == 1
+
+
+async def test_a_repeated_message_keeps_its_mark_though_it_was_not_called(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """An earlier call may have reached the channel."""
+    line = ScriptedLine(answers=[ConnectionResetError()], is_repeatable=True)
+    house = await a_house_with_a_line(resources, clock, line)
+    await house.create()
+    await house.run()
+    clock.advance(timedelta(seconds=7))
+
+    dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dunwell.sending.lease._SURE_SECONDS", -1)
+        await dispatcher.run_merchant(house.merchant.merchant_id)
+    await dispatcher.close()
+    assert len(line.sent) == 1
+    [row] = await house.rows(_CONTACTS)
+    assert (row["state"], row["is_marked"]) == ("HANDED_OVER", True)
+    clock.advance(LEASE + timedelta(seconds=1))
+    await house.run()
+    assert len({each.communication_id for each in line.sent}) == 1
+    [row] = await house.rows(_CONTACTS)
+    assert row["state"] == "ACCEPTED"
+
+
+async def test_a_worker_that_was_stopped_calls_nothing_under_an_old_lease(
+    resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = ScriptedLine()
+    house = await a_house_with_a_line(resources, clock, line)
+    await house.create("A", "B")
+    await Engine(resources).run_once()
+    monkeypatch.setattr("dunwell.sending.lease._SURE_SECONDS", -1)
+    dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
+    await dispatcher.run_merchant(house.merchant.merchant_id)
+    assert line.sent == []
+    rows = await house.rows(_CONTACTS)
+    assert [(row["state"], row["tries"]) for row in rows] == [("PLANNED", 0)] * 2
+    monkeypatch.undo()
+    await house.run()
+    assert len(line.sent) == 2
+    await dispatcher.close()
+
+
+async def test_commits_lost_at_random_repeat_nothing_and_skip_nothing(
+    resources: Resources, postgres: EmbeddedPostgres, clock: MovableClock
+) -> None:
+    chance = random.Random(30)
+    line = ScriptedLine(pace=Pace(at_once=5))
+    house = await a_house_with_a_line(resources, clock, line)
+    names = [f"R-{number}" for number in range(60)]
+    await house.create(*names)
+    await Engine(resources).run_once()
+
+    def choose() -> Loss | None:
+        loss: Loss | None = chance.choice([*Loss, None, None, None])
+        return loss
+
+    # In each transaction of the connection after its first hand-over: leases, settlements, marks.
+    async with through_losses(resources, postgres, _OF_HAND_OVER, choose) as (own, losses):
+        await send_all(own, house)
+    assert len(losses.lost) >= 5
+    calls = Counter(each.communication_id for each in line.sent)
+    states = Counter(row["state"] for row in await house.rows(_CONTACTS))
+    print(f"{len(losses.lost)} commits lost, {len(calls)} called, {dict(states)}")
+    assert set(calls.values()) == {1}
+    assert len(calls) == len(names)
+    assert states == {"ACCEPTED": len(names)}
+
+
+async def send_all(own: Resources, house: House) -> None:
+    dispatcher = MessageDispatcher(own, house.channels, find_line=house.lines.get)
+    while {row["state"] for row in await house.rows(_CONTACTS)} & {"PLANNED", "HANDED_OVER"}:
+        try:
+            await dispatcher.run_once()
+        except Unavailable:
+            # What a lost lease transaction holds is free when it runs out.
+            house.clock.advance(LEASE)
+    await dispatcher.close()

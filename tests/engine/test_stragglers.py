@@ -1,0 +1,159 @@
+"""Recipients who do not answer hold up no other message: not of their set, not of their merchant's
+other channels. When a worker dies, only messages without an answer become UNKNOWN."""
+
+import asyncio
+import os
+import signal
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from dunwell.adapters.channels.smtp.adapter import SmtpChannel
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.installation.lines.line import Pace
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.definitions import DOCUMENT, a_definition
+from tests.support.house import House, ScriptedChannel, ScriptedLine
+from tests.support.lines import a_house_with_a_line
+from tests.support.processes import a_process
+from tests.support.sinks import a_sink
+from tests.support.smtp_lines import a_line
+from tests.support.threaded_sink import a_threaded_sink
+
+_STATES = """
+SELECT m.state, m.channel, d.email
+FROM communications m JOIN debtors d USING (merchant_id, claim_id)
+WHERE m.merchant_id = $1
+"""
+_PROMISED_SECONDS = 2.0
+_AT_ONCE = a_definition(steps=[{**DOCUMENT["steps"][0], "send": "IMMEDIATE"}])
+STALLED = ["stall-after"] * 4 + ["stall-before"] * 2
+
+
+async def twenty_of_which_six_stall(house: House) -> None:
+    """The stalled ones first."""
+    for number in range(20):
+        word = f"+{STALLED[number]}" if number < len(STALLED) else ""
+        await house.create(f"INV-{number}", email=f"p{number}{word}@example.org")
+
+
+def is_stalled(email: str) -> bool:
+    return "+stall" in email
+
+
+async def list_by(house: House, state: str) -> list[Any]:
+    return [row for row in await house.rows(_STATES) if row["state"] == state]
+
+
+@pytest.mark.parametrize("at_once", [8, 50])
+async def test_the_others_are_recorded_as_sent_within_two_seconds(
+    resources: Resources, clock: MovableClock, at_once: int
+) -> None:
+    async with a_sink() as sink:
+        line = a_line(sink.port, pace={"atOnce": at_once})
+        channel: Any = SmtpChannel("post", line, {}, resources.keys, send_seconds=6.0)
+        house = await a_house_with_a_line(resources, clock, channel)
+        await twenty_of_which_six_stall(house)
+        sms = [await house.create(f"SMS-{n}", email=None, mobileNumber=f"+4915112345{n:03}")
+               for n in range(5)]  # fmt: skip
+        await Engine(resources).run_once()
+        dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
+        seconds = await measure(house, dispatcher, 14 + len(sms))
+        assert {row["channel"] for row in await list_by(house, "ACCEPTED")} == {"EMAIL", "SMS"}
+        assert len(await list_by(house, "HANDED_OVER")) == len(STALLED)
+        await dispatcher.close()
+        await channel.close()
+    p95 = sorted(seconds)[round(len(seconds) * 0.95) - 1]
+    print(f"{at_once} at once: the others are recorded with a p95 of {p95:.2f} s")
+    assert p95 <= _PROMISED_SECONDS
+    states = {row["email"]: row["state"] for row in await house.rows(_STATES) if row["email"]}
+    # Before the content nothing has left; after it nobody knows.
+    for email, state in states.items():
+        expected = "UNKNOWN" if "stall-after" in email else "PLANNED"
+        assert state == (expected if is_stalled(email) else "ACCEPTED")
+    assert set(Counter(each.recipient for each in sink.taken).values()) == {1}
+
+
+async def measure(house: House, dispatcher: MessageDispatcher, count: int) -> Sequence[float]:
+    """When each of the first `count` messages was recorded as sent, in seconds."""
+    seconds: list[float] = []
+    started = monotonic()
+    async with asyncio.timeout(20):
+        while len(seconds) < count:
+            await dispatcher.run_once()
+            accepted = len(await list_by(house, "ACCEPTED"))
+            seconds += [monotonic() - started] * (accepted - len(seconds))
+    return seconds
+
+
+async def test_only_messages_without_an_answer_are_unknown_after_a_kill(
+    resources: Resources,
+) -> None:
+    clock = MovableClock(datetime.now(UTC))
+    resources = replace(resources, clock=clock)
+    with a_threaded_sink(0) as sink:
+        line = a_line(sink.port, pace={"atOnce": 20})
+        channel: Any = SmtpChannel("post", line, {}, resources.keys)
+        house = await a_house_with_a_line(resources, clock, channel)
+        await house.publish(_AT_ONCE, "At once")
+        await twenty_of_which_six_stall(house)
+        arguments = ("0", str(sink.port), "20")
+        with a_process(
+            resources.settings, "tests.support.smtp_worker_process", *arguments
+        ) as process:
+            async with asyncio.timeout(60):
+                while len(await list_by(house, "ACCEPTED")) < 14:  # noqa: ASYNC110 - the database tells
+                    await asyncio.sleep(0.005)
+            assert process.pid is not None
+            os.kill(process.pid, signal.SIGKILL)
+            await asyncio.to_thread(process.join, 10)
+        clock.move_to(datetime.now(UTC) + timedelta(seconds=20))
+        dispatcher = MessageDispatcher(resources, [], find_line=house.lines.get)
+        await dispatcher.run_merchant(house.merchant.merchant_id)
+        await dispatcher.close()
+        await channel.close()
+    states = Counter(row["state"] for row in await house.rows(_STATES))
+    taken = Counter(each.recipient for each in sink.taken)
+    print(f"killed in the middle of a set: {dict(states)}, {len(taken)} taken by the server")
+    assert {row["email"] for row in await list_by(house, "UNKNOWN")} == {
+        row["email"] for row in await house.rows(_STATES) if is_stalled(row["email"])
+    }
+    assert states == {"ACCEPTED": 14, "UNKNOWN": 6}
+    assert set(taken.values()) == {1}
+    assert {row["email"] for row in await list_by(house, "ACCEPTED")} <= set(taken)
+
+
+async def test_a_worker_that_is_cancelled_settles_what_it_knows(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """Of 60 messages 50 are at the channel, which has answered none of them."""
+    line = ScriptedLine(pace=Pace(at_once=60))
+    house = await a_house_with_a_line(resources, clock, line)
+    house.channels[0] = hanging = _HangingChannel(channel="SMS", is_repeatable=False)
+    for number in range(60):
+        await house.create(f"S-{number}", email=None, mobileNumber=f"+4915112345{number:03}")
+    await Engine(resources).run_once()
+    dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
+    await dispatcher.run_once()
+    async with asyncio.timeout(20):
+        while len(hanging.sent) < 50:  # noqa: ASYNC110 - the channel tells
+            await asyncio.sleep(0.01)
+    closing = asyncio.create_task(dispatcher.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+    await asyncio.wait([closing])
+    assert len(await list_by(house, "HANDED_OVER")) == 50
+    assert len(await list_by(house, "PLANNED")) == 10
+
+
+class _HangingChannel(ScriptedChannel):
+    async def send(self, message: Any) -> Any:
+        self.sent.append(message)
+        await asyncio.Event().wait()
