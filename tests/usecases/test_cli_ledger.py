@@ -8,6 +8,7 @@ import pytest
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.messages.seal_ledger import seal_ledger
+from dunwell.sending.channel import Temporary
 from tests.support.command_line import CommandLine
 from tests.support.definitions import a_definition
 from tests.support.house import House, ScriptedChannel, a_house
@@ -101,6 +102,18 @@ async def test_show_tells_the_contact_for_people_and_programs(
     assert (values["state"], values["recipient"]) == ("UNKNOWN", "e***@example.org")
     assert values["claimId"] == await claim_id(house)
     assert "state             UNKNOWN" in dunwell.run(*words).stdout.splitlines()
+
+
+async def test_show_tells_why_a_message_was_put_off(
+    resources: Resources, clock: MovableClock, dunwell: CommandLine
+) -> None:
+    reason = "The mail server put it off: 450 4.7.1."
+    channel = ScriptedChannel([Temporary(reason=reason)])
+    house = await a_house(resources, clock, a_definition(), channels=[channel])
+    await house.create()
+    await house.run()
+    done = dunwell.run("communications", "show", "nordwind", reference(house))
+    assert f"failure           {reason}" in done.stdout.splitlines()
 
 
 async def test_verify_ledger_prints_the_head_to_be_kept(house: House, dunwell: CommandLine) -> None:

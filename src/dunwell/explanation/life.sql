@@ -9,7 +9,10 @@ FROM (
     WHERE merchant_id = $1 AND claim_id = $2
     UNION ALL
     SELECT 'CONTACT', coalesce(m.handed_over_at, m.settled_at, m.planned_at), m.communication_id,
-           m.channel, m.state, coalesce(m.failure, t.subject), NULL, m.not_before, NULL, NULL
+           m.channel, m.state,
+           -- What is planned has no subject yet but that of an earlier try.
+           CASE WHEN m.state = 'PLANNED' THEN m.failure ELSE coalesce(m.failure, t.subject) END,
+           NULL, m.not_before, NULL, NULL
     FROM communications m
     LEFT JOIN communication_contents t
         ON t.merchant_id = m.merchant_id AND t.communication_id = m.communication_id

@@ -1,0 +1,93 @@
+"""A mail server that puts a message off: it is tried again in seconds, and the reason is shown."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from dunwell.adapters.channels.smtp.adapter import SmtpChannel
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.application import an_application
+from tests.support.house import House
+from tests.support.lines import a_house_with_a_line
+from tests.support.portal import sign_in
+from tests.support.sinks import Sink, a_sink
+from tests.support.smtp_lines import a_line
+
+_CONTACTS = """
+SELECT claim_id, communication_id, state, failure FROM communications WHERE merchant_id = $1
+"""
+# The first pause, with all of its spread.
+_FIRST_PAUSE = timedelta(seconds=6.25)
+_GREY = "ada+grey@example.org"
+
+
+@pytest.fixture
+async def sink() -> AsyncIterator[Sink]:
+    async with a_sink() as sink:
+        yield sink
+
+
+async def a_house_that_sends_to(sink: Sink, resources: Resources, clock: MovableClock) -> House:
+    channel: Any = SmtpChannel("post", a_line(sink.port), {}, resources.keys)
+    return await a_house_with_a_line(resources, clock, channel)
+
+
+async def test_a_message_that_is_put_off_is_sent_seconds_later(
+    resources: Resources, clock: MovableClock, sink: Sink
+) -> None:
+    house = await a_house_that_sends_to(sink, resources, clock)
+    await house.create(email=_GREY)
+    with capture_logs() as logs:
+        await house.run()
+    [row] = await house.rows(_CONTACTS)
+    reason = "The mail server put it off: 450 4.7.1."
+    assert (row["state"], row["failure"]) == ("PLANNED", reason)
+    [line] = [each for each in logs if each["event"] == "messages put off"]
+    assert (line["channel"], line["line"], line["count"]) == ("EMAIL", "post", 1)
+    assert line["reason"] == reason
+    assert "ada" not in str(logs)
+    clock.advance(_FIRST_PAUSE)
+    await house.run()
+    [row] = await house.rows(_CONTACTS)
+    assert (row["state"], row["failure"]) == ("ACCEPTED", None)
+
+
+async def test_an_outage_of_a_moment_delays_messages_by_seconds(
+    resources: Resources, clock: MovableClock
+) -> None:
+    async with a_sink() as away:
+        port = away.port
+    house = await a_house_that_sends_to(away, resources, clock)
+    await house.create("A", "B", "C")
+    await house.run()
+    rows = await house.rows(_CONTACTS)
+    assert {row["failure"] for row in rows} == {"The mail server did not answer."}
+    async with a_sink(port=port) as back:
+        clock.advance(_FIRST_PAUSE)
+        await house.run()
+        assert len(back.taken) == 3
+    assert {row["state"] for row in await house.rows(_CONTACTS)} == {"ACCEPTED"}
+
+
+@pytest.mark.parametrize(
+    ("language", "label"),
+    [("en", "Put off at the last try"), ("de", "Beim letzten Versuch aufgeschoben")],
+)
+async def test_the_portal_shows_why_a_message_was_put_off(
+    resources: Resources, clock: MovableClock, sink: Sink, language: str, label: str
+) -> None:
+    house = await a_house_that_sends_to(sink, resources, clock)
+    await house.create(email=_GREY)
+    await house.run()
+    [row] = await house.rows(_CONTACTS)
+    clerk = await sign_in(resources, an_application(resources).app, house)
+    await clerk.get(f"?lang={language}")
+    page = await clerk.get(f"/claims/{row['claim_id']}/messages/{row['communication_id']}")
+    assert label in page.text
+    assert "The mail server put it off: 450 4.7.1." in page.text
+    claim = await clerk.get(f"/claims/{row['claim_id']}")
+    assert "The mail server put it off: 450 4.7.1." in claim.text
