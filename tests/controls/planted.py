@@ -55,9 +55,8 @@ FAULTS = (
         ["tests/faults/test_idempotency_kill.py"],
     ),
     Fault(
-        12, "what may have left is repeated", "escalation/contact_store.py",
-        "      AND m.channel = ANY($5::text[]) AND {still_holds}\n    ORDER BY m.lease_until",
-        "      AND $5::text[] IS NOT NULL AND {still_holds}\n    ORDER BY m.lease_until",
+        12, "what may have left is repeated", "escalation/dispatch.py",
+        "if is_repeatable and (merchant.is_sandbox", "if (merchant.is_sandbox",
         ["tests/faults/test_engine_kill.py"],
     ),
     Fault(

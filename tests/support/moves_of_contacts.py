@@ -20,7 +20,7 @@ from tests.support.two_claims import (
     Rows,
 )
 
-_EMAIL, _SMS = ["EMAIL"], ["SMS"]
+_EMAIL, _SMS = "EMAIL", "SMS"
 _PROCESS = {"workflow_id": UUIDS[0], "workflow_major": 1, "status": "IN_PROCESS"}
 DUE: Rows = {"claims": {**_PROCESS, "due_at": NOW}}
 PLANNED: Rows = {
@@ -81,6 +81,7 @@ _VERSIONS = Query(
 )
 _DUE_CLAIMS = "escalation.due_claim_store"
 _CONTACTS = "escalation.contact_store"
+_BROKEN_OFF = "escalation.broken_off_store"
 
 MOVES_OF_CLAIMS = [
     Moving(
@@ -104,23 +105,25 @@ MOVES_OF_CLAIMS = [
 
 MOVES_OF_CONTACTS = [
     Moving(
-        f"{_CONTACTS}._LEASE", (FIRST, NOW, NOW, LEASE, UNTIL, 10, _SMS), PLANNED,
+        f"{_CONTACTS}._LEASE", (FIRST, NOW, NOW, LEASE, UNTIL, 10, _EMAIL), PLANNED,
         "communications", "claim_id",
-        {**_UNLEASED, "a channel left out": "UPDATE communications SET channel = 'SMS'"},
+        {**_UNLEASED, "another channel": "UPDATE communications SET channel = 'SMS'"},
         passes_by="communications",
     ),
     Moving(
-        f"{_CONTACTS}._LEASE", (FIRST, NOW, NOW, LEASE, UNTIL, 10, _SMS),
+        f"{_CONTACTS}._LEASE", (FIRST, NOW, NOW, LEASE, UNTIL, 10, _EMAIL),
         _leased("ATTACHMENT_MISSING"), "communications", "claim_id", _UNLEASED,
         case="without its attachment",
     ),
     Moving(
-        f"{_CONTACTS}._FIND_MERCHANTS", (NOW, 0, [], 10), PLANNED, "communications", "claim_id",
+        f"{_CONTACTS}._FIND_CHANNELS", (NOW, 0, _EMAIL, [_EMAIL], [], [], 10), PLANNED,
+        "communications", "claim_id",
         {**_UNLEASED, "its clock stands before": _ITS_CLOCK},
         answers="merchant_id", whose="MERCHANTS",
     ),
     Moving(
-        f"{_CONTACTS}._FIND_MERCHANTS", (NOW, 0, [], 10), _HANDED_OVER, "communications",
+        f"{_CONTACTS}._FIND_CHANNELS", (NOW, 0, _EMAIL, [_EMAIL], [], [], 10), _HANDED_OVER,
+        "communications",
         "claim_id", {**_STILL_LEASED, **_SETTLED},
         answers="merchant_id", whose="MERCHANTS", case="broken off",
     ),
@@ -135,25 +138,26 @@ MOVES_OF_CONTACTS = [
         becomes="state = 'ATTACHMENT_MISSING'", passes_by="claims",
     ),
     Moving(
-        f"{_CONTACTS}._TAKE_UP", (FIRST, NOW, LEASE, UNTIL, _EMAIL, 10), _HANDED_OVER,
+        f"{_BROKEN_OFF}._TAKE_UP", (FIRST, NOW, LEASE, UNTIL, _EMAIL, 10), _HANDED_OVER,
         "communications", "claim_id",
         {
             **_CLAIM_HELD, **_ENDED, **_STILL_LEASED, **_SETTLED, "changed since": _CHANGED_SINCE,
-            "by a channel that is not repeated": "UPDATE communications SET channel = 'SMS'",
+            "by another channel": "UPDATE communications SET channel = 'SMS'",
         },
         passes_by="communications",
     ),
     Moving(
-        f"{_CONTACTS}._GIVE_UP_KNOWING", (FIRST, NOW, ["SMS"]), _HANDED_OVER, "communications",
+        f"{_BROKEN_OFF}._GIVE_UP_KNOWING", (FIRST, NOW, _EMAIL, False), _HANDED_OVER,
+        "communications",
         "claim_id",
         {
             **_STILL_LEASED, **_SETTLED,
-            "by a channel that is repeated": "UPDATE communications SET channel = 'SMS'",
+            "by another one": "UPDATE communications SET channel = 'SMS'",
         },
     ),
     *(
         Moving(
-            f"{_CONTACTS}._GIVE_UP_KNOWING", (FIRST, NOW, _EMAIL),
+            f"{_BROKEN_OFF}._GIVE_UP_KNOWING", (FIRST, NOW, _EMAIL, True),
             {**_HANDED_OVER, "claims": {**PLANNED["claims"], **changed}}, "communications",
             "claim_id", {"as it was": f"UPDATE claims SET {back}"}, case=case,
         )

@@ -68,14 +68,18 @@ _NOTICES = [
         },
         whose="ALL", passes_by="debtor_notices",
     ),
+    Moving(
+        "notices.leased_store._TAKE_BACK", ([FIRST], [UUIDS[1]], LEASE, NOW),
+        {"debtor_notices": _LEASED}, "debtor_notices", "claim_id", _NOT_OURS, whose="SECOND",
+    ),
     *(
         Moving(
             statement, (FIRST, UUIDS[1], LEASE, *values), {"debtor_notices": _LEASED},
             "debtor_notices", "claim_id", _NOT_OURS, whose="SECOND",
         )
         for statement, values in (
-            ("notices.store._KEEP", (UNTIL,)),
-            ("notices.store._SETTLE", ("ACCEPTED", None, None, NOW, "sms-a")),
+            ("notices.leased_store._KEEP", (UNTIL,)),
+            ("notices.leased_store._SETTLE", ("ACCEPTED", None, None, NOW, "sms-a")),
         )
     ),
     Moving(
