@@ -22,6 +22,7 @@ from dunwell.adapters.payments.callbacks import callback_routes
 from dunwell.adapters.payments.sandbox.notices import NOTICE_SECONDS, open_notice_sender
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
 from dunwell.adapters.providers import open_providers
+from dunwell.alarms.failing_endpoints import WATCH_SECONDS, EndpointWatch
 from dunwell.alarms.look import LOOK_SECONDS, look_for_alarms
 from dunwell.alarms.send_mails import MAIL_SECONDS, send_alarm_mails
 from dunwell.alarms.tell_clocks import telling_clocks
@@ -248,6 +249,11 @@ def _list_alarm_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
             lambda: send_alarm_mails(resources, lines.find),
             idle_seconds=MAIL_SECONDS,
             runs_by_database_time=True,
+        ),
+        Loop(
+            "failing webhooks",
+            EndpointWatch(resources).run_once,
+            idle_seconds=WATCH_SECONDS,
         ),
     ]
 

@@ -178,11 +178,13 @@ async def test_an_endpoint_says_how_it_is_doing(api: Api) -> None:
     await api.house.rows(_TRIES, claim_id)
     [well] = (await find(api, "webhook-endpoints"))["items"]
     assert (well["state"], well["failures"], well["waitingDeliveries"]) == ("WORKING", 0, 1)
+    assert well["failingSince"] is None
     await api.house.rows(_FAILING)
     [failing] = (await find(api, "webhook-endpoints", state="FAILING"))["items"]
-    assert {name: failing[name] for name in ("state", "since", "failures", "lastSuccessAt",
-                                             "lastTryAt", "events", "reason")} == {
-        "state": "FAILING", "since": "2026-03-02T09:03:00.000Z", "failures": 2,
+    assert {name: failing[name] for name in ("state", "since", "failingSince", "failures",
+                                             "lastSuccessAt", "lastTryAt", "events", "reason")} == {
+        "state": "FAILING", "since": "2026-03-02T09:03:00.000Z",
+        "failingSince": "2026-03-02T09:03:00.000Z", "failures": 2,
         "lastSuccessAt": "2026-03-02T09:02:00.000Z", "lastTryAt": "2026-03-02T09:04:00.000Z",
         "events": ["*"], "reason": None,
     }  # fmt: skip

@@ -42,7 +42,7 @@ _LINES: dict[str, Any] = {
 }  # fmt: skip
 LINES = check_installation({"lines": _LINES}).lines or {}
 NOTHING = Seen(
-    waiting=[], batches=[], mailboxes=[], unknown=[], overdue=[], unseen=[], off=[],
+    waiting=[], batches=[], mailboxes=[], unknown=[], overdue=[], unseen=[], off=[], failing=[],
     strange_sms=[], strange_reports=[], step_due_at=None,
 )  # fmt: skip
 NO_FIGURES = LineFigures({}, [])
@@ -129,6 +129,7 @@ def test_nothing_seen_is_no_sign() -> None:
         (Kind.OVERDUE_DISPUTES, {"overdue": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
         (Kind.UNSEEN_REPLIES, {"unseen": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
         (Kind.WEBHOOKS_OFF, {"off": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
+        (Kind.WEBHOOKS_FAILING, {"failing": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
         (Kind.STEPS_LATE, {"step_due_at": NOW}, ""),
     ],
 )

@@ -139,6 +139,20 @@ async def test_all_given_up_since_a_day_are_sent_again(
     assert await state_of(house, hooked, 1) == ("PENDING", True)
 
 
+async def test_the_list_and_the_page_say_since_when_an_endpoint_fails(
+    clerk: Clerk, hooked: Hooked, house: House
+) -> None:
+    assert "ailing since" not in (await clerk.get("/webhooks")).text
+    await house.rows(
+        "UPDATE webhook_endpoints SET first_failure_at = '2026-03-02T09:03:00Z'"
+        " WHERE merchant_id = $1 RETURNING 1"
+    )
+    at = r"2 Mar\w* 2026,? 10:03"
+    assert re.search(f"failing since {at}", (await clerk.get("/webhooks")).text)
+    page = (await clerk.get(hooked.path)).text
+    assert re.search(f"<dt>Failing since</dt><dd>{at}</dd>", page)
+
+
 async def test_a_switched_off_endpoint_says_so_in_numbers_and_is_switched_on(
     clerk: Clerk, house: House, hooked: Hooked
 ) -> None:

@@ -80,6 +80,18 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "alarms/look.py _EVERY": (f"{_ALARMS}::test_one_worker_of_many_looks_in_a_minute",),
     "alarms/look.py KEPT_FOR": ("tests/usecases/test_alarms.py::test_what_is_old_is_taken_out",),
     "alarms/look.py _DAY": ("tests/usecases/test_alarms.py::test_figures_are_of_one_day",),
+    "alarms/failing_endpoints.py _LOGGED_EVERY": (
+        (
+            "tests/usecases/test_failing_endpoints.py"
+            "::test_it_is_logged_once_an_hour_by_all_workers_together"
+        ),
+    ),
+    "events/endpoint_health.py TOLD_AFTER": (
+        (
+            "tests/usecases/test_failing_endpoints.py"
+            "::test_a_merchant_is_told_once_after_an_hour_and_once_when_it_works"
+        ),
+    ),
     "alarms/read_alarms.py STALE_AFTER": (f"{_ALARMS}::test_that_nobody_looks_is_seen",),
     "alarms/send_mails.py _ANSWERED_WITHIN": (
         "tests/usecases/test_alarms.py::test_what_a_dead_worker_held_is_not_sent_again",

@@ -272,6 +272,7 @@ _ALARMS = "alarms are of no merchant by their key: tried by tests.usecases.test_
 _STATUSES = "a reader is of a line: tried by tests.engine.test_letter_statuses"
 _DOUBT = "letters of a line in doubt: tried by tests.engine.test_letters_after_restore"
 _READS = "reads what somebody asked for, and moves nothing"
+_FAILING = "over all merchants: tried by tests.usecases.test_failing_endpoints"
 _SEARCH = "what it takes names its merchant: tried by tests.usecases.test_fill_search"
 # Statements that look at the time or at what is locked and are tried elsewhere, and where.
 NOT_TWO = {
@@ -282,7 +283,11 @@ NOT_TWO = {
     "installation.alarms.mail_store._HAND_OVER": _ALARMS,
     "installation.alarms.mail_store._SWEEP_ALARMS": _ALARMS,
     "installation.alarms.mail_store._SWEEP_MAILS": _ALARMS,
+    "alarms.signs_store._FAILING": _FAILING,
     "alarms.signs_store._OFF": _ALARMS,
+    "events.store_failing._MARK_FAILURES_TOLD": _FAILING,
+    "events.store_failing._MARK_LOGGED": _FAILING,
+    "events.store_failing._MARK_RECOVERIES_TOLD": _FAILING,
     "alarms.signs_store._OVERDUE": _ALARMS,
     "alarms.signs_store._STEPS": _ALARMS,
     "alarms.signs_store._UNKNOWN": _ALARMS,

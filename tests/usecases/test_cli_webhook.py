@@ -21,14 +21,18 @@ async def test_endpoints_are_listed_with_their_state(dunwell: CommandLine, outbo
     assert dunwell.run("webhook", "list", "nordwind").stdout.startswith("The merchant has no")
     await outbox.add_endpoint("http://127.0.0.1:1/a", ("ARCHIVED",), "Bearer secret")
     await outbox.rows(
-        "UPDATE webhook_endpoints SET disabled_at = now(), disabled_reason = 'GONE'"
-        " WHERE merchant_id = $1"
+        "UPDATE webhook_endpoints SET disabled_at = now(), disabled_reason = 'GONE',"
+        " first_failure_at = '2026-03-02T09:03:00Z' WHERE merchant_id = $1"
     )
     table = dunwell.run("webhook", "list", "nordwind").stdout
     [listed] = json.loads(dunwell.run("webhook", "list", "nordwind", "--json").stdout)
 
-    assert table.splitlines()[0].split() == ["ID", "URL", "EVENTS", "STATE"]
+    assert table.splitlines()[0].split() == [
+        "ID", "URL", "EVENTS", "STATE", "FAILING", "SINCE",
+    ]  # fmt: skip
     assert "switched off (GONE)" in table
+    assert table.splitlines()[1].endswith("2026-03-02T09:03:00Z")
+    assert listed["failingSince"].startswith("2026-03-02T09:03:00")
     assert (listed["url"], listed["events"]) == ("http://127.0.0.1:1/a", ["ARCHIVED"])
     assert (listed["hasAuthorization"], listed["disabledReason"]) == (True, "GONE")
     assert "secret" not in table + json.dumps(listed)

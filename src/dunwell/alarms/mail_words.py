@@ -15,6 +15,7 @@ PLACES: Mapping[Kind, str] = {
     Kind.OVERDUE_DISPUTES: "/portal/m/{subject}/disputes",
     Kind.UNSEEN_REPLIES: "/portal/m/{subject}/replies",
     Kind.WEBHOOKS_OFF: "/portal/m/{subject}/webhooks",
+    Kind.WEBHOOKS_FAILING: "/portal/m/{subject}/webhooks",
     Kind.UNMATCHED_SMS: "/portal/lines/unplaced",
     Kind.UNMATCHED_REPORTS: "/portal/lines/unplaced?of=reports",
     Kind.BREAK_GLASS: "/portal/people/audit",
@@ -46,6 +47,7 @@ _WORDS: Mapping[str, Mapping[Kind, str]] = {
             "{merchant}: answers of debtors that nobody has looked at: {count}, since {since}"
         ),
         Kind.WEBHOOKS_OFF: "{merchant}: webhook endpoints switched off: {count}, since {since}",
+        Kind.WEBHOOKS_FAILING: "{merchant}: webhook endpoints that fail: {count}, since {since}",
         Kind.STEPS_LATE: (
             "Steps of processes are due since {since} and nobody works on them: does a worker run?"
         ),
@@ -95,6 +97,7 @@ _WORDS: Mapping[str, Mapping[Kind, str]] = {
             "{merchant}: Antworten von Schuldnern, die niemand angesehen hat: {count}, seit {since}"
         ),
         Kind.WEBHOOKS_OFF: "{merchant}: abgeschaltete Webhook-Endpunkte: {count}, seit {since}",
+        Kind.WEBHOOKS_FAILING: "{merchant}: gestörte Webhook-Endpunkte: {count}, seit {since}",
         Kind.STEPS_LATE: (
             "Schritte von Prozessen sind seit {since} fällig, und niemand "
             "arbeitet daran: läuft ein "

@@ -30,6 +30,7 @@ class Seen(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     overdue: Sequence[OfMerchant]
     unseen: Sequence[OfMerchant]
     off: Sequence[OfMerchant]
+    failing: Sequence[OfMerchant]
     strange_sms: Sequence[OfLine]
     strange_reports: Sequence[OfLine]
     # The first step that is late; none: none is.

@@ -13,6 +13,7 @@ UNKNOWN_SENDS        a send nobody knows the end of, older than unseenAfterMinut
 OVERDUE_DISPUTES     an objection whose merchant was told so long ago that its answer is overdue
 UNSEEN_REPLIES       a person's answer nobody has looked at for so long
 WEBHOOKS_OFF         an endpoint was switched off as it did not answer
+WEBHOOKS_FAILING     an endpoint has given nothing but failures for an hour, switched off or not
 STEPS_LATE           a step is due since lateAfterMinutes and nobody worked on it
 ARCHIVE_BEHIND       as `dunwell doctor` says of the archive
 
@@ -65,6 +66,7 @@ def find_signs(
         *_of_merchants(Kind.OVERDUE_DISPUTES, seen.overdue),
         *_of_merchants(Kind.UNSEEN_REPLIES, seen.unseen),
         *_of_merchants(Kind.WEBHOOKS_OFF, seen.off),
+        *_of_merchants(Kind.WEBHOOKS_FAILING, seen.failing),
     ]
     signs += [Sign(Kind.LINE_UNUSABLE, name) for name in sorted(outside.unusable)]
     if seen.step_due_at is not None:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from dunwell.alarms.mail_words import Telling
 from dunwell.alarms.seen import OfLine, OfMerchant, Seen
+from dunwell.events.endpoint_health import TOLD_AFTER
 from dunwell.kit.db import Connection
 
 # The longest pause between two tries of a contact (escalation.settlement).
@@ -72,6 +73,14 @@ JOIN merchants m ON m.merchant_id = e.merchant_id AND NOT m.sandbox
 WHERE e.disabled_at <= $1 AND e.removed_at IS NULL
 GROUP BY m.merchant_id, m.key
 """
+# By webhook_endpoints_failing.
+_FAILING = """
+SELECT m.merchant_id, m.key, count(*)::integer AS count, min(e.first_failure_at) AS since
+FROM webhook_endpoints e
+JOIN merchants m ON m.merchant_id = e.merchant_id AND NOT m.sandbox
+WHERE e.first_failure_at <= $1 AND e.removed_at IS NULL
+GROUP BY m.merchant_id, m.key
+"""
 # By inbound_sms_unplaced and channel_reports_unplaced: since $1, that nobody has looked at.
 _STRANGE_SMS = """
 SELECT line, count(*)::integer AS count, min(received_at) AS since
@@ -126,6 +135,7 @@ async def load_seen(
         overdue=[OfMerchant(*row) for row in await tx.fetch(_OVERDUE, unseen_before)],
         unseen=[OfMerchant(*row) for row in await tx.fetch(_UNSEEN, unseen_before)],
         off=[OfMerchant(*row) for row in await tx.fetch(_OFF, now)],
+        failing=[OfMerchant(*row) for row in await tx.fetch(_FAILING, now - TOLD_AFTER)],
         strange_sms=[OfLine(*row) for row in await tx.fetch(_STRANGE_SMS, strange_since)],
         strange_reports=[OfLine(*row) for row in await tx.fetch(_STRANGE_REPORTS, strange_since)],
         step_due_at=await tx.fetchval(_STEPS, late_before),

@@ -36,7 +36,7 @@ def command() -> None:
 @click.argument("merchant")
 @click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 def list_endpoints(data_dir: str | None, merchant: str, is_json: bool) -> None:
-    """List the endpoints of MERCHANT (its key) and whether they are switched off."""
+    """List the endpoints of MERCHANT (its key), and which are failing or switched off."""
 
     async def read(work: Work, _: Resources) -> list[Endpoint]:
         return await load_endpoints(work.tx, work.merchant_id)
@@ -45,7 +45,7 @@ def list_endpoints(data_dir: str | None, merchant: str, is_json: bool) -> None:
     if is_json:
         echo_json([_as_json(each) for each in endpoints])
     elif endpoints:
-        heads = ("ID", "URL", "EVENTS", "STATE")
+        heads = ("ID", "URL", "EVENTS", "STATE", "FAILING SINCE")
         click.echo(render_table(heads, [_as_row(each) for each in endpoints]))
     else:
         click.echo("The merchant has no webhook. Name some in its file and apply that.")
@@ -184,12 +184,13 @@ def _describe_proof(proven: Proof) -> dict[str, object]:
 
 
 def _as_row(endpoint: Endpoint) -> tuple[str, ...]:
-    state = endpoint.health.disabled_reason
+    state, since = endpoint.health.disabled_reason, endpoint.health.first_failure_at
     return (
         str(endpoint.endpoint_id),
         endpoint.url,
         ", ".join(endpoint.types),
         "on" if state is None else f"switched off ({state})",
+        "" if since is None else f"{since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
     )
 
 

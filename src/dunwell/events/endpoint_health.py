@@ -1,7 +1,7 @@
 """How a webhook endpoint is doing, for whoever looks after it. Pure."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Self
 from urllib.parse import urlsplit
@@ -11,6 +11,9 @@ from dunwell.events.retry import Health
 
 # Deliveries that wait, and failures in a row, are counted so far.
 MOST_COUNTED = 1_000
+# A failure that lasts this long is told to people: the first four tries have then failed, and a
+# receiver that was merely restarted has long been back.
+TOLD_AFTER = timedelta(hours=1)
 
 
 class EndpointState(StrEnum):
@@ -38,9 +41,8 @@ class EndpointHealth:
     last_try_at: datetime | None
 
     def without_path(self) -> Self:
-        """With no more of its address than where it leads: the rest may be as good as a secret."""
-        parts = urlsplit(self.url)
-        return replace(self, url=f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
+        """With no more of its address than where it leads."""
+        return replace(self, url=find_origin(self.url))
 
     @property
     def state(self) -> EndpointState:
@@ -49,6 +51,43 @@ class EndpointHealth:
         return EndpointState.WORKING if self.health.is_well else EndpointState.FAILING
 
     @property
+    def failing_since(self) -> datetime | None:
+        """When the first of its failures in a row was, also of one that was switched off for them.
+        None: it works."""
+        return self.health.first_failure_at
+
+    @property
     def since(self) -> datetime | None:
         """When it began to fail, or was switched off. None: it works."""
         return self.health.disabled_at or self.health.first_failure_at
+
+
+@dataclass(frozen=True, slots=True)
+class ToldEndpoint:
+    """An endpoint that somebody is told about."""
+
+    merchant_id: int
+    endpoint_id: UUID
+    url: str
+    # When it began to fail; none: it works again.
+    since: datetime | None
+    # Of its last try: the HTTP status, or why there was none.
+    status: int | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class UndeliveredEvents:
+    """What waits for one endpoint, at least one event."""
+
+    endpoint_id: UUID
+    count: int
+    # Its id holds the time at which it was raised.
+    oldest: UUID
+
+
+def find_origin(url: str) -> str:
+    """Where a webhook's address leads, such as https://erp.example:8443. The rest of it may be as
+    good as a secret."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

@@ -12,6 +12,7 @@ from uuid import UUID
 import structlog
 
 from dunwell.events.endpoint import Endpoint
+from dunwell.events.figures import count_failed_try
 from dunwell.events.retry import Health, is_success, judge_endpoint
 from dunwell.events.store_deliveries import Outcome, save_outcomes
 from dunwell.events.store_endpoints import lock_endpoint, save_health
@@ -45,6 +46,8 @@ class Recorder:
 
     def add(self, outcome: Outcome, when_recorded: Callable[[], None]) -> None:
         """Have it recorded; `when_recorded` is called after the commit."""
+        if not is_success(outcome.reply.status):
+            count_failed_try(outcome.reply.status)
         self._finished.append(_Finished(outcome, when_recorded))
         self._wake.set()
 

@@ -26,6 +26,13 @@ class FoundEndpoint(Wire, frozen=True):
         Instant | None,
         Meta(description="When it began to fail, or was switched off; null: it works."),
     ]
+    failing_since: Annotated[
+        Instant | None,
+        Meta(
+            description="When the first of its failures in a row was, also of one that was "
+            "switched off since; null: it works."
+        ),
+    ]
     reason: Annotated[
         Literal["GONE", "FAILING"] | None,
         Meta(description="Why it was switched off: it answered 410, or nothing but failures."),

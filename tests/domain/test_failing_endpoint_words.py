@@ -1,0 +1,52 @@
+"""What operators and merchants read of failing webhook endpoints stays short, however many fail."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from dunwell.alarms.merchant_mail_words import write_merchant_mail
+from dunwell.events.endpoint_health import ToldEndpoint, UndeliveredEvents, find_origin
+from dunwell.events.figures import MOST_LABELLED, OTHERS, decide_labels
+from tests.support.merchants import AT_NOON
+
+_RAISED = UUID(int=int(AT_NOON.timestamp() * 1000) << 80)
+
+
+def an_endpoint(number: int, status: int | None = 503) -> ToldEndpoint:
+    url = f"https://user:secret@erp{number}.example:8443/hooks?key=secret"
+    error = None if status else "timed out"
+    return ToldEndpoint(7, UUID(int=number), url, AT_NOON, status=status, error=error)
+
+
+def test_only_the_first_endpoints_have_a_label_of_their_own() -> None:
+    waiting = [UndeliveredEvents(UUID(int=n), 2, _RAISED) for n in range(MOST_LABELLED + 3)]
+    counts, ages = decide_labels(waiting, AT_NOON + timedelta(minutes=5))
+    assert len(counts) == len(ages) == MOST_LABELLED + 1
+    assert (counts[OTHERS], counts[str(UUID(int=0))]) == (6, 2)
+    assert set(ages.values()) == {300.0}
+
+
+def test_nothing_that_waits_is_a_zero() -> None:
+    assert decide_labels([], AT_NOON) == ({OTHERS: 0}, {OTHERS: 0.0})
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr"])
+def test_a_message_names_twenty_endpoints_and_how_many_more(language: str) -> None:
+    endpoints = [an_endpoint(number) for number in range(25)]
+    subject, body = write_merchant_mail(endpoints, language, "https://dunwell.example")
+    assert "https://erp0.example:8443" in subject
+    assert body.count("https://erp") == 20
+    assert "https://dunwell.example/portal/m/7/webhooks\n" in body
+    assert "secret" not in subject + body
+    assert "hooks?" not in body
+
+
+def test_no_answer_is_told_in_words() -> None:
+    _, body = write_merchant_mail([an_endpoint(1, None)], "en", "https://dunwell.example")
+    assert "No response at the last attempt (timed out)" in body
+    assert "Failing since 2026-03-02 12:00 UTC" in body
+
+
+def test_the_origin_holds_neither_user_nor_path() -> None:
+    assert find_origin(an_endpoint(1).url) == "https://erp1.example:8443"
