@@ -159,7 +159,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
     async with AsyncExitStack() as closing:
         await closing.enter_async_context(telling_clocks(resources, socket.gethostname()))
         sender = await closing.enter_async_context(
-            open_webhook_sender(allow_loopback=settings.is_development)
+            open_webhook_sender(allow_loopback=settings.is_development, authorities=settings.ca)
         )
         provider_notices = await closing.enter_async_context(open_notice_sender(resources))
         providers = choose_providers(settings, resources)

@@ -9,6 +9,7 @@ import pytest
 
 from dunwell.config import SettingsFaulty, load_settings, render_settings
 from dunwell.config.database_address import read_address
+from tests.support.certificates import write_certificate
 
 KEY = base64.b64encode(secrets.token_bytes(32)).decode()
 PRODUCTION = {
@@ -237,3 +238,19 @@ def test_days_that_cannot_be_or_are_told_too_late_are_faults(
         "DUNWELL_SCENARIOS_RETIRED_ON": retired_on,
     }
     assert find_faults({**PRODUCTION, **days}) == [fault]
+
+
+def test_a_private_authority_is_read_from_its_file(tmp_path: Path) -> None:
+    write_certificate(tmp_path, "erp.example")
+    written = tmp_path / "certificate.pem"
+    settings = load_settings({**PRODUCTION, "DUNWELL_CA_FILE": str(written)})
+    assert settings.ca == written.read_text().strip()
+    assert "BEGIN" not in str(render_settings(settings))
+
+
+@pytest.mark.parametrize("content", ["no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n"])
+def test_a_file_without_certificates_is_refused(tmp_path: Path, content: str) -> None:
+    wrong = tmp_path / "ca.pem"
+    wrong.write_text(content)
+    with pytest.raises(SettingsFaulty, match="DUNWELL_CA_FILE: it holds no certificate"):
+        load_settings({**PRODUCTION, "DUNWELL_CA_FILE": str(wrong)})

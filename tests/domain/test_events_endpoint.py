@@ -1,12 +1,22 @@
+from typing import Literal
+
 import pytest
 
 from dunwell.errors import ValidationError
 from dunwell.events.endpoint import WantedEndpoint, check_endpoint, sort_types
+from dunwell.installation.webhook_networks import (
+    PUBLIC_REACH,
+    WebhookNetworks,
+    WebhookReach,
+    find_reach,
+)
 
 
-def faults_of(wanted: WantedEndpoint, *, is_development: bool = False) -> list[str]:
+def faults_of(
+    wanted: WantedEndpoint, reach: WebhookReach = PUBLIC_REACH, *, is_development: bool = False
+) -> list[str]:
     try:
-        check_endpoint(wanted, is_development=is_development)
+        check_endpoint(wanted, reach, is_development=is_development)
     except ValidationError as refused:
         return [fault.path for fault in refused.faults]
     return []
@@ -66,3 +76,28 @@ def test_every_fault_is_reported_at_once() -> None:
 
 def test_types_are_kept_once_each_in_the_contracts_order() -> None:
     assert sort_types(["ARCHIVED", "ESCALATED", "ARCHIVED"]) == ("ESCALATED", "ARCHIVED")
+
+
+@pytest.mark.parametrize(
+    ("url", "tls", "is_taken"),
+    [
+        ("https://10.20.1.2/hooks", "REQUIRED", True),
+        ("https://erp.internal/hooks", "REQUIRED", True),
+        ("http://10.20.1.2/hooks", "REQUIRED", False),
+        ("http://10.20.1.2/hooks", "OPTIONAL", True),
+        ("http://erp.internal/hooks", "OPTIONAL", True),
+        ("ftp://10.20.1.2/hooks", "OPTIONAL", False),
+        # Inside, but in no network that is named; and outside, which is not reached any more.
+        ("https://10.21.1.2/hooks", "OPTIONAL", False),
+        ("https://127.0.0.1/hooks", "OPTIONAL", False),
+        ("https://203.0.114.7/hooks", "OPTIONAL", False),
+    ],
+)
+def test_named_networks_are_the_only_ones_a_merchant_reaches(
+    url: str, tls: Literal["REQUIRED", "OPTIONAL"], is_taken: bool
+) -> None:
+    entries = [WebhookNetworks(merchant="nordwind", networks=("10.20.0.0/16",), tls=tls)]
+    wanted = WantedEndpoint(url, ("*",))
+    faults = faults_of(wanted, find_reach(entries, "nordwind"))
+    assert faults == ([] if is_taken else ["/url"])
+    assert find_reach(entries, "hansen") == PUBLIC_REACH

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 import pytest
 
 from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.sender import WebhookSender
-from dunwell.kit.http import open_http_client
+from dunwell.kit.http import HttpClient, open_http_client
 from dunwell.kit.resources import Resources
 from tests.support.receiver import (
     Answering,
@@ -37,8 +37,15 @@ BAD: dict[str, tuple[Answering, Callable[[str], str]]] = {
 
 @pytest.fixture
 async def sender() -> AsyncIterator[WebhookSender]:
-    async with open_http_client(allow_loopback=True, user_agent="t", timeout_seconds=3) as client:
-        yield WebhookSender(client)
+    async with (
+        AsyncExitStack() as opened,
+        open_http_client(allow_loopback=True, user_agent="t", timeout_seconds=3) as client,
+    ):
+
+        def open_none(_: object) -> AbstractAsyncContextManager[HttpClient]:
+            raise AssertionError("no networks are named")
+
+        yield WebhookSender(client, opened, open_none, allow_loopback=True)
 
 
 async def test_the_healthy_receiver_has_all_while_the_bad_ones_are_still_at_it(

@@ -147,10 +147,10 @@ async def test_the_list_and_the_page_say_since_when_an_endpoint_fails(
         "UPDATE webhook_endpoints SET first_failure_at = '2026-03-02T09:03:00Z'"
         " WHERE merchant_id = $1 RETURNING 1"
     )
-    at = r"2 Mar\w* 2026,? 10:03"
-    assert re.search(f"failing since {at}", (await clerk.get("/webhooks")).text)
+    at = '<time datetime="2026-03-02T10:03:00+01:00">'
+    assert f"failing since {at}" in (await clerk.get("/webhooks")).text
     page = (await clerk.get(hooked.path)).text
-    assert re.search(f"<dt>Failing since</dt><dd>{at}</dd>", page)
+    assert f"<dt>Failing since</dt><dd>{at}" in page
 
 
 async def test_a_switched_off_endpoint_says_so_in_numbers_and_is_switched_on(

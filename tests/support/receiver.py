@@ -1,6 +1,7 @@
 """Webhook receivers that behave, and ones that do not."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -47,17 +48,19 @@ class Receiver:
 
 
 @asynccontextmanager
-async def a_receiver(answering: Answering) -> AsyncIterator[Receiver]:
-    """A receiver on a free loopback port."""
+async def a_receiver(
+    answering: Answering, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None
+) -> AsyncIterator[Receiver]:
+    """A receiver on a free port of a loopback address."""
     receiver = Receiver(answering)
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", receiver.take)
     runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
+    site = web.TCPSite(runner, host, 0, ssl_context=tls)
     await site.start()
     port = runner.addresses[0][1]
-    receiver.url = f"http://127.0.0.1:{port}/hooks"
+    receiver.url = f"{'https' if tls else 'http'}://{host}:{port}/hooks"
     try:
         yield receiver
     finally:

@@ -120,8 +120,10 @@ def methods(*providers: str) -> dict[str, Any]:
         (sms(), "/channels/SMS/from", "REQUIRED"),
         (sms(**{"from": "Nordwind Schuhe GmbH"}), "/channels/SMS/from", "WRONG_SENDER"),
         (sms(**{"from": "04912345"}), "/channels/SMS/from", "WRONG_SENDER"),
+        # Only the installation file opens networks.
+        ({"webhookNetworks": []}, "/webhookNetworks", "UNKNOWN_FIELD"),
         (webhook(events=["ARCHIVD"]), "/webhooks/0/events/0", "NOT_ALLOWED"),
-        (webhook(url="https://10.0.0.1/"), "/webhooks/0/url", "NOT_ALLOWED"),
+        (webhook(url="https://10.0.0.1:99999/"), "/webhooks/0/url", "WRONG_FORMAT"),
         ({"webhooks": webhook()["webhooks"] * 2}, "/webhooks/1/url", "REPEATED"),
         ({"credentials": [{"name": "a"}, {"name": "a"}]}, "/credentials/1/name", "REPEATED"),
         ({"credentials": [{"name": "a", "requestsPerMinute": 0}]},
@@ -152,12 +154,21 @@ def test_a_channel_nobody_carries_is_not_available(tmp_path: Path) -> None:
     ]
 
 
-def test_loopback_webhooks_are_for_development_only(tmp_path: Path) -> None:
-    changes = webhook(url="http://127.0.0.1:8099/webhooks")
-    source = read_merchant_file(write(tmp_path, {**FILE, **changes}))
-    check_merchant_file(source, Surroundings(ADAPTERS, is_development=True))
-    faults = faults_of(tmp_path, is_development=False, **changes)
-    assert {fault.path for fault in faults} == {"/webhooks/0/url"}
+async def test_private_webhooks_are_refused_and_loopback_ones_outside_development(
+    resources: Resources, tmp_path: Path
+) -> None:
+    production = replace(resources, settings=replace(resources.settings, profile="production"))
+    loopback = write(tmp_path, {**FILE, **webhook(url="http://127.0.0.1:8099/webhooks")})
+    with pytest.raises(ValidationError) as refusal:
+        await apply_file(production, loopback, available_adapters=ADAPTERS)
+    assert {fault.path for fault in refusal.value.faults} == {"/webhooks/0/url"}
+    private = write(tmp_path, {**FILE, **webhook(url="https://10.0.0.1/")})
+    for each in (resources, production):
+        with pytest.raises(ValidationError) as refusal:
+            await apply_file(each, private, available_adapters=ADAPTERS)
+        assert [(fault.path, fault.code) for fault in refusal.value.faults] == [
+            ("/webhooks/0/url", "NOT_ALLOWED")
+        ]
 
 
 def test_an_unknown_placeholder_is_a_fault_of_its_text(tmp_path: Path) -> None:

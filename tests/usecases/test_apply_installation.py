@@ -1,6 +1,7 @@
 """`dunwell apply installation.yaml`: what it changes, what it leaves, what it refuses."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,6 +65,10 @@ async def test_of_two_at_the_same_moment_one_is_refused(resources: Resources) ->
     assert (await _load(resources)).installation == _ONE
 
 
+def _open(*networks: str, **given: str) -> dict[str, Any]:
+    return {"webhookNetworks": [{"merchant": "nordwind", "networks": list(networks), **given}]}
+
+
 @pytest.mark.parametrize(
     ("document", "path"),
     [
@@ -78,6 +83,23 @@ async def test_of_two_at_the_same_moment_one_is_refused(resources: Resources) ->
         ({"trustedProxies": ["::/0"]}, "/trustedProxies/0"),
         ({"trustedProxies": ["10.0.0.7/24"]}, "/trustedProxies/0"),
         ({"trustedProxies": [7]}, "/trustedProxies/0"),
+        (_open(), "/webhookNetworks/0/networks"),
+        (_open("10.0.0.0/8", tls="NONE"), "/webhookNetworks/0/tls"),
+        (_open("10.0.0.7/24"), "/webhookNetworks/0/networks/0"),
+        (_open("10.0.0.0/8", "erp.example"), "/webhookNetworks/0/networks/1"),
+        (_open("0.0.0.0/0"), "/webhookNetworks/0/networks/0"),
+        (_open("128.0.0.0/1"), "/webhookNetworks/0/networks/0"),
+        (_open("169.254.169.254"), "/webhookNetworks/0/networks/0"),
+        (_open("::/0"), "/webhookNetworks/0/networks/0"),
+        (_open("::ffff:10.0.0.0/104"), "/webhookNetworks/0/networks/0"),
+        (_open("64:ff9b::/96"), "/webhookNetworks/0/networks/0"),
+        (_open("2002:a00::/24"), "/webhookNetworks/0/networks/0"),
+        (_open("fe80::/64"), "/webhookNetworks/0/networks/0"),
+        (_open("fd00::/8"), "/webhookNetworks/0/networks/0"),
+        (
+            {"webhookNetworks": _open("10.0.0.0/8")["webhookNetworks"] * 2},
+            "/webhookNetworks/1/merchant",
+        ),
         ({"trustedProxies": "10.0.0.7"}, "/trustedProxies"),
         ({"trustedProxies": [], "trustedProxy": []}, "/trustedProxy"),
     ],

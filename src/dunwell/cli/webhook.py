@@ -81,8 +81,10 @@ def test(data_dir: str | None, merchant: str, url: str) -> None:
         async with open_changing_work(resources, merchant_of_key(merchant)) as work:
             found = await find_endpoint(work.tx, work.merchant_id, url)
             begun = await begin_test(work, found.endpoint_id)
-        allow_loopback = resources.settings.is_development
-        async with open_webhook_sender(allow_loopback=allow_loopback) as sender:
+        settings = resources.settings
+        async with open_webhook_sender(
+            allow_loopback=settings.is_development, authorities=settings.ca
+        ) as sender:
             return await send_test(sender, resources.keys, begun)
 
     reply = run_reading(data_dir, "webhook", try_once)

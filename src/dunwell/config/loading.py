@@ -8,6 +8,7 @@ import contextlib
 import difflib
 import os
 import re
+import ssl
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import date
@@ -51,6 +52,7 @@ def load_settings(environment: Mapping[str, str] = os.environ, **overrides: str 
         archive_dir=reader.folder("ARCHIVE_DIR"),
         fonts=reader.folders("FONTS"),
         merchant_storage_mib=reader.size("MERCHANT_STORAGE_MIB", 10 * 1024),
+        ca=reader.certificates("CA"),
     )
     faults = [
         *reader.faults,
@@ -161,6 +163,20 @@ class _Reader:
         """As a path of several: with colons between."""
         parts = (self.optional(name) or "").split(os.pathsep)
         return tuple(Path(each).expanduser().resolve() for each in parts if each)
+
+    def certificates(self, name: str) -> str | None:
+        value = self.optional(name)
+        if value is None:
+            return None
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=value)
+        except (ssl.SSLError, ValueError):
+            self.faults.append(
+                f"{PREFIX}{name}_FILE: it holds no certificate; name a file in PEM that begins "
+                "with -----BEGIN CERTIFICATE-----."
+            )
+            return None
+        return value
 
     def phone(self, name: str) -> str | None:
         value = self.optional(name)

@@ -61,6 +61,9 @@ class Settings:
     # The most that the uploads of one merchant may take. Not in the merchant's file: it is the
     # operator's disk, and a merchant's own users could raise it there.
     merchant_storage_mib: int = 10 * 1024
+    # Certificates, in PEM, of authorities that are trusted beside the public ones, for webhooks
+    # into the networks that the installation file names.
+    ca: str | None = field(default=None, repr=False, metadata={"secret": True})
 
     @property
     def is_development(self) -> bool:

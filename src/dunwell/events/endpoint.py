@@ -11,7 +11,8 @@ from uuid import UUID
 from dunwell.errors import Fault, ValidationError
 from dunwell.events.body import EVENT_TYPES
 from dunwell.events.retry import Health
-from dunwell.kit.addresses import is_forbidden
+from dunwell.installation.webhook_networks import WebhookReach
+from dunwell.kit.addresses import is_forbidden, is_within
 
 ALL_TYPES = "*"
 _LONGEST_URL = 2000
@@ -69,11 +70,13 @@ class Endpoint:
         )
 
 
-def check_endpoint(wanted: WantedEndpoint, *, is_development: bool) -> None:
-    """Raise ValidationError with every fault. Only the development profile takes http:// and
-    loopback addresses; whatever a name stands for is judged when it is connected to."""
+def check_endpoint(wanted: WantedEndpoint, reach: WebhookReach, *, is_development: bool) -> None:
+    """Raise ValidationError with every fault. Only the development profile takes loopback
+    addresses, and http:// where `reach` does not. What a name stands for is judged when it is
+    connected to."""
     faults = [
-        *_find_url_faults(wanted.url, is_development),
+        *_find_url_faults(wanted.url),
+        *find_reach_faults(wanted.url, reach, is_development=is_development),
         *_find_type_faults(wanted.types),
         *_find_authorization_faults(wanted.authorization),
     ]
@@ -81,7 +84,42 @@ def check_endpoint(wanted: WantedEndpoint, *, is_development: bool) -> None:
         raise ValidationError(faults)
 
 
-def _find_url_faults(url: str, is_development: bool) -> Iterator[Fault]:  # noqa: FBT001 - private
+def find_form_faults(wanted: WantedEndpoint) -> Iterator[Fault]:
+    """What is wrong with it wherever its merchant's webhooks may be sent."""
+    yield from _find_url_faults(wanted.url)
+    yield from _find_type_faults(wanted.types)
+    yield from _find_authorization_faults(wanted.authorization)
+
+
+def find_reach_faults(url: str, reach: WebhookReach, *, is_development: bool) -> Iterator[Fault]:
+    """Whether this merchant's webhooks may be sent there. An address that is none is passed over:
+    its form is a fault already."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return
+    if parts.scheme != "https" and not is_allowed_scheme(url, reach, is_development=is_development):
+        yield Fault("/url", "Use an https:// address.", "NOT_ALLOWED")
+    if not _is_literal(host):
+        return
+    is_reached = (
+        is_within(host, reach.networks)
+        if reach.networks
+        else not is_forbidden(host, allow_loopback=is_development)
+    )
+    if not is_reached:
+        message = "This address lies in a range that is not delivered to."
+        yield Fault("/url", message, "NOT_ALLOWED")
+
+
+def is_allowed_scheme(url: str, reach: WebhookReach, *, is_development: bool) -> bool:
+    """In clear only where the installation file allows it, or in development."""
+    scheme = url.partition(":")[0].lower()
+    return scheme == "https" or (scheme == "http" and (is_development or reach.allows_http))
+
+
+def _find_url_faults(url: str) -> Iterator[Fault]:
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -93,13 +131,8 @@ def _find_url_faults(url: str, is_development: bool) -> Iterator[Fault]:  # noqa
     if not host or not url.isprintable() or " " in url:
         yield Fault("/url", "This is no address. Use https://host/path.", "WRONG_FORMAT")
         return
-    if parts.scheme != "https" and not (is_development and parts.scheme == "http"):
-        yield Fault("/url", "Use an https:// address.", "NOT_ALLOWED")
     if parts.username is not None or parts.password is not None or parts.fragment:
         message = "Leave out user, password and fragment; set authorization instead."
-        yield Fault("/url", message, "NOT_ALLOWED")
-    if _is_literal(host) and is_forbidden(host, allow_loopback=is_development):
-        message = "This address lies in a range that is not delivered to."
         yield Fault("/url", message, "NOT_ALLOWED")
 
 

@@ -20,6 +20,8 @@ from dunwell.events.lease_set import lease_set
 from dunwell.events.retry import decide_next_try, is_success, judge_endpoint
 from dunwell.events.sender import Seals
 from dunwell.events.store_deliveries import Delivery, Outcome, Reply, release_deliveries
+from dunwell.events.store_endpoints import load_reach
+from dunwell.installation.webhook_networks import PUBLIC_REACH, WebhookReach
 
 _LOG = structlog.get_logger(__name__)
 
@@ -33,6 +35,7 @@ class EndpointQueue:
         self._clock = pool.resources.clock
         self._endpoint = endpoint
         self._seals = Seals(pool.resources.keys, endpoint)
+        self._reach = PUBLIC_REACH
         most_slots = pool.limits.in_flight_per_endpoint
         self._pace = pacing.start_pace(
             most_slots, pool.limits.largest_set, is_failing=not endpoint.health.is_well
@@ -85,10 +88,19 @@ class EndpointQueue:
     async def _try(self, delivery: Delivery) -> None:
         now = self._clock.now()
         if now < delivery.lease.begin_before:
-            reply = await self._pool.sender.send(self._seals, delivery, now)
+            reach = await self._find_reach()
+            reply = await self._pool.sender.send(self._seals, delivery, now, reach)
             self._finish(delivery, now, reply)
         else:
             self._unstarted.append(delivery)
+
+    async def _find_reach(self) -> WebhookReach:
+        """As the installation file says at this moment, where the set was leased with networks of
+        the operator's: one that is taken back counts from the next try on."""
+        if self._reach == PUBLIC_REACH:
+            return PUBLIC_REACH
+        async with self._pool.resources.database.connection() as connection:
+            return await load_reach(connection, self._endpoint.merchant_id)
 
     async def _next(self) -> Delivery | None:
         while not self._is_stopped:
@@ -124,7 +136,7 @@ class EndpointQueue:
             return
         if leased.endpoint.has_other_secrets(self._endpoint):
             self._seals = Seals(self._pool.resources.keys, leased.endpoint)
-        self._endpoint = leased.endpoint
+        self._endpoint, self._reach = leased.endpoint, leased.reach
         self._ready.extend(leased.deliveries)
         self._is_dry = leased.was_last
         self._fill_slots()

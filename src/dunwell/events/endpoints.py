@@ -6,13 +6,14 @@ from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
-from dunwell.errors import InvalidState, NotFound
+from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.events.endpoint import (
     ALL_TYPES,
     Endpoint,
     NewSecret,
     WantedEndpoint,
     check_endpoint,
+    find_form_faults,
     sort_types,
 )
 from dunwell.events.retry import WELL
@@ -20,6 +21,7 @@ from dunwell.events.sealing import make_secret, open_authorization, seal_authori
 from dunwell.events.store_endpoints import (
     insert_endpoint,
     load_endpoints,
+    load_reach,
     lock_endpoint,
     mark_removed,
     save_endpoint,
@@ -57,7 +59,8 @@ async def add_endpoint(
     the merchant already has an endpoint at this address.
     """
     work.need(Right.CONFIGURE)
-    check_endpoint(wanted, is_development=is_development)
+    reach = await load_reach(work.tx, work.merchant_id)
+    check_endpoint(wanted, reach, is_development=is_development)
     merchant_id, endpoint_id, secret = work.merchant_id, work.ids.new(work.now), make_secret()
     sealed = None
     if wanted.authorization is not None:
@@ -90,8 +93,10 @@ async def change_endpoint(
     address is another endpoint. Raises ValidationError and NotFound."""
     work.need(Right.CONFIGURE)
     endpoint = await _lock(work, endpoint_id)
-    # The address was checked when it was added, under the profile of that time.
-    check_endpoint(WantedEndpoint(endpoint.url, types, authorization), is_development=True)
+    # Whether the address may be sent to was checked when it was added, and is at each delivery.
+    faults = list(find_form_faults(WantedEndpoint(endpoint.url, types, authorization)))
+    if faults:
+        raise ValidationError(faults)
     sealed = None
     if authorization is not None:
         sealed = seal_authorization(keys, work.merchant_id, endpoint_id, authorization)

@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from dunwell.events.endpoint import Endpoint
 from dunwell.events.retry import plan_next_probe
 from dunwell.events.store_deliveries import Delivery, Lease, lease_deliveries
-from dunwell.events.store_endpoints import load_endpoint, lock_endpoint, save_health
+from dunwell.events.store_endpoints import load_endpoint, load_reach, lock_endpoint, save_health
+from dunwell.installation.webhook_networks import PUBLIC_REACH, WebhookReach
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 
@@ -24,6 +25,8 @@ class LeasedSet:
     deliveries: list[Delivery]
     # Nothing else was due.
     was_last: bool
+    # Where they may be sent.
+    reach: WebhookReach = PUBLIC_REACH
 
 
 _NOTHING = LeasedSet(None, [], was_last=True)
@@ -45,7 +48,8 @@ async def lease_set(
         lease = Lease(resources.ids.new(now), now + BEGIN_WITHIN, now + LEASE)
         deliveries = await lease_deliveries(tx, present, lease, now=now, size=size)
         was_last = len(deliveries) < size or present.is_disabled
-        return LeasedSet(present, deliveries, was_last)
+        reach = await load_reach(tx, present.merchant_id)
+        return LeasedSet(present, deliveries, was_last, reach)
 
 
 async def _take_probe(tx: Connection, endpoint: Endpoint, now: datetime) -> bool:

@@ -15,7 +15,8 @@ from dunwell.events.endpoint import Endpoint
 from dunwell.events.payloads import EventHead, checkpoint_reached
 from dunwell.events.sender import Seals, WebhookSender
 from dunwell.events.store_deliveries import Delivery, Lease, Reply
-from dunwell.events.store_endpoints import load_endpoint, load_endpoints
+from dunwell.events.store_endpoints import load_endpoint, load_endpoints, load_reach
+from dunwell.installation.webhook_networks import WebhookReach
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
 from dunwell.merchants.account import Work
@@ -33,6 +34,8 @@ class TestEvent:
     endpoint: Endpoint
     event_id: UUID
     at: datetime
+    # Where the merchant's webhooks may be sent.
+    reach: WebhookReach
 
 
 async def begin_test(work: Work, endpoint_id: UUID) -> TestEvent:
@@ -41,7 +44,8 @@ async def begin_test(work: Work, endpoint_id: UUID) -> TestEvent:
     endpoint = await load_endpoint(work.tx, work.merchant_id, endpoint_id)
     if endpoint is None:
         raise NotFound("There is no such endpoint.")
-    test = TestEvent(endpoint, work.ids.new(work.real_now), work.real_now)
+    reach = await load_reach(work.tx, work.merchant_id)
+    test = TestEvent(endpoint, work.ids.new(work.real_now), work.real_now, reach)
     await save_audit(
         work, "endpoint.test", f"endpoint:{endpoint_id}", eventId=str(test.event_id)
     )  # fmt: skip
@@ -74,4 +78,4 @@ async def send_test(sender: WebhookSender, keys: KeyRing, test: TestEvent) -> Re
     delivery = Delivery(
         event_id=test.event_id, sequence=event.sequence, body=event.body, tries=0, lease=lease
     )
-    return await sender.send(Seals(keys, test.endpoint), delivery, test.at)
+    return await sender.send(Seals(keys, test.endpoint), delivery, test.at, test.reach)

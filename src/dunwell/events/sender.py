@@ -4,23 +4,29 @@ Signed is the stored text itself (Standard Webhooks), by the library receivers v
 is no retrying and no recording here.
 """
 
+import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta
 from importlib.metadata import version
+from typing import TypeAlias
 
+from aiohttp.abc import AbstractResolver
 from standardwebhooks import Webhook
 
-from dunwell.events.endpoint import Endpoint
+from dunwell.events.endpoint import Endpoint, is_allowed_scheme
 from dunwell.events.retry import read_retry_after
 from dunwell.events.sealing import open_authorization, open_secret
 from dunwell.events.store_deliveries import Delivery, Reply
+from dunwell.installation.webhook_networks import WebhookReach
+from dunwell.kit.addresses import Network
 from dunwell.kit.crypto import KeyRing
-from dunwell.kit.http import HttpClient, NoAnswer, open_http_client
+from dunwell.kit.http import Answer, HttpClient, NoAnswer, open_http_client
 
 _TIMEOUT_SECONDS = 15.0
 _LONGEST_EXCERPT = 500
+_USER_AGENT = f"Dunwell/{version('dunwell')}"
 
 
 class Seals:
@@ -56,17 +62,32 @@ class Seals:
         }
 
 
+OpenPrivate: TypeAlias = Callable[[tuple[Network, ...]], AbstractAsyncContextManager[HttpClient]]
+
+
 class WebhookSender:
-    """Posts deliveries over one client."""
+    """Posts deliveries: to public addresses over one client, and into each set of networks that
+    the installation file names over a client that reaches nothing else."""
 
-    def __init__(self, client: HttpClient) -> None:
-        self._client = client
+    def __init__(
+        self, public: HttpClient, opened: AsyncExitStack, open_private: OpenPrivate, *,
+        allow_loopback: bool,
+    ) -> None:  # fmt: skip
+        """opened: closes the clients that `open_private` opens later, for networks."""
+        self._public = public
+        self._opened = opened
+        self._open_private = open_private
+        self._opening = asyncio.Lock()
+        self._private: dict[tuple[Network, ...], HttpClient] = {}
+        self._allow_loopback = allow_loopback
 
-    async def send(self, seals: Seals, delivery: Delivery, now: datetime) -> Reply:
+    async def send(
+        self, seals: Seals, delivery: Delivery, now: datetime, reach: WebhookReach
+    ) -> Reply:
         """Make one try, begun at `now` in real time; never raises for what the endpoint does."""
         headers = seals.render_headers(delivery, now)
         started = time.monotonic()
-        answer = await self._client.post(seals.url, delivery.body.encode(), headers)
+        answer = await self._post(seals.url, delivery.body.encode(), headers, reach)
         duration = timedelta(seconds=time.monotonic() - started)
         if isinstance(answer, NoAnswer):
             return Reply(
@@ -81,16 +102,57 @@ class WebhookSender:
             duration=duration,
         )
 
+    async def _post(
+        self, url: str, body: bytes, headers: dict[str, str], reach: WebhookReach
+    ) -> Answer | NoAnswer:
+        if not is_allowed_scheme(url, reach, is_development=self._allow_loopback):
+            return NoAnswer("https is required", may_have_left=False)
+        client = await self._find_client(reach.networks) if reach.networks else self._public
+        return await client.post(url, body, headers)
+
+    async def _find_client(self, networks: tuple[Network, ...]) -> HttpClient:
+        """It keeps no connection open: each address is checked as its connection is made."""
+        async with self._opening:
+            if networks not in self._private:
+                self._private[networks] = await self._opened.enter_async_context(
+                    self._open_private(networks)
+                )
+            return self._private[networks]
+
 
 @asynccontextmanager
-async def open_webhook_sender(*, allow_loopback: bool) -> AsyncIterator[WebhookSender]:
-    """A sender for a process; loopback addresses are for the development profile alone."""
-    async with open_http_client(
-        allow_loopback=allow_loopback,
-        user_agent=f"Dunwell/{version('dunwell')}",
-        timeout_seconds=_TIMEOUT_SECONDS,
-    ) as client:
-        yield WebhookSender(client)
+async def open_webhook_sender(
+    *, allow_loopback: bool, authorities: str | None = None,
+    resolver: AbstractResolver | None = None,
+) -> AsyncIterator[WebhookSender]:  # fmt: skip
+    """A sender for a process; loopback addresses are for the development profile alone.
+
+    authorities: certificates, in PEM, that are trusted beside the public ones in networks that the
+    installation file names, and nowhere else. resolver: what names are looked up with, instead of
+    the system.
+    """
+
+    def open_private(networks: tuple[Network, ...]) -> AbstractAsyncContextManager[HttpClient]:
+        return open_http_client(
+            allow_loopback=False,
+            user_agent=_USER_AGENT,
+            timeout_seconds=_TIMEOUT_SECONDS,
+            resolver=resolver,
+            networks=networks,
+            authorities=authorities,
+            keeps_connections=False,
+        )
+
+    async with AsyncExitStack() as opened:
+        public = await opened.enter_async_context(
+            open_http_client(
+                allow_loopback=allow_loopback,
+                user_agent=_USER_AGENT,
+                timeout_seconds=_TIMEOUT_SECONDS,
+                resolver=resolver,
+            )
+        )
+        yield WebhookSender(public, opened, open_private, allow_loopback=allow_loopback)
 
 
 def _render_excerpt(start: bytes) -> str | None:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from dunwell.events.endpoint import Endpoint
 from dunwell.events.retry import Health
+from dunwell.installation.webhook_networks import PUBLIC_REACH, WebhookReach, read_reach
 from dunwell.kit.db import Connection, Row
 from dunwell.kit.sql import compose
 
@@ -82,6 +83,18 @@ SET first_failure_at = $3, gone_at = $4, disabled_at = $5, disabled_reason = $6,
 WHERE merchant_id = $1 AND endpoint_id = $2
 """
 
+# The primary keys of merchants and installation_revisions; once for each leased set, and for each
+# try of a merchant whose webhooks reach networks of the operator's.
+_LOAD_REACH = """
+SELECT m.key, (
+    SELECT document -> 'webhookNetworks'
+    FROM installation_revisions
+    ORDER BY revision DESC
+    LIMIT 1) AS networks
+FROM merchants m
+WHERE m.merchant_id = $1
+"""
+
 
 async def load_endpoints(tx: Connection, merchant_id: int) -> list[Endpoint]:
     """The merchant's endpoints, oldest first; removed ones left out."""
@@ -97,6 +110,12 @@ async def lock_endpoint(tx: Connection, merchant_id: int, endpoint_id: UUID) -> 
     """Load it for a change of its health; events go on being written for it meanwhile."""
     row = await tx.fetchrow(_LOCK_ONE, merchant_id, endpoint_id)
     return None if row is None else read_endpoint(row)
+
+
+async def load_reach(tx: Connection, merchant_id: int) -> WebhookReach:
+    """Where this merchant's webhooks may be sent at this moment."""
+    row = await tx.fetchrow(_LOAD_REACH, merchant_id)
+    return PUBLIC_REACH if row is None else read_reach(row["networks"], row["key"])
 
 
 async def insert_endpoint(tx: Connection, endpoint: Endpoint, created_at: datetime) -> bool:

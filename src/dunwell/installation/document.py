@@ -15,11 +15,12 @@ from dunwell.installation.identity import Operator
 from dunwell.installation.lines.line import LineName
 from dunwell.installation.lines.lines import Line, find_line_faults, list_line_secrets
 from dunwell.installation.sign_in import SignIn, find_sign_in_faults
+from dunwell.installation.webhook_networks import WebhookNetworks, find_webhook_network_faults
 from dunwell.kit.shape import find_faults, render_pointer
 from dunwell.kit.texts import find_unprintable, is_email_address
 
 # What only an installation file has; a merchant file has a `key`.
-_KEYS = ("operator", "trustedProxies", "lines", "signIn", "alarms")
+_KEYS = ("operator", "trustedProxies", "lines", "signIn", "alarms", "webhookNetworks")
 
 
 class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -35,6 +36,8 @@ class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     sign_in: SignIn | None = None
     # Who is told when a person is needed; nobody by default.
     alarms: Alarms | None = None
+    # Merchants whose webhooks are sent into networks of the operator's own.
+    webhook_networks: tuple[WebhookNetworks, ...] | None = None
 
 
 def is_installation(document: Any) -> bool:
@@ -59,6 +62,7 @@ def check_installation(document: Any) -> Installation:
         faults += find_sign_in_faults(installation.sign_in)
     if installation.alarms is not None:
         faults += find_alarm_faults(installation.alarms)
+    faults += find_webhook_network_faults(installation.webhook_networks or ())
     if faults:
         raise ValidationError(faults)
     return installation

@@ -48,6 +48,27 @@ _FORBIDDEN_V6 = tuple(
     )
 )
 
+# What no network of an operator's own can hold: this network, link-local (a cloud's metadata),
+# multicast and reserved addresses, and forms of IPv6 that stand for addresses of IPv4.
+_NEVER_GRANTED = tuple(
+    ip_network(network)
+    for network in (
+        "0.0.0.0/8",
+        "169.254.0.0/16",
+        "224.0.0.0/3",
+        "::/128",
+        "::ffff:0:0/96",
+        "64:ff9b::/96",
+        "64:ff9b:1::/48",
+        "2001::/32",
+        "2002::/16",
+        "fe80::/9",
+        "ff00::/8",
+        # Of the ranges of private networks, the address of AWS's metadata.
+        "fd00:ec2::254/128",
+    )
+)
+
 
 def is_forbidden(address: str, *, allow_loopback: bool) -> bool:
     """Whether a connection to this address must not be made.
@@ -74,6 +95,13 @@ def is_within(address: str, networks: Iterable[Network]) -> bool:
     if isinstance(parsed, IPv6Address) and parsed.scope_id is not None:
         return False
     return any(parsed in network for network in networks)
+
+
+def is_never_granted(network: Network) -> bool:
+    """Whether it holds an address that an operator cannot open to somebody else's webhooks."""
+    return any(
+        network.version == each.version and network.overlaps(each) for each in _NEVER_GRANTED
+    )
 
 
 def _is_forbidden_v4(address: IPv4Address, allow_loopback: bool) -> bool:  # noqa: FBT001 - private

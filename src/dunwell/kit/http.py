@@ -7,6 +7,7 @@ cookies and proxies do not exist here, and an answer is read only as far as its 
 
 import asyncio
 import socket
+import ssl
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -112,25 +113,28 @@ class HttpClient:
 
 
 @asynccontextmanager
-async def open_http_client(
+async def open_http_client(  # noqa: PLR0913 - all that a caller may narrow
     *,
     allow_loopback: bool,
     user_agent: str,
     timeout_seconds: float = 15.0,
     resolver: AbstractResolver | None = None,
     networks: Sequence[Network] = (),
+    authorities: str | None = None,
     keeps_connections: bool = True,
 ) -> AsyncIterator[HttpClient]:
     """A client whose requests last `timeout_seconds` in all, name lookup and reading included.
 
     `resolver`: what names are looked up with, instead of the system. `networks`: the only ones it
     connects to, where an operator names networks of their own; else all that are not inside.
+    `authorities`: certificates, in PEM, that are trusted beside the public ones.
     `keeps_connections`: none that has gone stale is met without.
     """
     resolver = resolver or _Resolver()
     connector = aiohttp.TCPConnector(
         resolver=resolver,
         limit=0,  # callers have slots of their own
+        ssl=True if authorities is None else build_tls_context(authorities),
         keepalive_timeout=30 if keeps_connections else None,
         force_close=not keeps_connections,
         socket_factory=lambda info: _open_checked_socket(
@@ -152,6 +156,13 @@ async def open_http_client(
     async with session:
         yield HttpClient(session)
     await resolver.close()
+
+
+def build_tls_context(authorities: str) -> ssl.SSLContext:
+    """Trusts these, in PEM, and the public ones. Raises ssl.SSLError."""
+    context = ssl.create_default_context()
+    context.load_verify_locations(cadata=authorities)
+    return context
 
 
 class _Resolver(AbstractResolver):

@@ -75,7 +75,7 @@ def _find_faults(source: Source, surroundings: Surroundings) -> Iterator[Fault]:
     yield from find_guard_faults(document, source.definitions)
     yield from find_modality_faults(document)
     yield from find_dispute_faults(document)
-    yield from find_webhook_faults(document, is_development=surroundings.is_development)
+    yield from find_webhook_faults(document)
     yield from find_process_faults(document, source.definitions)
 
 

@@ -8,6 +8,7 @@ from dunwell.assignment.store import load_published_rules, load_targets
 from dunwell.assignment.store_drafts import load_rules_draft
 from dunwell.events.endpoints import Endpoint, load_endpoints, open_authorization
 from dunwell.installation.store import load_installation
+from dunwell.installation.webhook_networks import find_reach
 from dunwell.kit.crypto import KeyRing
 from dunwell.kit.db import Connection
 from dunwell.merchants.store import load_credentials, load_merchant
@@ -34,9 +35,10 @@ async def load_standing(
     run; they are taken for none."""
     installation = (await load_installation(tx)).installation
     lines = {name: line.channel for name, line in (installation.lines or {}).items()}
+    reach = find_reach(installation.webhook_networks, key)
     merchant_id = await find_merchant_id_by_key(tx, key)
     if merchant_id is None:
-        return Standing(lines=lines)
+        return Standing(lines=lines, reach=reach)
     if lock:
         await lock_merchant(tx, merchant_id)
     workflows = await load_workflows(tx, merchant_id)
@@ -59,6 +61,7 @@ async def load_standing(
         rules_version=0 if published is None else published.version,
         rules_draft=None if draft is None else write_rules(draft.rules, names),
         lines=lines,
+        reach=reach,
     )
 
 

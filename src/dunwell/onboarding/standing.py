@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from dunwell.assignment.document import RulesDocument
+from dunwell.installation.webhook_networks import PUBLIC_REACH, WebhookReach
 from dunwell.merchants.access import Credential
 from dunwell.merchants.configuration import Channel, Configuration
 from dunwell.merchants.merchant import Merchant
@@ -57,6 +58,8 @@ class Standing:
     rules_draft: RulesDocument | None = None
     # Of the installation file, by name, and the channel each carries.
     lines: Mapping[str, Channel] = field(default_factory=dict)
+    # Where the merchant's webhooks may be sent, by the installation file.
+    reach: WebhookReach = PUBLIC_REACH
 
     @property
     def configuration(self) -> Configuration | None:

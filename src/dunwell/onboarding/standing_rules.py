@@ -17,6 +17,7 @@ from dunwell.onboarding.file import MerchantFile, list_processes
 from dunwell.onboarding.process_rules import point_at
 from dunwell.onboarding.scenario_decision import find_edit
 from dunwell.onboarding.standing import Standing
+from dunwell.onboarding.webhook_rules import find_unreached_webhooks
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.step_ids import find_reused_ids
 
@@ -41,6 +42,8 @@ def find_standing_faults(
         elif setup.line is not None and standing.lines.get(setup.line) != name:
             yield Fault(f"/channels/{name}/line", _say_lines(name, standing), "UNKNOWN_LINE")
     yield from _find_method_faults(file, is_sandbox=is_sandbox, is_development=is_development)
+    webhooks = () if file.webhooks is UNSET else file.webhooks
+    yield from find_unreached_webhooks(webhooks, standing.reach, is_development=is_development)
     yield from _find_world_faults(file, standing)
     yield from _find_target_faults(file, standing)
     yield from _find_definition_faults(checked, standing)

@@ -1,17 +1,19 @@
-"""What the webhooks of a merchant file must keep: addresses we may call, known types. Pure."""
+"""What the webhooks of a merchant file must keep: their form, by the file alone, and that they may
+be sent there, by what the installation file says of the merchant. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import UNSET
 
-from dunwell.errors import Fault, ValidationError
-from dunwell.events.endpoint import WantedEndpoint, check_endpoint
+from dunwell.errors import Fault
+from dunwell.events.endpoint import WantedEndpoint, find_form_faults, find_reach_faults
+from dunwell.installation.webhook_networks import WebhookReach
 from dunwell.kit.shape import read_if_fits
 from dunwell.onboarding.file import WebhookPart
 
 
-def find_webhook_faults(document: Mapping[str, Any], *, is_development: bool) -> Iterator[Fault]:
+def find_webhook_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     """Parts of another shape are left out: the schema has reported them."""
     entries = document.get("webhooks")
     seen: set[str] = set()
@@ -23,11 +25,17 @@ def find_webhook_faults(document: Mapping[str, Any], *, is_development: bool) ->
         if part.url in seen:
             yield Fault(f"{path}/url", "This address is in the list already.", "REPEATED")
         seen.add(part.url)
-        try:
-            check_endpoint(to_wanted(part), is_development=is_development)
-        except ValidationError as refusal:
-            for fault in refusal.faults:
-                yield Fault(path + fault.path, fault.message, fault.code)
+        for fault in find_form_faults(to_wanted(part)):
+            yield Fault(path + fault.path, fault.message, fault.code)
+
+
+def find_unreached_webhooks(
+    parts: Sequence[WebhookPart], reach: WebhookReach, *, is_development: bool
+) -> Iterator[Fault]:
+    """reach: where the merchant's webhooks may be sent, as the installation file says."""
+    for index, part in enumerate(parts):
+        for fault in find_reach_faults(part.url, reach, is_development=is_development):
+            yield Fault(f"/webhooks/{index}{fault.path}", fault.message, fault.code)
 
 
 def to_wanted(part: WebhookPart, kept: str | None = None) -> WantedEndpoint:

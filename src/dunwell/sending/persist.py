@@ -25,7 +25,7 @@ async def persist(write: Callable[[], Awaitable[Written]]) -> Written:
         try:
             return await write()
         except Unavailable as error:
-            log.warning("cannot settle yet", error=type(error).__name__)
+            log.warning("cannot settle yet", error=type(error).__name__, once_a_minute=True)
             await asyncio.sleep(pause)
             pause = _PAUSE_SECONDS
 

@@ -4,7 +4,7 @@ this."""
 from dunwell.migrations.beside import run_sql_beside
 
 revision = "0083"
-down_revision = "0078"
+down_revision = "0080"
 # Indexes are built while others write.
 IN_TRANSACTION = False
 

@@ -44,8 +44,10 @@ async def test(site: Site, visit: Visit, access: Access, _fields: Fields) -> Res
     endpoint_id = read_id(visit, "endpoint_id")
     async with site.work(access) as work:
         begun = await begin_test(work, endpoint_id)
-    allow_loopback = site.resources.settings.is_development
-    async with open_webhook_sender(allow_loopback=allow_loopback) as sender:
+    settings = site.resources.settings
+    async with open_webhook_sender(
+        allow_loopback=settings.is_development, authorities=settings.ca
+    ) as sender:
         try:
             reply = await send_test(sender, site.resources.keys, begun)
         except SealBroken:

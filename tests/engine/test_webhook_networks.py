@@ -1,0 +1,229 @@
+"""The installation file opens networks to one merchant's webhooks: to no other merchant, to nothing
+beside them, and no longer than it says so.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from dunwell.events.deliver import WebhookDispatcher
+from dunwell.events.delivery_pool import Limits
+from dunwell.events.send_test import begin_test, send_test
+from dunwell.events.sender import open_webhook_sender
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import check_installation
+from dunwell.kit.resources import Resources
+from tests.engine.test_hostile_addresses import ANSWERED, SPELLED, Names, a_listener
+from tests.support.certificates import write_certificate
+from tests.support.receiver import Receiver, a_receiver, answers
+from tests.support.webhooks import Outbox, an_outbox
+
+# On the loopback interface, so that the tests reach it; opened as an operator opens its own.
+INSIDE, NETWORK = "127.7.7.7", "127.7.7.0/24"
+_TRIES = (
+    "SELECT t.status, t.error FROM delivery_tries t"
+    " WHERE t.merchant_id = $1 ORDER BY t.event_id, t.try"
+)
+
+
+@pytest.fixture
+async def outbox(resources: Resources) -> Outbox:
+    return await an_outbox(resources)
+
+
+async def open_networks(resources: Resources, *entries: dict[str, Any]) -> None:
+    document = {"webhookNetworks": list(entries)}
+    await apply_installation(resources, check_installation(document))
+
+
+def an_entry(merchant: str = "nordwind", **given: Any) -> dict[str, Any]:
+    return {"merchant": merchant, "networks": [NETWORK], "tls": "OPTIONAL"} | given
+
+
+@asynccontextmanager
+async def a_dispatcher(
+    resources: Resources, names: Names | None = None, authorities: str | None = None
+) -> AsyncIterator[WebhookDispatcher]:
+    """As in production: loopback is inside."""
+    async with open_webhook_sender(
+        allow_loopback=False, authorities=authorities, resolver=names
+    ) as sender:
+        yield WebhookDispatcher(resources, sender, Limits(in_flight_per_endpoint=1))
+
+
+async def tries_of(outbox: Outbox) -> list[tuple[int | None, str | None]]:
+    return [(row["status"], row["error"]) for row in await outbox.rows(_TRIES)]
+
+
+def inside(answering: Any = None, **given: Any) -> AbstractAsyncContextManager[Receiver]:
+    return a_receiver(answering or answers(204), INSIDE, **given)
+
+
+async def test_only_the_merchant_that_is_named_reaches_the_network(
+    resources: Resources, outbox: Outbox
+) -> None:
+    await open_networks(resources, an_entry())
+    other = await an_outbox(resources, "hansen")
+    async with inside() as receiver, a_dispatcher(resources) as dispatcher:
+        for each in (outbox, other):
+            await each.add_endpoint(receiver.url)
+            await each.add_endpoint(receiver.url.replace("http:", "https:"))
+            await each.raise_events()
+        assert await dispatcher.run_once() == 4
+    assert len(receiver.received) == 1
+    assert sorted(map(str, await tries_of(outbox))) == [
+        "(204, None)", "(None, 'no TLS connection')",
+    ]  # fmt: skip
+    assert sorted(await tries_of(other)) == [
+        (None, "address not allowed"), (None, "https is required"),
+    ]  # fmt: skip
+
+
+async def test_what_is_taken_back_counts_from_the_next_try_on(
+    resources: Resources, outbox: Outbox
+) -> None:
+    async def take_back(_: web.Request) -> web.Response:
+        await open_networks(resources)
+        return web.Response(status=204)
+
+    await open_networks(resources, an_entry(tls="OPTIONAL"))
+    async with inside(take_back) as receiver, a_dispatcher(resources) as dispatcher:
+        await outbox.add_endpoint(receiver.url)
+        await outbox.raise_events(3)
+        assert await dispatcher.run_once() == 3
+    assert len(receiver.received) == 1
+    assert [error for _, error in await tries_of(outbox)] == [None, *["https is required"] * 2]
+
+
+async def test_a_connection_that_is_open_is_not_used_for_a_network_that_is_not(
+    resources: Resources, outbox: Outbox
+) -> None:
+    """By name and in TLS, so that the address alone decides."""
+    await open_networks(resources, an_entry())
+    async with (
+        inside() as receiver,
+        a_dispatcher(resources, Names([INSIDE])) as dispatcher,
+    ):
+        url = receiver.url.replace(INSIDE, "erp.example")
+        await outbox.add_endpoint(url)
+        await outbox.raise_events()
+        assert await dispatcher.run_once() == 1
+        await open_networks(resources, an_entry(networks=["127.8.8.0/24"]))
+        await outbox.raise_events()
+        assert await dispatcher.run_once() == 1
+    assert len(receiver.received) == 1
+    assert await tries_of(outbox) == [(204, None), (None, "address not allowed")]
+
+
+async def test_https_is_required_unless_the_entry_says_otherwise(
+    resources: Resources, outbox: Outbox
+) -> None:
+    await open_networks(resources, an_entry(tls="REQUIRED"))
+    async with inside() as receiver, a_dispatcher(resources) as dispatcher:
+        await outbox.add_endpoint(receiver.url)
+        await outbox.raise_events()
+        await dispatcher.run_once()
+    assert receiver.received == []
+    assert await tries_of(outbox) == [(None, "https is required")]
+
+
+async def test_with_a_network_open_every_hostile_name_still_reaches_nothing(
+    resources: Resources, outbox: Outbox
+) -> None:
+    await open_networks(resources, an_entry())
+    async with a_listener() as (port, seen):
+        for address in ANSWERED:
+            name = f"{address.replace(':', '-').replace('.', '-')}.hooks.example"
+            async with a_dispatcher(resources, Names([address])) as dispatcher:
+                await outbox.add_endpoint(f"http://{name}:{port}/")
+                await outbox.raise_events()
+                await dispatcher.run_once()
+            await outbox.rows(
+                "UPDATE webhook_endpoints SET removed_at = now() WHERE merchant_id = $1 RETURNING 1"
+            )
+    assert seen == []
+    assert await tries_of(outbox) == [(None, "address not allowed")] * len(ANSWERED)
+
+
+async def test_with_a_network_open_no_spelling_of_another_host_is_reached(
+    resources: Resources, outbox: Outbox
+) -> None:
+    """Past the form's own checks, as if a database had been changed by hand."""
+    await open_networks(resources, an_entry())
+    async with a_listener() as (port, seen), a_dispatcher(resources) as dispatcher:
+        for place, host in enumerate(SPELLED):
+            added = await outbox.add_endpoint(f"http://h{place}.example:{port}/")
+            await outbox.rows(
+                "UPDATE webhook_endpoints SET url = $3"
+                " WHERE merchant_id = $1 AND endpoint_id = $2 RETURNING 1",
+                added.endpoint_id, f"http://{host}:{port}/hooks",
+            )  # fmt: skip
+        await outbox.raise_events()
+        assert await dispatcher.run_once() == len(SPELLED)
+    assert seen == []
+
+
+async def test_a_redirect_out_of_the_network_is_not_followed(
+    resources: Resources, outbox: Outbox
+) -> None:
+    await open_networks(resources, an_entry())
+    async with a_listener() as (port, seen), a_dispatcher(resources) as dispatcher:
+
+        async def redirect(_: web.Request) -> web.Response:
+            return web.Response(status=302, headers={"Location": f"http://{INSIDE}:{port}/"})
+
+        async with inside(redirect) as receiver:
+            await outbox.add_endpoint(receiver.url)
+            await outbox.raise_events()
+            await dispatcher.run_once()
+    assert seen == []
+    assert await tries_of(outbox) == [(302, None)]
+
+
+@pytest.mark.parametrize(
+    ("is_named", "is_open", "expected"),
+    [
+        (True, True, (204, None)),
+        (False, True, (None, "certificate not accepted")),
+        # A private authority vouches for nobody outside the networks.
+        (True, False, (None, "certificate not accepted")),
+    ],
+)
+async def test_a_private_authority_counts_in_the_networks_alone(
+    resources: Resources, outbox: Outbox, tmp_path: Path, *, is_named: bool, is_open: bool,
+    expected: tuple[int | None, str | None],
+) -> None:  # fmt: skip
+    tls = write_certificate(tmp_path, "erp.example")
+    authority = (tmp_path / "certificate.pem").read_text()
+    await open_networks(resources, *([an_entry(tls="REQUIRED")] if is_open else []))
+    async with (
+        inside(tls=tls) as receiver,
+        open_webhook_sender(
+            allow_loopback=True,
+            authorities=authority if is_named else None,
+            resolver=Names([INSIDE]),
+        ) as sender,
+    ):
+        await outbox.add_endpoint(receiver.url.replace(INSIDE, "erp.example"))
+        await outbox.raise_events()
+        assert await WebhookDispatcher(resources, sender).run_once() == 1
+    assert await tries_of(outbox) == [expected]
+
+
+async def test_a_test_event_is_bound_by_the_same_networks(
+    resources: Resources, outbox: Outbox
+) -> None:
+    async with inside() as receiver, open_webhook_sender(allow_loopback=False) as sender:
+        added = await outbox.add_endpoint(receiver.url)
+        statuses = []
+        for entries in ([], [an_entry()], [an_entry("hansen")]):
+            await open_networks(resources, *entries)
+            async with resources.database.transaction() as tx:
+                begun = await begin_test(outbox.work(tx), added.endpoint_id)
+            reply = await send_test(sender, resources.keys, begun)
+            statuses.append(reply.status or reply.error)
+    assert statuses == ["https is required", 204, "https is required"]
