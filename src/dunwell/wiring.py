@@ -250,11 +250,7 @@ def _list_alarm_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
             idle_seconds=MAIL_SECONDS,
             runs_by_database_time=True,
         ),
-        Loop(
-            "failing webhooks",
-            EndpointWatch(resources).run_once,
-            idle_seconds=WATCH_SECONDS,
-        ),
+        Loop("failing webhooks", EndpointWatch(resources).run_once, idle_seconds=WATCH_SECONDS),
     ]
 
 

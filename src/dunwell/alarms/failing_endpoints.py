@@ -85,7 +85,9 @@ class EndpointWatch:
         told of the failure."""
         merchant = await load_merchant(tx, endpoints[0].merchant_id)
         assert merchant is not None, "a merchant with endpoints is never removed"
-        contact, language = merchant.configuration.contact, merchant.configuration.language
+        contact = merchant.configuration.contact
+        # The languages that these e-mails are written in.
+        language = "de" if merchant.configuration.language == "de" else "en"
         if contact is None:
             return None
         words = write_merchant_mail(endpoints, language, self._resources.settings.public_url)
