@@ -1,6 +1,6 @@
 """Fails when a file, function or class is longer than its cap, or a module is not introduced.
 
-Caps, in lines: a file 300 (a test 400), a function 45, a class 200. A folder has at most 40
+Caps, in lines: a file 500, tests too, a function 45, a class 200. A folder has at most 40
 modules, and few modules of the whole house hold one short function alone: deep modules, not many
 shallow ones. A call gives at most four arguments by their place; the others it names. A cap is
 raised for one thing only, in RAISED, with the reason in words.
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 FOLDERS = ("src", "tests", "tools", "bench", "examples")
-FILE_CAP, TEST_CAP, FUNCTION_CAP, CLASS_CAP = 300, 400, 45, 200
+FILE_CAP, TEST_CAP, FUNCTION_CAP, CLASS_CAP = 500, 500, 45, 200
 FOLDER_CAP = 40
 # How many modules may hold one function of fewer lines than SHORT; migrations and __init__ apart.
 SHALLOW_CAP, SHORT = 6, 15

@@ -16,8 +16,8 @@ from starlette.middleware import Middleware
 from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount, Route, Router
-from starlette.types import ExceptionHandler
+from starlette.routing import BaseRoute, Match, Mount, Route, Router
+from starlette.types import ExceptionHandler, Scope
 
 from dunwell.api.answer import answer_refusal, answer_result
 from dunwell.api.call import Tools
@@ -123,9 +123,11 @@ def _build_api(tools: Tools, figures: Figures) -> Router:
     async def obtain_token(request: Request) -> Response:
         return await serve_token(tools, figures, request)
 
+    # Fixed addresses first: `/events/replay` is not an event.
+    paths = sorted(by_path, key=lambda path: path.endswith("}"))
     return Router(
         [
-            *(_build_route(server, path, endpoints) for path, endpoints in by_path.items()),
+            *(_build_route(server, path, by_path[path]) for path in paths),
             Route(OBTAIN_TOKEN.path, obtain_token, methods=[OBTAIN_TOKEN.method]),
             Route("/openapi.json", answer_document(), methods=["GET"]),
         ],
@@ -139,7 +141,16 @@ def _build_route(server: Server, path: str, endpoints: dict[str, Endpoint]) -> R
         method = "GET" if request.method == "HEAD" else request.method
         return await server.serve(endpoints[method], request)
 
-    return Route(path, serve, methods=[*endpoints])
+    return _ApiRoute(path, serve, methods=[*endpoints])
+
+
+class _ApiRoute(Route):
+    """A route that owns its address for every method, so that an address with a parameter does not
+    take what this one answers with 405."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, child = super().matches(scope)
+        return (Match.NONE if match is Match.NONE else Match.FULL), child
 
 
 async def _answer_mismatch(request: Request, error: Exception) -> Response:
