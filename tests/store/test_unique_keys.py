@@ -119,6 +119,7 @@ scenarios                scenario_id; workflow_id
 seen_forwarders          ! address
 single_sign_on_attempts  ! attempt_hash
 step_history             claim_id run step_id
+storage_use              -
 suppressions             channel address_digest
 uploads                  ticket_id
 user_identities          ! issuer subject; ! user_id

@@ -86,6 +86,7 @@ NOT_ONE_MERCHANTS = _name({
         "merchants.store_lookup._FIND_MERCHANT_BY_KEY",
         "merchants.store._LOAD_MERCHANTS_PAGE", "merchants.store_changes._INSERT_MERCHANT",
     ),
+    "the doctor names merchants of the whole installation": ("files.store_use._LIST_NEAR",),
     "it belongs to the installation, or to a visitor of whom nothing is known": (
         "installation.audit._INSERT", "installation.audit_entries._LOAD",
         "installation.alarms.store._BEGIN", "installation.alarms.store._COLUMNS",
@@ -221,6 +222,9 @@ NOT_ONE_MERCHANTS = _name({
 })  # fmt: skip
 
 QUIET = _name({
+    "makes or writes the only row of a merchant: tests.usecases.test_storage_use tries it at two": (
+        "files.store_use._BEGIN", "files.store_use._SAVE",
+    ),
     "reads the place of one job: tests.usecases.test_preview_once tries it at two merchants": (
         "jobs.store_previews._FIND_LIVE",
     ),

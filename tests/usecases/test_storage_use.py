@@ -164,6 +164,23 @@ async def test_uploads_from_before_the_count_are_counted(
     assert await shelf.count() == (0, 0)
 
 
+async def test_what_another_merchant_has_does_not_count(
+    resources: Resources, clock: MovableClock, shelf: _Shelf
+) -> None:
+    async with resources.database.transaction() as tx:
+        other = _Shelf(resources, await a_merchant(tx, "hansen", now=clock.now()))
+    await other.put(1, 900)
+    async with resources.database.transaction() as tx:
+        await tx.execute("DELETE FROM storage_use")
+
+    await shelf.put(2, 300)
+    await other.put(3, 100)
+    await shelf.remove(2)
+
+    assert await other.count() == (1000, 1000)
+    assert await shelf.count() == (0, 0)
+
+
 async def test_a_limit_that_was_lowered_removes_nothing_and_takes_nothing(shelf: _Shelf) -> None:
     await shelf.put(1, 900)
     with pytest.raises(StorageFull):
