@@ -86,6 +86,7 @@ def test_doctor_finds_a_sound_installation_sound(dunwell: CommandLine) -> None:
         ["note", "operator"],
         ["note", "alarms"],
         ["note", "alarms"],
+        ["ok", "uploads"],
         ["ok", "backup"],
         ["ok", "verify"],
         ["ok", "storage"],

@@ -116,7 +116,7 @@ TOKEN_FAILURES = {
     },
     413: {
         "error": "invalid_request",
-        "error_description": "The body is larger than 65536 bytes, the most that is taken. Send "
+        "error_description": "The body is larger than 8192 bytes, the most that is taken. Send "
         "less.",
     },
     500: {
