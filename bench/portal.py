@@ -5,6 +5,7 @@ The application runs in this process and is asked without a network; the databas
 the lists of five merchants make it.
 """
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -144,9 +145,11 @@ async def _ask(portal: Portal, address: str) -> None:
         "headers": [(b"host", b"localhost:8000"), (b"cookie", portal.cookie)],
     }  # fmt: skip
     statuses = []
+    request = [{"type": "http.request", "body": b"", "more_body": False}]
 
     async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False}
+        """Give the request once. After that the client stays connected and sends nothing."""
+        return request.pop() if request else await asyncio.get_running_loop().create_future()
 
     async def send(message: Any) -> None:
         if message["type"] == "http.response.start":
