@@ -11,14 +11,16 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from dunwell.config import Settings
+from dunwell.config.private_folder import MARK
 from dunwell.errors import InvalidState
 from dunwell.recovery.dump import DatabaseDump
 
 FORMAT = 2
 DUMP = "database"
 _MANIFEST = "manifest.json"
-# Of the data folder: the database is backed up by itself, and keys are kept elsewhere.
-_LEFT_OUT = frozenset({"postgres", "postgres.draft", "dunwell.lock", "secret.key"})
+# Of the data folder: the database is backed up by itself, keys are kept elsewhere, and the mark says
+# who made this folder, which a restored copy cannot know.
+_LEFT_OUT = frozenset({"postgres", "postgres.draft", "dunwell.lock", "secret.key", MARK})
 _DATA, _FILES = "data", "files"
 
 
