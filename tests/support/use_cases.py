@@ -44,6 +44,38 @@ def find_modules() -> Iterator[tuple[str, ast.Module]]:
             yield module, ast.parse(path.read_text())
 
 
+def reach_in_module(tree: ast.Module, name: str) -> Sequence[ast.AST]:
+    """The function of that name ("do" or "Class.do") and all others of its module that it uses,
+    through however many of them."""
+    defined = dict(_list_definitions(tree))
+    reached: dict[str, ast.AST] = {}
+    waiting = [name]
+    while waiting:
+        current = waiting.pop()
+        if current in reached:
+            continue
+        reached[current] = defined[current]
+        used = list_names(defined[current])
+        waiting += [each for each in defined if used & {each, *each.split(".")}]
+    return list(reached.values())
+
+
+def list_names(tree: ast.AST) -> set[str]:
+    """Every name and attribute in it."""
+    names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
+    return names | {each.attr for each in ast.walk(tree) if isinstance(each, ast.Attribute)}
+
+
+def _list_definitions(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
+    for each in tree.body:
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield each.name, each
+        if isinstance(each, ast.ClassDef):
+            for method in each.body:
+                if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef):
+                    yield f"{each.name}.{method.name}", method
+
+
 def _list_functions(tree: ast.Module) -> Iterator[tuple[str, ast.AsyncFunctionDef]]:
     for each in tree.body:
         if isinstance(each, ast.AsyncFunctionDef) and _is_use_case(each):
