@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import Browser, Page
 
+from dunwell.kit.colors import measure_contrast
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.letters.sheet import Picture
 from dunwell.messages.links import TOKEN_MASK
@@ -26,7 +27,7 @@ _BODY = {
     "{{ claim.referenceNumber }}:\n\n{{ items }}\n\n{{ landing.url }}\n\n"
     "Sie können dort auch:\n\n- Raten vereinbaren\n- uns sagen, wenn etwas nicht stimmt\n\n"
     "Freundliche Grüße\n{{ merchant.name }}",
-    "en": "{{ snippet.greeting }},\n\nplease pay **{{ outstanding }}** for "
+    "en": "{{ snippet.greeting }},\n\nPlease pay **{{ outstanding }}** for "
     "{{ claim.referenceNumber }}.\n\nYou can do so [on your page]({{ landing.url }}) at any time.",
 }
 _SUBJECT = {
@@ -108,6 +109,35 @@ async def test_with_pictures_off_the_name_stands_where_the_logo_would(chromium: 
     await page.close()
     assert words == "Nordwind"
     assert [each for each in asked if each.startswith("http")] == []
+
+
+# The colours of the text that takes the picture's place, and of what lies behind it.
+_COLORS_OF_NAME = """() => {
+  const colors = (e, of) => getComputedStyle(e)[of].match(/[\\d.]+/g).map(Number);
+  const hex = color => '#' + color.slice(0, 3).map(e => e.toString(16).padStart(2, '0')).join('');
+  const image = document.querySelector('img');
+  let ground = image;
+  while (colors(ground, 'backgroundColor')[3] === 0) ground = ground.parentElement;
+  return [hex(colors(image, 'color')), hex(colors(ground, 'backgroundColor')), image.naturalWidth,
+          image.scrollHeight - image.clientHeight];
+}"""
+
+
+@pytest.mark.parametrize("width", [320, 700])
+@pytest.mark.parametrize("scheme", _SCHEMES)
+@pytest.mark.parametrize("name", ["Nordwind", "Wohnungsbaugenossenschaft Nordwind am Deich"])
+async def test_with_pictures_off_the_creditors_name_is_legible(
+    chromium: Browser, scheme: Literal["light", "dark"], width: int, name: str
+) -> None:
+    facts = some_facts(creditor=replace(_BRANDED, name=name))
+    page, _asked = await _open(chromium, render_email(_REMINDER, {}, "de", facts).body_html, width)
+    await page.emulate_media(color_scheme=scheme)
+    color, ground, shown, hidden = await page.evaluate(_COLORS_OF_NAME)
+    await keep_screenshot(page, f"mail-pictures-off-{len(name)}-{width}-{scheme}")
+    await page.close()
+    assert shown == 0
+    assert measure_contrast(color, ground) >= 4.5
+    assert hidden <= 0
 
 
 @pytest.mark.parametrize("name", ["reminder-de", "reminder-en"])

@@ -28,7 +28,7 @@ TEXTS: dict[str, Any] = {
             "body": {
                 "de": "{{ snippet.greeting }},\n\nbitte zahlen Sie **{{ outstanding }}**.\n\n"
                 "{{ landing.url }}\n\n{{ snippet.signature }}",
-                "en": "{{ snippet.greeting }},\n\nplease pay **{{ outstanding }}**:\n\n"
+                "en": "{{ snippet.greeting }},\n\nPlease pay **{{ outstanding }}**:\n\n"
                 "{{ landing.url }}\n\n{{ snippet.signature }}",
             },
         },

@@ -121,7 +121,7 @@ EXAMPLE = Communication(
     subject="Reminder INV-2026-0815",
     text=(
         "Nordwind\n\nAmount to pay: €102.40\nReference: INV-2026-0815\n\n"
-        "Dear Erika Mustermann,\n\nplease pay €102.40:\n"
+        "Dear Erika Mustermann,\n\nPlease pay €102.40:\n"
         "https://claims.example.com/q/__masked__link_token__\n\nSee and pay:\n"
         "https://claims.example.com/q/__masked__link_token__\n\n--\nThis message is from:\n"
         "Nordwind Schuhe GmbH\nDeichstraße 1\n20459 Hamburg\n\nE-mail: hilfe@nordwind.example\n"
