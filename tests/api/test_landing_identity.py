@@ -1,11 +1,15 @@
 """Who writes, and why: on the claim's page, in the legal notice and in the privacy notice."""
 
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import msgspec
 import pytest
+from httpx import Response
 
 from dunwell.installation.identity import Operator
 from dunwell.kit.clock import MovableClock
@@ -73,6 +77,52 @@ async def test_the_legal_notice_names_operator_and_creditor(
     assert "Ina Brandt" not in outside.text
     assert "Ina Brandt" in inside.text
     assert "Amtsgericht Hamburg, HRB 112233" in inside.text
+
+
+_CREDITOR = ("Nordwind Schuhe GmbH", "20459 Hamburg", "Ina Brandt", "hilfe@nordwind.example")
+
+
+def _list_missing(text: str) -> list[str]:
+    """What a legal notice does not say of the creditor."""
+    section = text.partition('id="legal"')[2].partition("</section>")[0]
+    return [part for part in _CREDITOR if part not in section]
+
+
+async def _follow_legal_link(doorstep: Doorstep, text: str) -> Response:
+    [address] = re.findall(r'href="([^"]*)#legal"', text)
+    return await doorstep.browser.get(unescape(address))
+
+
+async def test_without_an_operator_a_link_leads_to_the_creditors_legal_notice(
+    doorstep: Doorstep,
+) -> None:
+    page = await doorstep.browser.get(await doorstep.give_link())
+    notice = await _follow_legal_link(doorstep, page.text)
+    assert _list_missing(notice.text) == []
+    dead = await doorstep.browser.get("/q/AAAAAAAAAAAAAAAAAAAAAA/notices")
+    assert (dead.status_code, _list_missing(dead.text)) == (410, list(_CREDITOR))
+
+
+@pytest.mark.parametrize("path", ["/imprint", "/impressum", "/claim/notices"])
+async def test_without_an_operator_an_opened_claim_names_its_creditor_at_every_legal_address(
+    doorstep: Doorstep, clock: MovableClock, path: str
+) -> None:
+    assert _list_missing((await doorstep.browser.get(path)).text) == list(_CREDITOR)
+    await doorstep.open()
+    english = await doorstep.browser.get(f"{path}?lang=en", follow_redirects=True)
+    assert (_list_missing(english.text), "Legal notice" in english.text) == ([], True)
+    clock.advance(timedelta(hours=2))
+    timed_out = await doorstep.browser.get(path, follow_redirects=True)
+    assert _list_missing(timed_out.text) == []
+    assert "Zurück zur Forderung" not in timed_out.text
+
+
+async def test_a_session_that_was_ended_by_hand_does_not_say_who_wrote(doorstep: Doorstep) -> None:
+    await doorstep.open()
+    await doorstep.browser.submit("/claim/end")
+    page = await doorstep.browser.get("/imprint", follow_redirects=True)
+    assert page.status_code == 200
+    assert _list_missing(page.text) == list(_CREDITOR)
 
 
 async def test_the_privacy_notice_says_what_the_regulation_asks(

@@ -37,7 +37,8 @@ async def check_links(doorstep: Doorstep, path: str, shown: str) -> None:
 @pytest.mark.parametrize("path", _OUTSIDE)
 async def test_they_are_reached_without_a_claim(doorstep: Doorstep, path: str) -> None:
     address = await doorstep.give_link() if path == "LINK" else path
-    await check_links(doorstep, address, "Diese Seite wird für die Firma gezeigt")
+    shown = "gezeigt für:" if path == "LINK" else "Diese Seite wird für die Firma gezeigt"
+    await check_links(doorstep, address, shown)
 
 
 @pytest.mark.parametrize("path", _INSIDE)

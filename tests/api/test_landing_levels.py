@@ -31,6 +31,7 @@ NEEDED: dict[str, dict[str, Level | None]] = {
     "/q/{token}": {"GET": OPEN, "POST": OPEN},
     "/q/{token}/send": {"GET": OPEN, "POST": OPEN},
     "/q/{token}/code": {"GET": OPEN, "POST": OPEN},
+    "/q/{token}/notices": {"GET": OPEN},
     "/u/{reference}": {"GET": OPEN, "POST": OPEN},
     "/real": {"GET": OPEN, "POST": OPEN},
     "/": {"GET": OPEN},

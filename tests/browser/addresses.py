@@ -9,7 +9,7 @@ from tests.support.one_claim import ROUTES, hide_handle
 # Address -> its states' names.
 SHOWN_AT: Mapping[str, str] = {
     "/": "home home-agency home-own",
-    "/imprint": "imprint imprint-in-session",
+    "/imprint": "imprint",
     "/impressum": "impressum",
     "/q": "code code-wrong code-locked too-large",
     "/q/new-link": "new-link new-link-empty new-link-often",
@@ -19,6 +19,7 @@ SHOWN_AT: Mapping[str, str] = {
         "link-birth-date-wrong link-customer-number link-locked link-call link-code"
     ),
     "/q/{token}/code": "link-code-sent link-code-wrong",
+    "/q/{token}/notices": "link-notices",
     "/u/{reference}": "unsubscribe unsubscribe-done",
     "/real": "real real-ours real-unconfirmed real-in-session real-message",
     "/claim": (
@@ -70,7 +71,7 @@ SHOWN_AT: Mapping[str, str] = {
     "/claim/verify/{place}/code": "verify-code-sent verify-code-wrong",
     "/claim/extend": "stale",
     "/claim/ended": "ended",
-    "/claim/notices": "notices",
+    "/claim/notices": "notices imprint-in-session",
     "/claim/documents": "documents",
     "/claim/documents/{attachment_id}": "document-lost",
     "/claim/preferences": "preferences preferences-sure preferences-changed",

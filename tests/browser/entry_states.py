@@ -92,6 +92,11 @@ async def _letter_wrong(visit: Visit) -> None:
     await follow(visit.page.locator("form[action$='/letter'] button"))
 
 
+async def _link_notices(visit: Visit) -> None:
+    await _link(visit, "CODE")
+    await follow(visit.page.locator("a[href$='#legal']"))
+
+
 async def _send_often(visit: Visit) -> None:
     for _ in range(6):
         await _verify(visit, "preferences")
@@ -147,6 +152,7 @@ ENTRY_STATES: dict[str, Any] = {
     "link-locked": _lock,
     "link-call": _call,
     "link-code": lambda visit: _link(visit, "CODE"),
+    "link-notices": _link_notices,
     "link-code-sent": _send,
     "link-code-wrong": _send_wrong,
     "verify": _verify,

@@ -56,6 +56,19 @@ def test_the_doctor_says_where_figures_are() -> None:
 def test_an_installation_that_names_nobody_is_told_so() -> None:
     found = check_operator(None)
     assert (found.mark, found.is_fault) == ("note", False)
+    assert "the legal notice names the creditor alone" in found.words
+
+
+def test_without_an_operator_every_missing_legal_detail_is_listed() -> None:
+    bare = msgspec.structs.replace(CONFIGURATION, legal=None, contact=None, privacy=None)
+    merchant = Merchant(7, "nordwind", "Nordwind", True, 1, bare, None)
+    found = check_merchant(merchant, None)
+    assert found is not None
+    assert (found.mark, found.is_fault) == ("note", False)
+    assert all(f"{key}: " in found.words for key in ("legal", "contact", "privacy"))
+    assert "a sole trader names the owner" in found.words
+    # Beside an operator's own legal notice, a merchant without any details shows nothing yet.
+    assert check_merchant(merchant, OWN) is None
 
 
 def test_a_debt_collector_without_registration_is_told_so() -> None:
@@ -68,14 +81,15 @@ def test_a_debt_collector_without_registration_is_told_so() -> None:
 @pytest.mark.parametrize(("zone", "mark"), [("Europe/Berlin", "FAULT"), ("Europe/Paris", "note")])
 def test_what_a_merchant_lacks_is_named_with_its_reason(zone: str, mark: str) -> None:
     configuration = msgspec.structs.replace(CONFIGURATION, timezone=zone, privacy=None)
-    found = check_merchant(Merchant(7, "nordwind", "Nordwind", True, 1, configuration, None))
+    found = check_merchant(Merchant(7, "nordwind", "Nordwind", True, 1, configuration, None), OWN)
     assert found is not None
     assert found.mark == mark
     assert "nordwind lacks privacy: Articles 13 and 14 GDPR" in found.words
 
 
 def test_a_whole_merchant_is_not_mentioned() -> None:
-    assert check_merchant(Merchant(7, "n", "N", True, 1, CONFIGURATION, None)) is None
+    whole = Merchant(7, "n", "N", True, 1, CONFIGURATION, None)
+    assert (check_merchant(whole, None), check_merchant(whole, OWN)) == (None, None)
 
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)

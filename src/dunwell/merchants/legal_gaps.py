@@ -31,6 +31,8 @@ _PRIVACY = (
     "are kept, and which authority takes complaints"
 )
 
+_NOTICE = "no operator is named, so the legal notice needs the creditor's {}"
+
 
 @dataclass(frozen=True, slots=True)
 class Gap:
@@ -48,6 +50,23 @@ def find_gaps(configuration: Configuration) -> tuple[Gap, ...]:
     return _find_gaps(configuration.legal, configuration.privacy is not None, country)
 
 
+def find_gaps_without_operator(configuration: Configuration) -> tuple[Gap, ...]:
+    """What the legal notice lacks where no operator is named, so that it has the creditor alone.
+
+    Everything is wanted before the first debtor reads it, also of a merchant with no details yet.
+    """
+    missing, country = [], find_country(configuration) or "DE"
+    if configuration.contact is None:
+        missing.append(Gap("contact", _NOTICE.format("e-mail address")))
+    if configuration.legal is not None:
+        return (*missing, *find_gaps(configuration))
+    missing += [
+        Gap("legal", _NOTICE.format("name and address")),
+        _name_representatives(country),
+    ]
+    return (*missing, *([] if configuration.privacy else [Gap("privacy", _PRIVACY)]))
+
+
 def find_stopping_gaps(merchant: Merchant) -> tuple[Gap, ...]:
     """Those that keep a live merchant of these countries from new claims."""
     if merchant.is_sandbox or find_country(merchant.configuration) not in ENFORCED_IN:
@@ -59,11 +78,15 @@ def find_stopping_gaps(merchant: Merchant) -> tuple[Gap, ...]:
 def _find_gaps(legal: Legal, has_privacy: bool, country: str) -> tuple[Gap, ...]:  # noqa: FBT001
     gaps = []
     if not legal.representatives:
-        reason = _REPRESENTATIVES.get(country, "many laws want those who represent it named")
-        gaps.append(Gap("legal.representatives", f"{reason}; a sole trader names the owner"))
+        gaps.append(_name_representatives(country))
     if legal.register is None and _REGISTERED.search(legal.name):
         reason = _REGISTER.get(country, "many laws want a company's register and number")
         gaps.append(Gap("legal.register", reason))
     if not has_privacy:
         gaps.append(Gap("privacy", _PRIVACY))
     return tuple(gaps)
+
+
+def _name_representatives(country: str) -> Gap:
+    reason = _REPRESENTATIVES.get(country, "many laws want those who represent it named")
+    return Gap("legal.representatives", f"{reason}; a sole trader names the owner")

@@ -9,7 +9,11 @@ from dunwell.errors import Unavailable
 from dunwell.installation.identity import Operator
 from dunwell.installation.store import load_installation
 from dunwell.kit.db import Database
-from dunwell.merchants.legal_gaps import find_gaps, find_stopping_gaps
+from dunwell.merchants.legal_gaps import (
+    find_gaps,
+    find_gaps_without_operator,
+    find_stopping_gaps,
+)
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchants_page
 
@@ -27,7 +31,8 @@ async def check_identities(url: str) -> list[Finding]:
             operator = (await load_installation(connection)).installation.operator
             findings, after = [check_operator(operator)], 0
             while page := await load_merchants_page(connection, after, _AT_ONCE):
-                findings += [each for merchant in page if (each := check_merchant(merchant))]
+                found = (check_merchant(each, operator) for each in page)
+                findings += [each for each in found if each is not None]
                 after = page[-1].merchant_id
     except (Unavailable, asyncpg.PostgresError):
         return []
@@ -38,8 +43,8 @@ async def check_identities(url: str) -> list[Finding]:
 
 def check_operator(operator: Operator | None) -> Finding:
     if operator is None:
-        words = "nobody is named: debtors read of the creditor alone"
-        remedy = "If it is run for others, name who runs it: dunwell apply installation.yaml"
+        words = "no operator is named: the legal notice names the creditor alone"
+        remedy = "If you run it for others, name the operator: dunwell apply installation.yaml"
         return Finding("operator", words, remedy, is_note=True)
     name = operator.legal.name
     if operator.is_agency and operator.registration is None:
@@ -50,9 +55,14 @@ def check_operator(operator: Operator | None) -> Finding:
     return Finding("operator", f"{name} {role}")
 
 
-def check_merchant(merchant: Merchant) -> Finding | None:
-    """None: it lacks nothing."""
-    gaps = find_gaps(merchant.configuration)
+def check_merchant(merchant: Merchant, operator: Operator | None) -> Finding | None:
+    """Return None if the merchant lacks nothing.
+
+    Without an operator the creditor's details are the whole legal notice, so a merchant without any
+    is named too.
+    """
+    find = find_gaps_without_operator if operator is None else find_gaps
+    gaps = find(merchant.configuration)
     if not gaps:
         return None
     is_stopped = bool(find_stopping_gaps(merchant))

@@ -1,5 +1,6 @@
 """The claim page, and staying on or leaving."""
 
+import msgspec
 from starlette.responses import Response
 
 from dunwell.landing.claim.look_ahead import look_ahead
@@ -11,6 +12,7 @@ from dunwell.landing.paying.methods import has_method
 from dunwell.landing.session.extend_session import end_session
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.in_session import RoutedPages, in_session_with, takes_form
+from dunwell.landing.web.leading import find_last_handle
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.views import EndedPage
 from dunwell.landing.web.visit import Form, Visit
@@ -62,9 +64,27 @@ async def go_back(site: Site, visit: Visit) -> Response:
 
 
 async def show_notices(site: Site, visit: Visit) -> Response:
-    """Legal notice, privacy and accessibility, in a session or outside of one."""
-    frame = await site.find_frame(visit)
+    """Legal notice, privacy and accessibility, in a session or outside of one.
+
+    A session that has timed out still names its creditor. One that the debtor ended does not: the
+    next person at the same screen must not learn who wrote.
+    """
+    opened = await site.find_opened(visit)
+    if opened is None or opened.session.ended_at is not None:
+        frame = site.frame(visit)
+    elif site.is_live(opened):
+        frame = site.frame_opened(visit, opened)
+    else:
+        frame = site.frame(visit, opened.merchant, opened.facts.language)
     return site.answer(frame, describe_notices(frame.merchant))
+
+
+async def show_imprint(site: Site, visit: Visit) -> Response:
+    """The legal notice at the address where people look for it: of the claim opened last."""
+    handle = await find_last_handle(site, visit)
+    if handle is None:
+        return site.answer(site.frame(visit), describe_notices(None))
+    return site.redirect(msgspec.structs.replace(site.frame(visit), handle=handle), "notices")
 
 
 PAGES: RoutedPages = {
@@ -73,6 +93,6 @@ PAGES: RoutedPages = {
     "end": {"GET": go_back, "POST": end},
     "ended": {"GET": show_ended},
     "notices": {"GET": show_notices},
-    "imprint": {"GET": show_notices},
-    "impressum": {"GET": show_notices},
+    "imprint": {"GET": show_imprint},
+    "impressum": {"GET": show_imprint},
 }

@@ -3,9 +3,11 @@ letter. Looking at them changes nothing."""
 
 from collections.abc import Sequence
 
+import msgspec
 from starlette.responses import Response
 
 from dunwell.kit.db import Connection
+from dunwell.landing.claim.notices import describe_notices
 from dunwell.landing.entering.open_sent import derive_sent_randomness, find_sent_value
 from dunwell.landing.entering.openings import Entry, open_once
 from dunwell.landing.entering.proofs import AskCode, AskFact, Open, Way, decide_entry, find_policy
@@ -72,6 +74,14 @@ async def show_link(site: Site, visit: Visit) -> Response:
     """Whoever looks, a scanner too, sees the creditor only, and what is asked for."""
     way = await _find_way(site, visit)
     return _answer_dead_link(site, visit) if way is None else _answer_link(site, visit, way)
+
+
+async def show_link_notices(site: Site, visit: Visit) -> Response:
+    """The legal notice of the creditor whom the link's own page names, opened or not."""
+    way = await _find_way(site, visit)
+    if way is None:
+        return _answer_dead_link(site, visit)
+    return site.answer(_frame(site, visit, way), describe_notices(way.merchant))
 
 
 async def open_link(site: Site, visit: Visit) -> Response:
@@ -189,7 +199,8 @@ def _decide(way: WayIn) -> Way:
 
 
 def _frame(site: Site, visit: Visit, way: WayIn) -> Frame:
-    return site.frame(visit, way.merchant, way.language)
+    frame = site.frame(visit, way.merchant, way.language)
+    return msgspec.structs.replace(frame, link_token=_read_token(visit))
 
 
 def _name_link(visit: Visit) -> dict[str, str]:
@@ -278,4 +289,5 @@ PAGES: RoutedPages = {
     "link": {"GET": show_link, "POST": open_link},
     "link_send": {"GET": go_to_link, "POST": send_links_code},
     "link_code": {"GET": show_links_code, "POST": enter_links_code},
+    "link_notices": {"GET": show_link_notices},
 }

@@ -20,6 +20,7 @@ PATHS: Mapping[str, str] = {
     "link": "/q/{token}",
     "link_send": "/q/{token}/send",
     "link_code": "/q/{token}/code",
+    "link_notices": "/q/{token}/notices",
     "unsubscribe": "/u/{reference}",
     "real": "/real",
     "imprint": "/imprint",

@@ -79,6 +79,15 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     kept_form: str = ""
     # Of the claim that the page is about (`build_address`); "": of none.
     handle: str = ""
+    # The token of the link that the page belongs to, before the claim is opened.
+    link_token: str = ""
+
+    @property
+    def notices_address(self) -> str:
+        """The legal notice that names the creditor whenever the page knows one."""
+        if self.link_token:
+            return self.address("link_notices", token=self.link_token)
+        return self.address("notices")
 
     def address(self, page: str, /, **values: object) -> str:
         """Of a page of ours, for this reader (`build_address`)."""
@@ -120,7 +129,8 @@ class Pages:
             "operator": self._find_shown_operator(),
             "creditor": self._find_creditor(frame.merchant) if frame.merchant else None,
             "offered": [self.languages[code] for code in frame.offered],
-            "chosen": frame.chosen, "to": frame.address, "carried": frame.carried,
+            "chosen": frame.chosen, "to": frame.address,
+            "notices": frame.notices_address, "carried": frame.carried,
             "address_of": frame.bare_address,
             "session": frame.session, "today": frame.today, "kept_form": frame.kept_form,
             **{name: getattr(page, name) for name in page.__struct_fields__},

@@ -19,16 +19,22 @@ def lead_on(show: Run) -> Run:
     """show: the page, which says that nothing was opened where that is so."""
 
     async def run(site: Site, visit: Visit) -> Response:
-        held = await find_held(site, visit)
-        known = [handle for handle in sort_by_age(held) if held[handle] is not None]
-        if not known:
+        handle = await find_last_handle(site, visit)
+        if handle is None:
             return await show(site, visit)
-        live = [handle for handle in known if _is_live(site, held[handle])]
         query = quote(visit.scope["query_string"].decode("latin-1"), safe=punctuation)
-        path = place(quote(visit.scope["path"]), [*known, *live][-1])
+        path = place(quote(visit.scope["path"]), handle)
         return answer_redirect(f"{path}?{query}" if query else path)
 
     return run
+
+
+async def find_last_handle(site: Site, visit: Visit) -> str | None:
+    """The handle of the claim that this browser has opened last, a live one before others."""
+    held = await find_held(site, visit)
+    known = [handle for handle in sort_by_age(held) if held[handle] is not None]
+    live = [handle for handle in known if _is_live(site, held[handle])]
+    return [*known, *live][-1] if known else None
 
 
 async def find_held(site: Site, visit: Visit) -> dict[str, Session | None]:
