@@ -2,15 +2,19 @@
 
 import os
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tools.write_font_coverage import FOLDER, write_coverage
 
+from dunwell.claims.fields import DebtorName
+from dunwell.messages.letters.address import render_address
 from dunwell.messages.letters.fonts.shelf import Choice, FontShelf, name_script
 from dunwell.messages.letters.printer import LetterPrinter, ScriptMissing, describe_missing
 from dunwell.messages.letters.sheet import write_sheet
 from tests.support.letters import PrintedLetter, a_letter
+from tests.support.messages import CREDITOR
 from tests.support.tools import run_tool
 
 FONTS = (Path("/usr/share/fonts/truetype/noto"), Path("/usr/share/fonts/opentype/noto"))
@@ -63,6 +67,21 @@ async def test_a_script_that_no_font_has_stops_the_letter(script: str, name: str
     assert script in words
     assert not set(name) & set(words) - {" "}
     await printer.close()
+
+
+async def test_an_emoji_in_a_name_does_not_stop_the_letter(tmp_path: Path) -> None:
+    printer = LetterPrinter(1)
+    debtor = DebtorName(first_name="Erika 🌸", last_name="Mustermann 👩🏽\u200d⚕️")
+    address = render_address(debtor, {"street": "Deichstraße 1", "city": "Hamburg"}, None, "de")
+    creditor = replace(CREDITOR, name="Teekontor 🍵", legal_name="Teekontor 🍵 GmbH")
+    rendered = a_letter(address=address, debtor=debtor, creditor=creditor)
+    path = tmp_path / "letter.pdf"
+    path.write_bytes(await printer.print_sheet(write_sheet(rendered.sheet)))
+    text = PrintedLetter(path).text()
+    await printer.close()
+    assert rendered.body_text.startswith("Guten Tag Erika Mustermann,")
+    assert "Erika Mustermann" in text
+    assert "Teekontor GmbH" in text
 
 
 def test_most_letters_need_nothing_and_ask_no_folder() -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from dunwell.claims.fields import FIELDS
 from tests.support.api import Api
 from tests.support.claims import a_claim
@@ -49,6 +51,37 @@ async def test_a_claim_nobody_can_be_contacted_about_is_created_with_a_warning(a
     result = answer.json()["result"][0]
     assert result["id"] is not None
     assert [each["code"] for each in result["result"]["warnings"]] == ["NO_CONTACT"]
+
+
+@pytest.mark.parametrize(
+    ("born", "codes"),
+    [
+        # In the merchant's zone it is 2 March 2026: the eighteenth birthday, and the day before it.
+        ("2008-03-02", None),
+        ("2008-03-03", ["MINOR_DEBTOR"]),
+        ("2025-01-01", ["MINOR_DEBTOR"]),
+        ("1984-03-27", None),
+    ],
+)
+async def test_a_debtor_younger_than_18_raises_a_warning(
+    api: Api, born: str, codes: list[str] | None
+) -> None:
+    answer = await api.nordwind.post("/claims", [a_claim(dateOfBirth=born)])
+
+    result = answer.json()["result"][0]
+    assert result["id"] is not None
+    remarks = result["result"]
+    found = None if remarks is None else [each["code"] for each in remarks["warnings"]]
+    assert found == codes
+
+
+async def test_the_api_takes_no_date_of_birth_with_a_two_digit_year(api: Api) -> None:
+    answer = await api.nordwind.post("/claims", [a_claim(dateOfBirth="84-03-27")])
+
+    result = answer.json()["result"][0]
+    assert result["id"] is None
+    [fault] = result["error"]["details"]["errors"]
+    assert fault["path"] == "/dateOfBirth"
 
 
 async def test_a_claim_with_five_faults_names_all_five_and_fails_alone(api: Api) -> None:

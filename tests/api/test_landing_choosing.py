@@ -42,7 +42,7 @@ async def test_the_bounds_are_stated_first_and_all_of_it_is_one_step(counter: Do
 
     text = read_text(page.text)
     assert "Noch zu zahlen 102,40 € Alles zahlen" in text
-    assert "Von 5,00 € bis 102,40 €, zum Beispiel 5,00." in text
+    assert "Von 5,00 € bis 102,40 €, zum Beispiel 20,00." in text
     assert page.text.count(" checked") == 3
     check = await counter.browser.get("/claim/pay/method?want=whole")
     assert "Sie zahlen 102,40 €" in read_text(check.text)
@@ -65,7 +65,7 @@ async def test_a_part_is_read_shown_and_asked_for(counter: Doorstep, typed: str)
     [
         ("4,99", "Ein Teilbetrag muss mindestens 5,00 € sein."),
         ("102,41", "Das ist zu viel. Offen sind nur 102,40 €."),
-        ("fünfzig", "Diesen Betrag können wir nicht lesen. Bitte schreiben Sie ihn wie 5,00."),
+        ("fünfzig", "Diesen Betrag können wir nicht lesen. Bitte schreiben Sie ihn wie 20,00."),
         ("", "Diesen Betrag können wir nicht lesen."),
         ("-50", "Diesen Betrag können wir nicht lesen."),
     ],

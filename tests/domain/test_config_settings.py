@@ -177,11 +177,22 @@ def test_an_address_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
 
 
 def test_shown_settings_hold_no_secret() -> None:
-    shown = render_settings(load_settings(PRODUCTION))
+    shown = render_settings(load_settings(PRODUCTION), PRODUCTION)
     assert shown["DUNWELL_DATABASE_URL"] == shown["DUNWELL_SECRET_KEY"] == "(set)"
     assert shown["DUNWELL_PUBLIC_URL"] == "https://claims.example"
     assert "geheim" not in str(shown)
     assert "geheim" not in repr(load_settings(PRODUCTION))
+
+
+def test_shown_settings_name_the_file_of_the_secret_key(tmp_path: Path) -> None:
+    assert render_settings(load_settings(PRODUCTION), PRODUCTION)["DUNWELL_SECRET_KEY_FILE"] == ""
+    path = tmp_path / "key"
+    path.write_text(PRODUCTION["DUNWELL_SECRET_KEY"])
+    environment = {**PRODUCTION, "DUNWELL_SECRET_KEY_FILE": str(path)}
+    del environment["DUNWELL_SECRET_KEY"]
+    shown = render_settings(load_settings(environment), environment)
+    assert shown["DUNWELL_SECRET_KEY"] == "(set)"
+    assert shown["DUNWELL_SECRET_KEY_FILE"] == str(path)
 
 
 @pytest.mark.parametrize("number", ["+49 40 1234560", "+1 (201) 555-0123", "+4930901820"])
@@ -217,8 +228,8 @@ def test_the_days_of_the_scenarios_retirement_are_read_and_shown() -> None:
     assert (settings.scenarios_deprecated_on, settings.scenarios_retired_on) == (
         date(2026, 6, 1), date(2027, 1, 31),
     )  # fmt: skip
-    assert days.items() <= render_settings(settings).items()
-    assert render_settings(load_settings(PRODUCTION))["DUNWELL_SCENARIOS_RETIRED_ON"] == ""
+    assert days.items() <= render_settings(settings, {}).items()
+    assert render_settings(load_settings(PRODUCTION), PRODUCTION)["DUNWELL_SCENARIOS_RETIRED_ON"] == ""
 
 
 @pytest.mark.parametrize(
@@ -245,7 +256,7 @@ def test_a_private_authority_is_read_from_its_file(tmp_path: Path) -> None:
     written = tmp_path / "certificate.pem"
     settings = load_settings({**PRODUCTION, "DUNWELL_CA_FILE": str(written)})
     assert settings.ca == written.read_text().strip()
-    assert "BEGIN" not in str(render_settings(settings))
+    assert "BEGIN" not in str(render_settings(settings, {}))
 
 
 @pytest.mark.parametrize("content", ["no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n"])

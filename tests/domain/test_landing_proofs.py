@@ -119,6 +119,37 @@ def test_a_birth_date_is_a_day_there_was(day: str, month: str, year: str, read: 
     assert read_typed("DATE_OF_BIRTH", form) == read
 
 
+@pytest.mark.parametrize(
+    ("on_file", "typed", "is_right"),
+    [
+        ("1984-03-27", ("27", "3", "84"), True),
+        ("1904-02-29", ("29", "02", "04"), True),
+        ("1926-05-01", ("1", "5", "26"), True),
+        ("2026-05-01", ("1", "5", "26"), True),
+        ("1984-03-27", ("27", "3", "48"), False),
+        ("1984-03-27", ("26", "3", "84"), False),
+        ("1984-03-27", ("27", "3", "2084"), False),
+        ("1984-03-27", ("27", "3", "0084"), False),
+    ],
+)
+def test_a_birth_date_may_be_typed_with_two_digits_of_the_year(
+    on_file: str, typed: tuple[str, str, str], *, is_right: bool
+) -> None:
+    day, month, year = typed
+    read = read_typed("DATE_OF_BIRTH", {"born_day": day, "born_month": month, "born_year": year})
+    assert read is not None
+    assert is_proven("DATE_OF_BIRTH", read, Known({"DATE_OF_BIRTH": on_file}, {})) == is_right
+
+
+@pytest.mark.parametrize(
+    ("day", "month", "year"),
+    [("27", "3", "4"), ("27", "3", "984"), ("30", "2", "84"), ("29", "2", "85")],
+)
+def test_a_birth_date_that_is_none_is_a_slip_and_no_guess(day: str, month: str, year: str) -> None:
+    form = {"born_day": day, "born_month": month, "born_year": year}
+    assert read_typed("DATE_OF_BIRTH", form) is None
+
+
 @pytest.mark.parametrize("typed", ["", "  ", "---", "\u2028"])
 def test_nothing_that_counts_is_a_slip(typed: str) -> None:
     assert read_typed("POSTAL_CODE", {"fact": typed}) is None

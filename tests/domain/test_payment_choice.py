@@ -29,6 +29,17 @@ ITEMS = (
 BOTH = PartialPayments(500, items=True)
 
 
+@pytest.mark.parametrize(
+    ("least", "most", "example"),
+    [(1, 136_140, 2000), (500, 136_140, 2000), (5000, 136_140, 10_000), (5000, 6000, 6000)],
+)
+def test_the_example_of_a_part_is_larger_than_the_minimum(
+    least: int, most: int, example: int
+) -> None:
+    assert Bounds(least, most).example_cents == example
+    assert least < example <= most
+
+
 def whole(cents: int) -> Choice:
     return Choice(ChoiceKind.WHOLE, cents)
 

@@ -43,5 +43,5 @@ def read_settings(process: str, **flags: str | None) -> Settings:
 def command(data_dir: str | None) -> None:
     """Show the effective settings, without secrets."""
     settings = read_settings("config", data_dir=data_dir)
-    for name, value in render_settings(settings).items():
+    for name, value in render_settings(settings, os.environ).items():
         click.echo(f"{name}={value}")

@@ -74,8 +74,15 @@ class Settings:
         return self.merchant_storage_mib * 1024 * 1024
 
 
-def render_settings(settings: Settings) -> dict[str, str]:
-    """The effective settings by their variable names, secrets shown as set or not set only."""
+# The one setting that production usually reads from a file.
+SECRET_KEY_FILE = f"{PREFIX}SECRET_KEY_FILE"
+
+
+def render_settings(settings: Settings, environment: Mapping[str, str]) -> dict[str, str]:
+    """The effective settings by their variable names, secrets shown as set or not set only.
+
+    environment: names the file that the secret key was read from, if any.
+    """
     shown: dict[str, str] = {}
     for each in fields(settings):
         value = getattr(settings, each.name)
@@ -83,6 +90,8 @@ def render_settings(settings: Settings) -> dict[str, str]:
         if each.metadata.get("secret"):
             text = "(set)" if value else ""
         shown[PREFIX + each.name.upper()] = text
+        if each.name == "secret_key":
+            shown[SECRET_KEY_FILE] = environment.get(SECRET_KEY_FILE, "")
     return shown
 
 

@@ -8,9 +8,11 @@ number.
 import itertools
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
-from dunwell.assignment.targets import load_rulebook
+from dunwell.assignment.targets import find_today, load_rulebook
+from dunwell.claims.conditions import count_years
 from dunwell.claims.debtor_rows import define_record, list_columns
 from dunwell.claims.fields import DebtorFields
 from dunwell.errors import DuplicateReferenceNumber, MerchantNotConfigured, Refusal, UnknownTicket
@@ -76,6 +78,15 @@ NO_CONTACT = Remark(
 )
 
 
+# Of full age in every member state of the European Union, and able to owe without a guardian.
+AGE_OF_MAJORITY = 18
+MINOR_DEBTOR = Remark(
+    "MINOR_DEBTOR",
+    f"The debtor is younger than {AGE_OF_MAJORITY} by dateOfBirth; check that the date is right "
+    "and who answers for the debt.",
+)
+
+
 async def create_claims(
     work: Work, submissions: Sequence[ClaimSubmission | Rejected]
 ) -> list[CreationResult]:
@@ -104,7 +115,10 @@ async def create_requests(
         written = await _write(
             work, requests, chosen=chosen, starts=starts, rules_version=rulebook.version
         )
-        results |= {n: _show(submitted, starts[n], *written[n]) for n, submitted in chosen.items()}
+        today = find_today(work)
+        results |= {
+            n: _show(submitted, starts[n], today, *written[n]) for n, submitted in chosen.items()
+        }
     _point_to_first_use(results)
     ordered = iter(range(len(submissions)))
     return [[results[next(ordered)] for _ in request.submissions] for request in requests]
@@ -210,20 +224,23 @@ async def _write(
 
 
 def _show(
-    submitted: Submitted, start: Start, claim_id: int | None, present: int | None
+    submitted: Submitted, start: Start, today: date, claim_id: int | None, present: int | None
 ) -> CreationResult:
     """A claim that is there already under the id drawn for it was created by this very request,
     which did not hear of it."""
     if claim_id is None and (present is None or present != submitted.claim_id):
         return CreationResult(None, submitted.claim.reference_number, _duplicate(present))
-    remarks = tuple(_find_remarks(submitted.claim, start))
+    remarks = tuple(_find_remarks(submitted.claim, start, today))
     reference_number = submitted.claim.reference_number
     return CreationResult(claim_id or present, reference_number, None, remarks)
 
 
-def _find_remarks(claim: ClaimSubmission, start: Start) -> Iterator[Remark]:
+def _find_remarks(claim: ClaimSubmission, start: Start, today: date) -> Iterator[Remark]:
     if not claim.has_contact:
         yield NO_CONTACT
+    age = count_years(claim.date_of_birth, today)
+    if age is not None and age < AGE_OF_MAJORITY:
+        yield MINOR_DEBTOR
     if start.is_other_currency:
         yield Remark(
             "OTHER_CURRENCY",

@@ -14,6 +14,10 @@ class ChoiceKind(StrEnum):
     ITEMS = "ITEMS"
 
 
+# A round part that many people pay, in minor units.
+_USUAL_PART_CENTS = 2000
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """What a debtor wants to pay, and the sum that was shown for it."""
@@ -30,6 +34,12 @@ class Bounds:
 
     least_cents: int
     most_cents: int
+
+    @property
+    def example_cents(self) -> int:
+        """An amount to show as an example: larger than the minimum, so that the debtor sees that
+        more may be paid."""
+        return min(max(2 * self.least_cents, _USUAL_PART_CENTS), self.most_cents)
 
 
 @dataclass(frozen=True, slots=True)

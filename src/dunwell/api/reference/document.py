@@ -35,15 +35,16 @@ _HEADERS: dict[str, Schema] = {
 # What generators of clients know a file by.
 _FILE: Schema = {"type": "string", "format": "binary"}
 _HEADERS_BY_STATUS = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",)}
-_INTRODUCTION = (
+INTRODUCTION = (
     "Hand over unpaid claims, follow them, and be told what happens to them. Every JSON answer is "
-    "an envelope with `error` and `result`, one of them null. What goes beyond the contract is "
-    "marked `x-addition`."
+    "an envelope with `error` and `result`, one of them null."
 )
+# Said of the document alone: the page that is made of it does not show the mark.
+_MARK = "Operations, parameters and fields that are additions are marked `x-addition`."
 _INFO = {
     "title": "Dunwell merchant API",
     "version": "1",
-    "description": _INTRODUCTION,
+    "description": f"{INTRODUCTION} {_MARK}",
     "contact": {"name": "The operator who gave you your client id"},
     "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
 }

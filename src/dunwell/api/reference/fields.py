@@ -17,7 +17,6 @@ class Field:
     kind: str
     description: str
     is_required: bool
-    is_addition: bool
     depth: int
 
 
@@ -34,7 +33,6 @@ def list_fields(schema: Schema, named: Mapping[str, Schema], depth: int = 0) -> 
             kind=describe_kind(field, named),
             description=_describe(field, resolved, named),
             is_required=name in required,
-            is_addition=bool(field.get("x-addition")),
             depth=depth,
         )
         yield from list_fields(field, named, depth + 1)

@@ -11,7 +11,7 @@ from dunwell.api.catalogue import OPERATIONS, TAGS
 from dunwell.api.failures import KINDS, FailureKind
 from dunwell.api.fault_codes import FAULT_CODES
 from dunwell.api.operation import Operation
-from dunwell.api.reference.document import build_document
+from dunwell.api.reference.document import INTRODUCTION, build_document
 from dunwell.api.reference.failure_examples import show_failure
 from dunwell.api.reference.fields import Field, describe_kind, list_fields, resolve
 from dunwell.api.reference.layouts import load_template
@@ -46,7 +46,7 @@ def render_page(public_url: str) -> str:
     return load_template("docs.html").render(
         base_url=f"{public_url}/api",
         style_path=STYLE_PATH,
-        introduction=document["info"]["description"],
+        introduction=INTRODUCTION,
         chapters=list(_list_chapters(document)),
         webhook=document["webhooks"]["event"]["post"],
         event_fields=list(list_fields(named["Event"], named)),
@@ -107,7 +107,6 @@ def _view_parameter(parameter: dict[str, Any], named: dict[str, Any]) -> Field:
         kind=f"{describe_kind(schema, named)} in {parameter['in']}",
         description=described,
         is_required=parameter["required"],
-        is_addition=bool(parameter.get("x-addition")),
         depth=0,
     )
 

@@ -4,9 +4,9 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.landing.claim.look_ahead import look_ahead
-from dunwell.landing.claim.notices import describe_notices
 from dunwell.landing.claim.others import OTHERS, list_others
 from dunwell.landing.claim.views import describe_claim
+from dunwell.landing.entering.notices import describe_notices
 from dunwell.landing.entering.staying import find_stayed, is_its_form, is_repeated, stay
 from dunwell.landing.paying.methods import has_method
 from dunwell.landing.session.extend_session import end_session

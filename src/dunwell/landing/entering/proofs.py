@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dunwell.landing.render.dates import read_day
+from dunwell.landing.render.dates import read_birth_date
 from dunwell.landing.session.on_file import OnFile
 from dunwell.merchants.configuration import Channel, Configuration, Proof
 from dunwell.notices.notice import NoticeChannel
@@ -115,8 +115,7 @@ def read_typed(fact: Fact, form: Mapping[str, str]) -> str | None:
     """The fact as it is compared, from the form's fields; none when it can be none: a slip of the
     finger."""
     if fact == "DATE_OF_BIRTH":
-        day = read_day(form, "born")
-        return None if day is None else day.isoformat()
+        return read_birth_date(form, "born")
     return _simplify(fact, form.get("fact", "")) or None
 
 
@@ -126,6 +125,9 @@ def is_proven(fact: Fact, typed: str, known: Known) -> bool:
     if on_file is None:
         return False
     expected = on_file if fact == "DATE_OF_BIRTH" else _simplify(fact, on_file)
+    if fact == "DATE_OF_BIRTH" and len(typed) < len(expected):
+        # Of a year with two digits, the century is not asked.
+        expected = expected[len("19") :]
     return hmac.compare_digest(_digest(expected), _digest(typed))
 
 

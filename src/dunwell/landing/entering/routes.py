@@ -7,7 +7,7 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.kit.db import Connection
-from dunwell.landing.claim.notices import describe_notices
+from dunwell.landing.entering.notices import describe_notices
 from dunwell.landing.entering.open_sent import derive_sent_randomness, find_sent_value
 from dunwell.landing.entering.openings import Entry, open_once
 from dunwell.landing.entering.proofs import AskCode, AskFact, Open, Way, decide_entry, find_policy

@@ -16,6 +16,24 @@ def read_day(fields: Mapping[str, str], name: str) -> date | None:
     return _join([fields.get(f"{name}_{part}", "").strip() for part in _PARTS])
 
 
+def read_birth_date(fields: Mapping[str, str], name: str) -> str | None:
+    """Return the day as 1984-03-27, or as 84-03-27 if the year was typed with two digits.
+
+    None for what is no day. A year of two digits is not completed: people of a hundred are as
+    welcome as people of twenty.
+    """
+    year = fields.get(f"{name}_year", "").strip()
+    if len(year) == len("1984"):
+        day = read_day(fields, name)
+        return None if day is None else day.isoformat()
+    if len(year) != len("84"):
+        return None
+    # A leap year of either century has a 29 February: 1900 was none, 2000 was.
+    completed = (read_day({**fields, f"{name}_year": f"{each}{year}"}, name) for each in (20, 19))
+    found = next((day for day in completed if day is not None), None)
+    return None if found is None else found.isoformat()[len("19") :]
+
+
 def read_carried_day(text: str) -> date | None:
     """2026-03-16."""
     return _join(text.split("-"))

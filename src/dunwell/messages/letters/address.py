@@ -5,6 +5,7 @@ from typing import Any
 
 from dunwell.claims.fields import DebtorName
 from dunwell.messages.formatting import find_locale, render_line
+from dunwell.messages.letters.printed_names import leave_out_emoji
 
 MAX_LINES = 6
 # What is longer cannot be an address; the layout shrinks what is merely long.
@@ -27,7 +28,8 @@ def render_address(
         _render_city(address),
         _render_country(address.get("country"), home, language),
     ]
-    return [_clip(render_line(line)) for line in lines if line]
+    printed = [leave_out_emoji(render_line(line)) for line in lines if line]
+    return [_clip(line) for line in printed if line]
 
 
 def _render_city(address: Mapping[str, Any]) -> str:

@@ -5,12 +5,13 @@ are part of every letter; a template can neither move nor drop them. Pure.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dunwell.messages.creditors import write_operator
 from dunwell.messages.facts import CreditorFacts, MessageFacts
 from dunwell.messages.formatting import Values, render_iban, render_line
 from dunwell.messages.items import describe_item, explain_item, list_sums
+from dunwell.messages.letters.printed_names import print_creditor, print_debtor
 from dunwell.messages.letters.sheet import (
     USUAL_LAYOUT,
     Enclosure,
@@ -69,6 +70,9 @@ def render_letter(
     """The letter in one of the definition's languages. Nothing it is given makes it fail but its
     size: raises MessageTooLarge."""
     words = choose_words(snippets, language)
+    facts = replace(
+        facts, debtor=print_debtor(facts.debtor), creditor=print_creditor(facts.creditor)
+    )
     values = Values(facts, language)
     wording = find_letter_wording(language)
     subject = fill_line(template.subject, words, values, "LETTER")

@@ -13,6 +13,7 @@ from dunwell.merchants.configuration import Brand
 from dunwell.messages.creditors import write_operator
 from dunwell.messages.facts import CreditorFacts
 from dunwell.messages.formatting import render_line
+from dunwell.messages.letters.printed_names import print_creditor
 from dunwell.messages.letters.rendering import list_sender, render_return_line
 from dunwell.messages.letters.sheet import Items, Page, Picture, Sheet
 from dunwell.messages.letters.wording import find_letter_wording
@@ -36,7 +37,7 @@ class ShortLetter:
 
 
 def compose_sheet(letter: ShortLetter, creditor: CreditorFacts, language: str) -> Sheet:
-    wording = find_letter_wording(language)
+    wording, creditor = find_letter_wording(language), print_creditor(creditor)
     rows = [
         (wording.date, letter.today),
         (wording.reference, letter.reference),

@@ -1,0 +1,45 @@
+"""An emoji in a name does not reach a letter; letters of every script do."""
+
+import pytest
+
+from dunwell.claims.fields import DebtorName
+from dunwell.messages.letters.address import render_address
+from dunwell.messages.letters.printed_names import leave_out_emoji, print_debtor
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [
+        ("Erika 🌸 Mustermann", "Erika Mustermann"),
+        ("🎉Erika", "Erika"),
+        ("Erika 👩🏽\u200d⚕️", "Erika"),
+        ("Familie 👨\u200d👩\u200d👧\u200d👦", "Familie"),
+        ("Team 🇩🇪 Nord 🏴\U000e0067\U000e0062\U000e007f", "Team Nord"),
+        ("Erika ❤️", "Erika"),
+        ("Studio 7️⃣", "Studio 7"),
+        ("✨Glanz✨ GmbH", "Glanz GmbH"),
+        ("😀", ""),
+    ],
+)
+def test_an_emoji_is_left_out(name: str, printed: str) -> None:
+    assert leave_out_emoji(name) == printed
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Müller  & Söhne", "Foo® GmbH", "Hotel ★★★", "A→B AG", "㈱山田", "བསོད་ནམས",
+        "محمد\u200cعلي", "क\u200dष", "№ 7 ™",
+    ],
+)  # fmt: skip
+def test_everything_else_stays(name: str) -> None:
+    assert leave_out_emoji(name) == name
+
+
+def test_a_part_that_is_an_emoji_alone_leaves_no_blank_line() -> None:
+    debtor = DebtorName(first_name="🌸", last_name="Mustermann", company_name="🏠")
+    assert print_debtor(debtor) == DebtorName(last_name="Mustermann")
+    address = {"street": "Deichstraße 1 🏡", "postal_code": "20459", "city": "Hamburg"}
+    assert render_address(debtor, address, None, "de") == [
+        "Mustermann", "Deichstraße 1", "20459 Hamburg",
+    ]  # fmt: skip
