@@ -88,7 +88,7 @@ async def tell(stage: Stage, *, stay: bool) -> None:
         async with MerchantClient(
             f"{stage.origin}/api", access.merchant_id, access.client_id, access.client_secret
         ) as client:
-            await Teller(stage, access, client, story).tell()
+            await Teller(stage, access, client, story, stays=stay).tell()
         if stay:
             say("\nDunwell stays up. Ctrl-C ends it.")
             while True:
@@ -101,11 +101,15 @@ async def tell(stage: Stage, *, stay: bool) -> None:
 class Teller:
     """Tells the story once, by the merchant's API, a debtor's browser and the sandbox clock."""
 
-    def __init__(self, stage: Stage, access: Access, client: MerchantClient, story: Story) -> None:
+    def __init__(
+        self, stage: Stage, access: Access, client: MerchantClient, story: Story, *, stays: bool
+    ) -> None:
+        """stays: Dunwell stays up after the story, so that its addresses can be opened."""
         self._stage = stage
         self._access = access
         self._client = client
         self._story = story
+        self._stays = stays
         self._claims: list[dict[str, Any]] = json.loads((EXAMPLES / "claims.json").read_text())
 
     async def tell(self) -> None:
@@ -115,8 +119,13 @@ class Teller:
         await self._live_until(partial(self._was_told, STAYS_OPEN, 1), LAST_DAY)
         await self._check()
         await self._object()
-        self._say_addresses()
-        say_login(self._stage, await find_login(self._stage))
+        login = await find_login(self._stage)
+        if self._stays:
+            self._say_addresses()
+            say_login(self._stage, login)
+        else:
+            # The service ends with the story: its addresses would lead nowhere.
+            say(f"\nThe data are kept in {self._stage.data_dir}; make demo shows them again.")
 
     async def _hand_over_first(self) -> None:
         """Upload an invoice and create the claims, under references not used yet."""

@@ -1,6 +1,8 @@
 """A small webhook receiver: verifies each delivery and prints its event on one line.
 
-    python examples/receiver.py --secret whsec_... [--port 8099]
+    python -m examples.receiver --secret whsec_... [--port 8099]
+
+The port must be the one of the merchant file's webhook; without --port it is 8099.
 
 It uses nothing of Dunwell's, only aiohttp and standardwebhooks, as a merchant's own would. The
 class can be used by itself: give it what shall happen with each event.
@@ -93,7 +95,11 @@ async def main() -> None:
     try:
         await receiver.start()
     except OSError as error:
-        parser.error(f"cannot listen on port {given.port}: {error.strerror}")
+        parser.error(
+            f"cannot listen on port {given.port}: {error.strerror}. If another program uses it, "
+            "choose a port with --port, put it into the url of the merchant file's webhook, and "
+            "apply the file."
+        )
     print(f"listening at {receiver.url}", flush=True)
     try:
         await asyncio.Event().wait()

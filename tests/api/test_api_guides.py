@@ -95,3 +95,19 @@ async def test_the_commands_of_the_quick_start_do_what_they_say(sandbox: Api) ->
     [sample] = read_blocks("quick-start", "json")
     assert result["error"]["details"]["errors"] == [json.loads(sample)]
     assert await sandbox.count("claims") == 1
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_a_guide_names_no_file_that_merchants_cannot_open(guide: str) -> None:
+    """What links lead to is a page; what is named in the text besides is the operator's alone."""
+    text = (FOLDER / f"{guide}.md").read_text()
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    without_links = re.sub(r"\]\([^)]*\)", "]", prose)
+    named = re.findall(r"[\w./-]+\.(?:md|yaml|py|toml)\b", without_links)
+    assert named == []
+    assert not re.search(r"\b(docs|examples|src)/|merchant file", without_links)
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", prose)
+    known = {f"{each}.md" for each in GUIDES}
+    assert [each for each in targets if each not in known and ":" not in each] in (
+        [], ["../openapi.json"],
+    )  # fmt: skip

@@ -79,6 +79,46 @@ async def test_the_page_shows_everything_and_asks_nobody_else(api: Api) -> None:
     assert "url(" not in style.text
 
 
+async def test_the_page_marks_no_additions_and_the_document_does(api: Api) -> None:
+    page = (await api.nordwind.http.get("/docs")).text
+    assert "addition" not in page.lower().replace("additionalproperties", "")
+    # A debtor's contract has a number; the contract that this API keeps to is not the reader's.
+    assert "the contract" not in page.replace("number of the contract", "")
+    document = (await api.nordwind.http.get("/api/openapi.json")).text
+    assert document.count('"x-addition": true') > 50
+
+
+@pytest.mark.parametrize("path", ["/docs", "/docs/claims", "/docs/guides", "/docs/style.css"])
+async def test_the_docs_are_compressed_for_who_takes_it(api: Api, path: str) -> None:
+    http = api.nordwind.http
+    plain = await http.get(path, headers={"Accept-Encoding": "identity"})
+    refused = await http.get(path, headers={"Accept-Encoding": "br, gzip;q=0"})
+    packed = await http.get(path, headers={"Accept-Encoding": "deflate, GZIP;q=0.5"})
+    assert "Content-Encoding" not in plain.headers
+    assert "Content-Encoding" not in refused.headers
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert {each.headers["Vary"] for each in (plain, packed)} == {"Accept-Encoding"}
+    assert packed.content == plain.content
+    assert int(packed.headers["Content-Length"]) < len(plain.content) / 2
+
+
+@pytest.mark.parametrize("path", ["/docs/nothing", "/docs/claims/nothing", "/docs/a%20b.html"])
+async def test_an_unknown_page_of_the_docs_answers_a_browser_with_a_page(
+    api: Api, path: str
+) -> None:
+    browser = await api.nordwind.http.get(path, headers={"Accept": "text/html,*/*;q=0.8"})
+    assert (browser.status_code, browser.headers["Content-Type"]) == (
+        404, "text/html; charset=utf-8",
+    )  # fmt: skip
+    assert "Page not found" in browser.text
+    links = set(re.findall(r'href="(/docs[^"#]*)"', browser.text))
+    assert {"/docs", "/docs/guides"} <= links
+    for link in links:
+        assert (await api.nordwind.http.get(link)).status_code == 200
+    program = await api.nordwind.http.get(path)
+    assert (program.status_code, program.json()["error"]["type"]) == (404, "NotFound")
+
+
 async def test_every_link_within_the_page_leads_somewhere(api: Api) -> None:
     page = (await api.nordwind.http.get("/docs")).text
     ids = re.findall(r'id="([^"]+)"', page)

@@ -229,7 +229,9 @@ def test_the_days_of_the_scenarios_retirement_are_read_and_shown() -> None:
         date(2026, 6, 1), date(2027, 1, 31),
     )  # fmt: skip
     assert days.items() <= render_settings(settings, {}).items()
-    assert render_settings(load_settings(PRODUCTION), PRODUCTION)["DUNWELL_SCENARIOS_RETIRED_ON"] == ""
+    assert (
+        render_settings(load_settings(PRODUCTION), PRODUCTION)["DUNWELL_SCENARIOS_RETIRED_ON"] == ""
+    )
 
 
 @pytest.mark.parametrize(

@@ -216,16 +216,30 @@ def _watch(programs: Sequence[Program], settings: Settings, stopping: _Stopping)
         if not is_announced and is_ready(settings.host, settings.port):
             click.echo(f"ready {render_address(settings.host, settings.port)}")
             is_announced = True
-            _tell_first_link(settings)
+            _print_addresses(settings)
         stopping.wait(_WATCH_SECONDS)
 
 
-def _tell_first_link(settings: Settings) -> None:
-    """Whoever tries Dunwell out is its first admin; in production: `dunwell user create`."""
-    if not settings.is_development:
-        return
+def _print_addresses(settings: Settings) -> None:
+    """Print what a newcomer opens first, and how to sign in.
+
+    The outbox and the first admin's link exist in the development profile alone.
+    """
+    click.echo(f"portal  {settings.public_url}/portal")
+    click.echo(f"docs    {settings.public_url}/docs")
+    if settings.is_development:
+        click.echo(f"outbox  {settings.public_url}/outbox")
+    click.echo(f"sign in {_describe_sign_in(settings)}")
+
+
+def _describe_sign_in(settings: Settings) -> str:
     link = None
-    with suppress(Refusal):  # the database went away again: the next `dunwell up` tells it
-        link = load("dunwell.cli.people.user:find_first_link")(settings)
+    if settings.is_development:
+        with suppress(Refusal):  # the database went away again: the next `dunwell up` prints it
+            link = load("dunwell.cli.people.user:find_first_link")(settings)
     if link is not None:
-        click.echo(f"portal {link} (good once; you choose the password there)")
+        return f"{link} (this link can be used once; you choose your password there)"
+    return (
+        "at the portal, with your e-mail address. "
+        "New user: dunwell user create; lost password: dunwell user reset"
+    )

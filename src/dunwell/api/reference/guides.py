@@ -63,6 +63,13 @@ def render_index(guides: Sequence[Guide], style_path: str) -> str:
     )
 
 
+def render_missing(guides: Sequence[Guide], style_path: str) -> str:
+    """The page for an address below /docs that names no guide."""
+    return _render_page(
+        "missing.html", title="Page not found", guide=None, guides=guides, style_path=style_path
+    )
+
+
 def _rank(guide: Guide) -> tuple[int, str]:
     return _ORDER.index(guide.name) if guide.name in _ORDER else len(_ORDER), guide.name
 

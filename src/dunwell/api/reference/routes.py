@@ -1,10 +1,13 @@
 """Serves the OpenAPI document, the reference page and the guides: finished at the start."""
 
+import gzip
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 
 import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -15,15 +18,17 @@ from dunwell.api.reference.guides import (
     list_guides,
     render_guide,
     render_index,
+    render_missing,
 )
 from dunwell.api.reference.page import STYLE_PATH, render_page
+from dunwell.kit.content_encoding import accepts_gzip
 
 # Nothing but our own stylesheet and images; no script, no frame, no form.
 _POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; "
     "base-uri 'none'; form-action 'none'"
 )
-_HEADERS = {"Content-Security-Policy": _POLICY}
+_HEADERS = {"Content-Security-Policy": _POLICY, "Vary": "Accept-Encoding"}
 
 
 def encode_document() -> bytes:
@@ -37,6 +42,7 @@ def build_reference_routes(public_url: str) -> list[Route]:
     return [
         *(_serve(path, page, "text/html") for path, page in pages.items()),
         *(_serve(path, _read(name), "text/css") for path, name in styles.items()),
+        Route("/docs/{unknown:path}", _answer_missing, methods=["GET"]),
     ]
 
 
@@ -66,5 +72,31 @@ def _read(name: str) -> bytes:
 
 
 def _serve(path: str, content: bytes, media_type: str) -> Route:
-    answer = Response(content, headers=_HEADERS, media_type=media_type)
+    """Compressed once, at the start: the reference is 1.5 MB, and 60 KB compressed."""
+    plain = Response(content, headers=_HEADERS, media_type=media_type)
+    headers = {**_HEADERS, "Content-Encoding": "gzip"}
+    packed = Response(_compress(content), headers=headers, media_type=media_type)
+
+    async def answer(request: Request) -> Response:
+        takes_gzip = accepts_gzip(request.headers.get("accept-encoding", ""))
+        return packed if takes_gzip else plain
+
     return Route(path, answer, methods=["GET"])
+
+
+# Each page is compressed once in a process, however many applications are built in it.
+@cache
+def _compress(content: bytes) -> bytes:
+    return gzip.compress(content, compresslevel=6, mtime=0)
+
+
+async def _answer_missing(request: Request) -> Response:
+    """A person gets a page; a program gets the API's refusal, as from any other unknown address."""
+    if "text/html" not in request.headers.get("accept", ""):
+        raise HTTPException(404)
+    return Response(_render_missing(), 404, headers=_HEADERS, media_type="text/html")
+
+
+@cache
+def _render_missing() -> bytes:
+    return render_missing(list_guides(), STYLE_PATH).encode()

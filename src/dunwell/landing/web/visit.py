@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope
 
 from dunwell.errors import InvalidRequest, PayloadTooLarge
+from dunwell.kit.content_encoding import accepts_gzip
 from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
 from dunwell.kit.requests import read_body
 from dunwell.landing.render.addresses import LANGUAGE
@@ -58,8 +59,7 @@ class Visit(Request):
 
     @property
     def takes_gzip(self) -> bool:
-        offered = self.headers.get("accept-encoding", "").split(",")
-        return any(each.partition(";")[0].strip().lower() == "gzip" for each in offered)
+        return accepts_gzip(self.headers.get("accept-encoding", ""))
 
     @property
     def client_host(self) -> str:

@@ -1,0 +1,26 @@
+"""`make demo ONCE=1`: what it prints can still be used when it has ended."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.faults.installation import find_free_port, plain_environment
+
+_ROOT = Path(__file__).parents[2]
+# The story takes some 20 seconds on a machine that does nothing else.
+_PATIENCE_SECONDS = 240
+
+
+def test_the_demo_that_ends_leaves_no_links_to_what_it_has_stopped(tmp_path: Path) -> None:
+    port = find_free_port()
+    words = ["--once", "--port", str(port), "--data-dir", str(tmp_path / "demo")]
+    done = subprocess.run(
+        [sys.executable, "-m", "examples.demo", *words], cwd=_ROOT, env=plain_environment(),
+        capture_output=True, text=True, check=False, timeout=_PATIENCE_SECONDS,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    after_story = done.stdout.splitlines()[1:]  # the first line says where it is ready
+    assert re.findall(rf"\S*:{port}/\S*", "\n".join(after_story)) == []
+    assert "app key" not in done.stdout
+    assert str(tmp_path / "demo") in after_story[-1]
