@@ -1,4 +1,4 @@
-"""What of a forecast a debtor is told, and the day to pay by that follows from it."""
+"""What of a forecast a debtor is told, and the pay-by date that follows from it."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from dunwell.claims.conditions import ConditionFacts
 from dunwell.escalation.announcing import Announced, Prospect, find_pay_by, list_announced
-from dunwell.escalation.days_to_pay import foresee_pay_by
 from dunwell.escalation.forecast import Foreseen, forecast
+from dunwell.escalation.pay_by import foresee_pay_by
 from dunwell.escalation.process import Process, make_process
-from dunwell.escalation.schedule import ContactPlanned, FeeAdded, Position, StepFacts
+from dunwell.escalation.schedule import Archived, ContactPlanned, FeeAdded, Position, StepFacts
+from dunwell.kit.banking_days import find_known_on
 from tests.support.definitions import a_definition
 
 # A Monday, 10:00 in Berlin.
@@ -22,6 +23,7 @@ TODAY = NOW.date()
 DAY = timedelta(days=1)
 BERLIN = ZoneInfo("Europe/Berlin")
 EMAIL = {"kind": "COMMUNICATION", "channel": "EMAIL", "template": "reminder"}
+LETTER = {**EMAIL, "channel": "LETTER"}
 FEE = {"kind": "FEE", "type": "DUNNING_FEE", "value": "250"}
 CHECKPOINT = {"kind": "CHECKPOINT", "offset": 1, "message": "here"}
 UNMET = {"when": {"outstanding": {"min": "999999"}}}
@@ -76,33 +78,69 @@ def test_what_is_skipped_and_what_reaches_nobody_is_not_told() -> None:
     assert announce({**EMAIL, **UNMET}, sms, {**FEE, **UNMET}, FEE) == [("END", 0, 0)]
 
 
-# Steps behind the contact -> days from today to pay in; none: no day is named.
+# Steps after the contact -> days from today to pay in; None: no date is named. Today is a Monday.
 @pytest.mark.parametrize(
     ("steps", "days"),
     [
-        ([wait(14), FEE], 13),
-        ([wait(14), EMAIL], 13),
-        ([wait(8), FEE], 7),
-        # Less than a week would be left.
+        # On Monday, 16 March: a transfer of Tuesday, the 10th, is recorded on Friday, the 13th.
+        ([wait(14), FEE], 8),
+        ([wait(14), EMAIL], 8),
+        # After the last contact, before the archiving.
+        ([wait(14)], 8),
+        # A transfer of Monday is known on Thursday; one of the week-end on Wednesday.
+        ([wait(11), FEE], 7),
+        ([wait(10), FEE], 6),
+        # On Monday, the 9th: Tuesday, the 3rd, is too soon.
         ([wait(7), FEE], None),
-        ([FEE, wait(30), EMAIL], None),
-        # A checkpoint is nothing to a debtor; nor is what is skipped, or the archiving.
-        ([wait(7), CHECKPOINT, wait(7), FEE], 13),
-        ([wait(7), {**FEE, **UNMET}, wait(7), EMAIL], 13),
-        ([wait(30)], None),
         ([], None),
-        # A contact waits for the contact hours: 16 days are a Wednesday, 12 a Saturday.
-        ([wait(12), EMAIL], 13),
-        ([wait(16), EMAIL], 15),
+        ([FEE, wait(30), EMAIL], None),
+        # A checkpoint is nothing to a debtor; nor is what is skipped.
+        ([wait(7), CHECKPOINT, wait(7), FEE], 8),
+        ([wait(7), {**FEE, **UNMET}, wait(7), EMAIL], 8),
+        # A contact waits for the contact hours: 12 days are a Saturday, and it is made on Monday.
+        ([wait(12), EMAIL], 8),
+        ([wait(16), EMAIL], 10),
     ],
 )
-def test_the_day_to_pay_by_is_the_day_before_the_next_fee_or_contact(
+def test_the_pay_by_date_leaves_time_for_a_transfer_to_be_recorded(
     steps: list[dict[str, Any]], days: int | None
 ) -> None:
     process = a_process(EMAIL, *steps)
     contact = ContactPlanned(process.steps[0], 0, "EMAIL")  # type: ignore[arg-type]
     pay_by = foresee_pay_by(process, contact, FACTS, NOW)
     assert pay_by == (None if days is None else TODAY + days * DAY)
+
+
+def test_bank_holidays_bring_the_pay_by_date_forward() -> None:
+    """A contact on Thursday, 9 April: banks are closed from Good Friday to Easter Monday."""
+    process = a_process(EMAIL, wait(14), EMAIL)
+    contact = ContactPlanned(process.steps[0], 0, "EMAIL")  # type: ignore[arg-type]
+    sent_at = datetime(2026, 3, 26, 9, tzinfo=UTC)
+    assert foresee_pay_by(process, contact, FACTS, sent_at) == date(2026, 4, 1)
+
+
+# Friday, 27 February: Saturday is the first postal day, Monday the second.
+@pytest.mark.parametrize(
+    ("postal_days", "days", "pay_by"),
+    [
+        (2, 11, date(2026, 3, 9)),
+        (4, 11, date(2026, 3, 10)),
+        (2, 10, date(2026, 3, 8)),
+        (2, 9, None),
+    ],
+)
+def test_a_letter_s_pay_by_date_is_counted_from_when_it_can_have_arrived(
+    postal_days: int, days: int, pay_by: date | None
+) -> None:
+    steps = [
+        {"id": 1, "name": "Letter", **LETTER},
+        {"id": 2, "name": "Wait", **wait(days)},
+        {"id": 3, "name": "Fee", **FEE},
+    ]
+    process = make_process(a_definition(steps=steps), "Europe/Berlin", postal_days=postal_days)
+    contact = ContactPlanned(process.steps[0], 0, "LETTER")  # type: ignore[arg-type]
+    sent_at = datetime(2026, 2, 27, 9, tzinfo=UTC)
+    assert foresee_pay_by(process, contact, FACTS, sent_at) == pay_by
 
 
 _STEPS = st.lists(
@@ -119,23 +157,23 @@ _NOW = st.datetimes(datetime(2026, 1, 1), datetime(2028, 1, 1)).map(
 
 
 @given(_STEPS, _NOW)
-def test_until_the_day_to_pay_by_is_over_nothing_happens(
+def test_a_transfer_on_the_pay_by_date_is_recorded_before_anything_happens(
     steps: list[dict[str, Any]], now: datetime
 ) -> None:
     process = a_process(*steps)
     calendar, today = process.calendar, process.calendar.local_date(now)
     foreseen = play(process, now)
     pay_by = find_pay_by(foreseen, calendar, today)
-    done = [
+    next_on = next(
         calendar.local_date(each.at)
         for each in foreseen
-        if isinstance(each.outcome, ContactPlanned | FeeAdded)
-    ]
+        if isinstance(each.outcome, ContactPlanned | FeeAdded | Archived)
+    )
     if pay_by is None:
-        assert not done or done[0] <= today + 7 * DAY
+        assert find_known_on(today + 5 * DAY) >= next_on
     else:
-        assert pay_by >= today + 7 * DAY
-        assert min(done) == pay_by + DAY
+        assert pay_by >= today + 5 * DAY
+        assert find_known_on(pay_by) < next_on <= find_known_on(pay_by + DAY)
 
 
 @given(_STEPS, _NOW)

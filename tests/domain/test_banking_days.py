@@ -1,10 +1,13 @@
 """How long an announced bank transfer is waited for."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dunwell.payments.banking_days import find_end_of_waiting, find_known_on
+from dunwell.kit.banking_days import find_known_on, find_last_transfer_day
+from dunwell.payments.announce_transfer import find_end_of_waiting
 
 
 @pytest.mark.parametrize(
@@ -26,6 +29,12 @@ from dunwell.payments.banking_days import find_end_of_waiting, find_known_on
 )
 def test_three_banking_days_pass(sent_on: date, known_on: date) -> None:
     assert find_known_on(sent_on) == known_on
+
+
+@given(st.dates(date(2024, 1, 1), date(2030, 12, 31)))
+def test_the_last_transfer_day_is_the_latest_whose_transfer_is_recorded_before(day: date) -> None:
+    last = find_last_transfer_day(before=day)
+    assert find_known_on(last) < day <= find_known_on(last + timedelta(days=1))
 
 
 @pytest.mark.parametrize(

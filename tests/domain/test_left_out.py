@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.messages.checking import find_template_faults
-from dunwell.messages.placeholders import OF_PAY_BY, find_used, leave_out
+from dunwell.messages.placeholders import PAY_BY, find_used, leave_out
 from dunwell.messages.rendering import render_email, render_sms
 from dunwell.workflows.definition import EmailTemplate, SmsTemplate
 from tests.support.definitions import a_definition
@@ -20,11 +20,10 @@ PAY = "Bitte zahlen Sie bis zum {{ payBy }}."
         (f"Guten Tag. {PAY} Danke.", "Guten Tag. Danke."),
         (f"{PAY} Danke.", "Danke."),
         (f"Danke! {PAY}", "Danke!"),
-        ("Sie haben {{ daysToPay }} Tage. Danke.", "Danke."),
         # A full stop that ends no sentence.
         ("Danke. Zahlen Sie, z. B. heute, bis {{ payBy }}. Ende.", "Danke. Ende."),
         ("Danke. Zahlen Sie vor dem 3. Mai oder bis {{ payBy }}. Ende.", "Danke. Ende."),
-        ("Danke. Das sind ca. {{ daysToPay }} Tage. Ende.", "Danke. Ende."),
+        ("Danke. Das ist ca. {{ payBy }} so weit. Ende.", "Danke. Ende."),
         ("Seit 2026. Bitte bis {{ payBy }}. Ende.", "Seit 2026. Ende."),
         # A placeholder's own text ends nothing.
         ("{{ merchant.name }} bittet bis {{ payBy }} um {{ outstanding }}. Ende.", "Ende."),
@@ -39,27 +38,27 @@ PAY = "Bitte zahlen Sie bis zum {{ payBy }}."
     ],
 )
 def test_a_sentence_goes_as_a_whole(text: str, left: str) -> None:
-    assert leave_out(text, OF_PAY_BY) == left
+    assert leave_out(text, {PAY_BY}) == left
 
 
 @given(st.text("ab.!? \n-{}", max_size=60), st.text("ab.!? \n-", max_size=60))
 def test_nothing_of_it_is_left_and_nothing_is_made_up(before: str, after: str) -> None:
-    left = leave_out(before + " {{ payBy }} " + after, OF_PAY_BY)
-    assert not OF_PAY_BY.intersection(find_used(left))
+    left = leave_out(before + " {{ payBy }} " + after, {PAY_BY})
+    assert PAY_BY not in find_used(left)
     assert set(left) <= set(before + after + " \n{}payBy")
 
 
 @given(st.text(max_size=80))
 def test_a_text_that_names_no_day_stays_as_it_is(text: str) -> None:
-    if not OF_PAY_BY.intersection(find_used(text)):
-        assert leave_out(text, OF_PAY_BY) == text
+    if PAY_BY not in find_used(text):
+        assert leave_out(text, {PAY_BY}) == text
 
 
-def test_messages_name_the_day_and_how_many_are_left() -> None:
+def test_messages_name_the_pay_by_date() -> None:
     facts = some_facts(pay_by=some_facts().today.replace(day=16))
-    body = f"Hallo. {PAY} Das sind {{{{ daysToPay }}}} Tage."
+    body = f"Hallo. {PAY}"
     sms, _ = render_sms(SmsTemplate({"de": body}), {}, "de", facts)
-    assert sms.splitlines()[0] == "Hallo. Bitte zahlen Sie bis zum 16. März 2026. Das sind 14 Tage."
+    assert sms.splitlines()[0] == "Hallo. Bitte zahlen Sie bis zum 16. März 2026."
     mail = render_email(EmailTemplate({"de": "Offen"}, {"de": body}), {}, "de", facts)
     assert "Bitte zahlen Sie bis zum 16. März 2026." in mail.body_text
     assert "bis zum 16. März 2026." in mail.body_html
@@ -76,6 +75,27 @@ def test_messages_without_such_a_day_do_without_the_sentence_in_each_form() -> N
     assert "Hallo. Danke." in mail.body_text
     assert "zahlen Sie" not in mail.body_html
     assert "zahlen bis" not in mail.body_html
+
+
+def test_a_published_text_with_the_removed_number_of_days_does_without_the_sentence() -> None:
+    facts = some_facts(pay_by=some_facts().today.replace(day=16))
+    body = f"Hallo. Zahlen Sie in {{{{ daysToPay }}}} Tagen. {PAY}"
+    sms, _ = render_sms(SmsTemplate({"de": body}), {}, "de", facts)
+    assert sms.splitlines()[0] == "Hallo. Bitte zahlen Sie bis zum 16. März 2026."
+
+
+def test_publishing_refuses_the_number_of_days_and_names_the_pay_by_date() -> None:
+    email = {
+        "subject": {"de": "Offen"},
+        "body": {"de": f"{PARTS}\n\nIn {{{{ daysToPay }}}} Tagen."},
+    }
+    definition = a_definition(templates={"first": {"EMAIL": email}}, snippets={})
+    [fault] = find_template_faults(definition)
+    assert fault.code == "REMOVED_PLACEHOLDER"
+    assert fault.message == (
+        "{{ daysToPay }} was removed: a message names a date, not a number of days. "
+        "Use {{ payBy }}."
+    )
 
 
 PARTS = "{{ merchant.name }} {{ claim.referenceNumber }} {{ outstanding }} {{ landing.url }}"

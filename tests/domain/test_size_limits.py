@@ -15,7 +15,7 @@ from dunwell.messages.formatting import Values
 from dunwell.messages.markdown import cache_by_size
 from dunwell.messages.parts import Slot, fill_within
 from dunwell.messages.placeholders import (
-    OF_PAY_BY,
+    PAY_BY,
     expand_snippets,
     find_used,
     leave_out,
@@ -159,7 +159,7 @@ def test_nothing_is_asked_for_beyond_the_limit() -> None:
 @pytest.mark.parametrize(
     "read",
     [
-        lambda: leave_out("{{ payBy }}" + "a" * 10_000 + " b. " * 2_500, OF_PAY_BY),
+        lambda: leave_out("{{ payBy }}" + "a" * 10_000 + " b. " * 2_500, {PAY_BY}),
         lambda: find_used(("{{" + " " * 20_000) * 2),
     ],
     ids=["full stops behind a long word", "blanks that no brace follows"],

@@ -149,6 +149,8 @@ async def test_a_merchant_comes_from_nothing_to_configured_by_its_forms(
         ("contact", {"contact__email": "nobody"}, "contact.email", "This is no e-mail address."),
         ("payment", {"payment__bankAccount__iban": "DE00"}, "payment.bankAccount.iban", "no IBAN"),
         ("payment", {"payment__partial__min": "12,3x"}, "payment.partial.min", "no amount"),
+        ("letters", {"letters__postalDays": "0"}, "letters.postalDays", "too little"),
+        ("letters", {"letters__postalDays": "11"}, "letters.postalDays", "too much"),
         ("guards", {"guards__maxContactsPerDay": "0"}, "guards.maxContactsPerDay", "too little"),
         ("guards", {"guards__maxContactsPerWeek": "many"}, "guards.maxContactsPerWeek", "whole"),
         ("guards", {"guards__quietHours__to": "21:00"}, "guards.quietHours.to", "some hours"),

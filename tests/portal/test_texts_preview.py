@@ -179,9 +179,11 @@ async def test_a_simulation_tells_days_texts_reasons_and_costs(
 
     page = await clerk.get(f"{path}/simulate?start=2026-12-23")
 
-    assert "after 25 days" in page.text
+    assert "after 27 days" in page.text
     assert "on Wed 23\u00a0Dec\u00a02026 the contact hours were over" in page.text
     assert "Fri 25\u00a0Dec\u00a02026 is a holiday (Christmas Day)" in page.text
+    # The last wait starts two postal days after the letter.
+    assert "on which the letter can have arrived" in page.text
     assert "€0.8505" in page.text
     assert "then <bdi" in page.text
     preview_of = (

@@ -137,10 +137,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "sending/adapters.py _ABSENT_SECONDS": (
         "tests/engine/test_line_pace.py::test_a_line_that_is_gone_is_waited_for",
     ),
-    "escalation/announcing.py _LEAST_NOTICE": (
+    "escalation/announcing.py LEAST_NOTICE": (
         (
             "tests/domain/test_announcing.py"
-            "::test_the_day_to_pay_by_is_the_day_before_the_next_fee_or_contact"
+            "::test_the_pay_by_date_leaves_time_for_a_transfer_to_be_recorded"
         ),
     ),
     "escalation/due_claim_store.py _POSTPONE": (
@@ -301,7 +301,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "notices/settlement.py _LONGEST_PAUSE": (
         "tests/domain/test_notices.py::test_pauses_end_at_ten_minutes",
     ),
-    "payments/banking_days.py _BANKING_DAYS": (
+    "kit/banking_days.py _BANKING_DAYS": (
         "tests/domain/test_banking_days.py::test_three_banking_days_pass",
     ),
     "payments/book_answer.py _HOLD": (

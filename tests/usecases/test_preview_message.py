@@ -66,7 +66,7 @@ async def test_an_email_is_shown_for_a_made_up_claim(house: House, printer: Lett
     assert "104,90\u00a0€" in preview.html
 
 
-async def test_the_day_to_pay_by_is_that_of_the_first_step_with_the_text(
+async def test_the_pay_by_date_is_that_of_the_first_step_with_the_text(
     house: House, printer: LetterPrinter
 ) -> None:
     """Of one that no step uses a day is made up; where the process has none, it is left out."""
@@ -88,9 +88,9 @@ async def test_the_day_to_pay_by_is_that_of_the_first_step_with_the_text(
         preview = await render_preview(prepared, printer=printer)
         return preview.text.partition(". ")[0] + "." + preview.text.partition(". ")[2][:6]
 
-    assert (await show_with(14, "first")).startswith("Bitte bis 15.")
-    assert (await show_with(14, "first", claim_id)).startswith("Bitte bis 15.")
-    assert (await show_with(10, "first", claim_id)).startswith("Bitte bis 11.")
+    assert (await show_with(14, "first")).startswith("Bitte bis 10.")
+    assert (await show_with(14, "first", claim_id)).startswith("Bitte bis 10.")
+    assert (await show_with(10, "first", claim_id)).startswith("Bitte bis 8.")
     assert "Bitte" not in await show_with(5, "first", claim_id)
     assert (await show_with(5, "other")).startswith("Bitte bis 15.")
 

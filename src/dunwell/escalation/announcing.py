@@ -1,12 +1,10 @@
-"""What of a claim's forecast its debtor is told: the next contacts, each fee, the end, and the day
-to pay by. Days are the process's own.
+"""What of a claim's forecast its debtor is told: the next contacts, each fee, the end, and the
+pay-by date. Days are the process's own.
 
-The forecast is `forecast`'s; nothing is scheduled here. Pure.
-
-    the forecast's next fee or contact is on    the day to pay by
-    today + 8 days, or later                    the day before it
-    today + 7 days, or sooner                   none: nobody is given less than a week
-    never                                       none
+The forecast is `forecast`'s; nothing is scheduled here. The pay-by date is the last day on which a
+bank transfer can be sent and still be recorded before the day of the next fee or contact or, after
+the last contact, of the archiving. So nobody who pays by then is contacted or charged once more.
+Pure.
 """
 
 from collections.abc import Iterable
@@ -18,10 +16,11 @@ import msgspec
 from dunwell.escalation.calendars import Calendar
 from dunwell.escalation.forecast import Foreseen
 from dunwell.escalation.schedule import Archived, ContactPlanned, FeeAdded
+from dunwell.kit.banking_days import find_last_transfer_day
 
 _MOST_CONTACTS = 3
-_LEAST_NOTICE = timedelta(days=7)
-_ONE_DAY = timedelta(days=1)
+# Fewer days between a message and its pay-by date are too few to act on: no date is named then.
+LEAST_NOTICE = timedelta(days=5)
 
 
 class Prospect(StrEnum):
@@ -55,12 +54,16 @@ def list_announced(foreseen: Iterable[Foreseen], calendar: Calendar) -> list[Ann
     return announced
 
 
-def find_pay_by(foreseen: Iterable[Foreseen], calendar: Calendar, today: date) -> date | None:
-    """The last day before anything is done; none: nothing is foreseen, or it is too near."""
+def find_pay_by(foreseen: Iterable[Foreseen], calendar: Calendar, arrives_on: date) -> date | None:
+    """Return the pay-by date of a message, or None if nothing is foreseen or it comes too soon.
+
+    foreseen: what follows the message. arrives_on: the day of the message; of a letter, the day on
+    which it can have arrived.
+    """
     for each in foreseen:
-        if _is_contact(each) or isinstance(each.outcome, FeeAdded):
-            eve = calendar.local_date(each.at) - _ONE_DAY
-            return eve if eve >= today + _LEAST_NOTICE else None
+        if _is_contact(each) or isinstance(each.outcome, FeeAdded | Archived):
+            pay_by = find_last_transfer_day(before=calendar.local_date(each.at))
+            return pay_by if pay_by >= arrives_on + LEAST_NOTICE else None
     return None
 
 

@@ -16,6 +16,7 @@ from dunwell.workflows.definition import ContactHours, Holidays, ProcessSettings
 
 _WEEKDAYS = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
 _BUSINESS_WEEK = frozenset(range(5))
+_SUNDAY = 6
 _ONE_DAY = timedelta(days=1)
 
 
@@ -81,14 +82,44 @@ def make_calendar(settings: ProcessSettings, merchant_timezone: str) -> Calendar
     hours = settings.contact_hours
     return Calendar(
         zone=ZoneInfo(settings.timezone or merchant_timezone),
-        weekdays=_read_weekdays(hours),
+        weekdays=read_weekdays(hours),
         opens=time.fromisoformat(hours.since) if hours else None,
         closes=_read_closing(hours) if hours else None,
         holidays=_load_holidays(settings.holidays),
     )
 
 
-def _read_weekdays(hours: ContactHours | None) -> frozenset[int]:
+def find_arrival_day(handed_over_on: date, postal_days: int, holidays: Container[date]) -> date:
+    """Return the day on which a letter can have arrived, so many postal days after its hand-over.
+
+    Postal days are Monday to Saturday without public holidays, whatever days a workflow contacts
+    people on.
+    """
+    day = handed_over_on
+    for _ in range(postal_days):
+        day += _ONE_DAY
+        while day.weekday() == _SUNDAY or day in holidays:
+            day += _ONE_DAY
+    return day
+
+
+def load_post_holidays(region: Holidays | None, country: str | None) -> Container[date]:
+    """Return the holidays without post: the workflow's region's, else the creditor's country's.
+
+    A country that the library does not know has none.
+    """
+    if region is not None:
+        return _load_holidays(region)
+    if country is None:
+        return frozenset()
+    try:
+        return _load_region(country, None)
+    except NotImplementedError:
+        return frozenset()
+
+
+def read_weekdays(hours: ContactHours | None) -> frozenset[int]:
+    """Return the days of contact, 0 for Monday; without contact hours the business week."""
     if hours is None:
         return _BUSINESS_WEEK
     return frozenset(_WEEKDAYS.index(name) for name in hours.weekdays)

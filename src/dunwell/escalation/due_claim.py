@@ -1,7 +1,7 @@
 """A claim with what deciding its next steps needs, and where it stands in its process. Pure."""
 
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -37,6 +37,8 @@ class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     has_reached: bool
     # What its step has tried in this run.
     tried: Tried
+    # When this run's last letter was handed over, of those that have not failed.
+    letter_sent_at: datetime | None = None
     # Its debtor's.
     customer_number: str | None
     date_of_birth: date | None
@@ -70,6 +72,7 @@ class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
             has_reached=self.has_reached,
             usable_channels=self.usable_channels,
             tried=self.tried,
+            letter_sent_at=self.letter_sent_at,
         )
 
 

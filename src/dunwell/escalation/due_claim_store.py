@@ -187,6 +187,7 @@ def read_claim(row: Row, usable_channels: frozenset[Channel]) -> DueClaim:
         custom_fields=row["custom_fields"] or {},
         has_reached=row["has_reached"],
         tried=Tried(frozenset(row["tried_channels"] or ()), row["next_place"]),
+        letter_sent_at=row["letter_sent_at"],
         customer_number=row["customer_number"],
         date_of_birth=row["date_of_birth"],
         language=row["language"],

@@ -129,7 +129,7 @@ def _decide_all(
 def _decide_one(
     merchant: Merchant, claim: DueClaim, version: Version, now: datetime
 ) -> DecidedClaim:
-    process = find_process(version, merchant.configuration.timezone)
+    process = find_process(version, merchant.configuration)
     today = process.calendar.local_date(now)
     facts = claim.step_facts(today)
     decision = decide(process, find_position(process, claim), facts, now)

@@ -18,6 +18,10 @@ WITH items_of AS MATERIALIZED (
 ), contacts_of AS MATERIALIZED (
     SELECT m.claim_id,
            bool_or(m.state = 'ACCEPTED') AS has_reached,
+           -- A letter that was returned or refused has not arrived: its step's fallback follows it.
+           max(m.handed_over_at) FILTER (
+               WHERE m.channel = 'LETTER' AND m.state IN ('HANDED_OVER', 'ACCEPTED')
+           ) AS letter_sent_at,
            array_agg(m.channel) FILTER (WHERE m.step_id = c.next_step_id AND m.state <> 'CANCELLED')
                AS tried_channels,
            max(m.place) FILTER (WHERE m.step_id = c.next_step_id AND m.state <> 'CANCELLED') + 1
@@ -34,7 +38,7 @@ SELECT c.claim_id, c.reference_number, c.currency, c.status, c.workflow_id, c.wo
        d.custom_fields, i.total_cents, i.item_types, i.first_primary_on, i.next_position,
        i.total_cents - coalesce(p.allocated_cents, 0) AS outstanding_cents,
        coalesce(t.has_reached, false) AS has_reached, t.tried_channels,
-       coalesce(t.next_place, 0) AS next_place,
+       coalesce(t.next_place, 0) AS next_place, t.letter_sent_at,
        -- In the order of its key, so that no plan looks through those of others for one.
        (SELECT true FROM suppressions WHERE merchant_id = $1 ORDER BY channel, address_digest
         LIMIT 1) IS NOT NULL AS has_suppressions

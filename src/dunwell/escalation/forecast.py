@@ -112,6 +112,8 @@ class Course:
             return []
         self._standing = Position(_find_following(self._process, waiting), at)
         self._facts = _leave_step(self._facts, has_reached=True)
+        if planned.channel == "LETTER":
+            self._facts = replace(self._facts, letter_sent_at=at)
         return [Foreseen(at, planned.step, planned.channel, planned)]
 
 
@@ -154,4 +156,4 @@ def _leave_step(facts: StepFacts, *, has_reached: bool = False) -> StepFacts:
     has_reached = has_reached or facts.has_reached
     if facts.tried is NOTHING_TRIED and facts.has_reached == has_reached:
         return facts
-    return StepFacts(facts.condition, has_reached, facts.usable_channels)
+    return replace(facts, has_reached=has_reached, tried=NOTHING_TRIED)

@@ -57,7 +57,7 @@ async def foresee_claim(
     if found is None:
         return []
     version = read_newest(found.row, merchant_id, known)
-    process = find_process(version, merchant.configuration.timezone)
+    process = find_process(version, merchant.configuration)
     channels = find_usable_channels(
         merchant.configuration.channels,
         email=found.row["email"], mobile_number=found.row["mobile_number"],

@@ -114,6 +114,6 @@ def _keep_back(head: Letterhead, each: Leased, hold: GuardHold) -> KeptBack:
     """Until the first moment of the day at which the step may contact anybody."""
     assert each.step is not None
     configuration = head.merchant.configuration
-    process = find_process(each.version, configuration.timezone)
+    process = find_process(each.version, configuration)
     hours = find_sending_hours(process, each.step, each.planned.contact.channel, configuration)
     return KeptBack(hours.first_moment_on(hold.until), hold.held_by)

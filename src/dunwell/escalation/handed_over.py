@@ -147,7 +147,7 @@ class HandedOverContacts:
         settled = []
         for contact, answer in answered:
             version = versions[contact.process_key]
-            process = find_process(version, merchant.configuration.timezone)
+            process = find_process(version, merchant.configuration)
             step = process.find_contact_step(contact.step_id)
             usable, tried = attempts.get(contact.communication_id, (frozenset(), NOTHING_TRIED))
             spread = contact.communication_id.int % _SPREADS / _SPREADS

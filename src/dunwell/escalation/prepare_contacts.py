@@ -15,9 +15,9 @@ from dunwell.escalation.contact_store import (
     lease_contacts,
     release,
 )
-from dunwell.escalation.days_to_pay import give_days_to_pay
 from dunwell.escalation.gate import pass_gate
 from dunwell.escalation.letterhead import Letterhead, find_layout
+from dunwell.escalation.pay_by import add_pay_by
 from dunwell.escalation.render_leased import Leased, Outcome, render_leased
 from dunwell.escalation.settlement import Answer, MissedInStandstill
 from dunwell.escalation.take_back import taking_back_when_broken_off
@@ -77,9 +77,7 @@ async def prepare_contacts(
         leased = await _lease(
             tx, merchant.merchant_id, lease=lease, times=(now, real_now), taking=taking
         )
-        leased = await give_days_to_pay(
-            tx, resources.keys, merchant=merchant, leased=leased, now=now
-        )
+        leased = await add_pay_by(tx, resources.keys, merchant=merchant, leased=leased, now=now)
         installation = (await load_installation(tx)).installation if leased else None
     if installation is None:
         return Prepared(lease)

@@ -103,7 +103,7 @@ def _decide_occasion(
     if each.step is None:
         return Permanent("the step was taken out")
     configuration, channel = head.merchant.configuration, each.planned.contact.channel
-    process = find_process(each.version, configuration.timezone)
+    process = find_process(each.version, configuration)
     limit, ready_at = process.skip_contacts_older_than, each.planned.ready_at
     if limit is not None and ready_at is not None and now - ready_at > limit:
         return MissedInStandstill()

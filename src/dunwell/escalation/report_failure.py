@@ -53,7 +53,7 @@ async def _decide(work: Work, keys: KeyRing, locked: LockedContact) -> FallBackN
     contact, claim = locked.contact, locked.claim
     versions = await load_newest(work.tx, work.merchant_id, {contact.process_key})
     version = versions[contact.process_key]
-    process = find_process(version, work.merchant.configuration.timezone)
+    process = find_process(version, work.merchant.configuration)
     step = process.find_contact_step(contact.step_id)
     if step is None:
         return None

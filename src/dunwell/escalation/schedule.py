@@ -8,7 +8,9 @@ or the end. Facts and the present come in as arguments; outcomes go out as value
     COMMUNICATION  within contact hours, unless       when a channel accepted it, or all failed
                    IMMEDIATE; else at their opening   (see `settlement`)
     WAIT           at any hour, counted from the end  so many days later, at the same local time
-                   of the step before
+                   of the step before, or from the
+                   day on which the run's last
+                   letter can have arrived
     FEE            at any hour, if the run reached    at once
                    somebody or need not have
     CHECKPOINT     at any hour                        at once
@@ -72,6 +74,8 @@ class StepFacts:
     usable_channels: Collection[Channel]
     # What the step the claim stands at has tried in this run.
     tried: Tried = NOTHING_TRIED
+    # When this run's last letter was handed over, of those that have not failed.
+    letter_sent_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +203,16 @@ def add_fee(facts: StepFacts, fee: FeeStep) -> StepFacts:
     return replace(facts, condition=after)
 
 
+def find_start_of_wait(process: Process, facts: StepFacts, due_at: datetime) -> datetime:
+    """Return from when a WAIT counts that is due: not before this run's letters can have arrived.
+
+    Steps between the letter and the WAIT (a checkpoint, a fee) change nothing about it.
+    """
+    if facts.letter_sent_at is None:
+        return due_at
+    return max(due_at, process.find_letter_arrival(facts.letter_sent_at))
+
+
 def find_opening(process: Process, step: Step, now: datetime) -> datetime:
     if isinstance(step, CommunicationStep) and step.send == "CONTACT_HOURS":
         return process.calendar.next_opening(now)
@@ -212,7 +226,8 @@ def _run_step(
     if unmet:
         return Skipped(step, SkipReason.GUARD_UNMET, tuple(unmet))
     if isinstance(step, WaitStep):
-        return WaitBegun(step, process.calendar.end_of_wait(step, since=due_at))
+        since = find_start_of_wait(process, facts, due_at)
+        return WaitBegun(step, process.calendar.end_of_wait(step, since=since))
     if isinstance(step, FeeStep):
         if process.fees_need_contact and not facts.has_reached:
             return Skipped(step, SkipReason.NOBODY_REACHED)

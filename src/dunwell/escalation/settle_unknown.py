@@ -50,6 +50,6 @@ async def _describe(work: Work, locked: LockedContact, *, was_sent: bool) -> Ans
     key, version_id = locked.contact.process_key, locked.claim.sent_version_id
     assert version_id is not None
     versions = await load_newest(work.tx, work.merchant_id, {key})
-    process = find_process(versions[key], work.merchant.configuration.timezone)
+    process = find_process(versions[key], work.merchant.configuration)
     settlement = Settled() if was_sent else TryAgain(work.now)
     return AnsweredContact(locked.contact, settlement, process, version_id, is_by_person=True)

@@ -115,7 +115,7 @@ async def _open_case(
         return None
     key = (standing.workflow_id, standing.workflow_major)
     version = (await load_newest(work.tx, work.merchant_id, [key]))[key]
-    process = find_process(version, work.merchant.configuration.timezone)
+    process = find_process(version, work.merchant.configuration)
     [claim] = await load_claims(work.tx, keys, work.merchant, [standing.claim_id])
     run = (work.merchant_id, standing.claim_id, standing.run)
     return _Case(

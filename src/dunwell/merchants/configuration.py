@@ -137,6 +137,14 @@ class ChannelSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     line: str | None = None
 
 
+class Letters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long letters take. Postal days are Monday to Saturday without public holidays."""
+
+    # From the hand-over of a letter to the day on which it can have arrived. Two, because a letter
+    # that is handed over after the day's last collection arrives on the second postal day.
+    postal_days: int = 2
+
+
 class QuietHours(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """When no e-mail and no SMS goes out: HH:MM in the merchant's zone, `until` exclusive; past
     midnight when it is before `since`."""
@@ -208,6 +216,7 @@ class Configuration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     channels: dict[Channel, ChannelSetup] = msgspec.field(default_factory=dict)
     brand: Brand = msgspec.field(default_factory=Brand)
     landing_page: LandingPage = msgspec.field(default_factory=LandingPage)
+    letters: Letters = msgspec.field(default_factory=Letters)
     guards: Guards = msgspec.field(default_factory=Guards)
     modalities: Modalities = msgspec.field(default_factory=Modalities)
     disputes: Disputes = msgspec.field(default_factory=Disputes)

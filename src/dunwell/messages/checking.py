@@ -24,8 +24,9 @@ from dunwell.messages.placeholders import (
     ITEMS,
     LANDING_CODE,
     NAMES,
-    OF_PAY_BY,
+    PAY_BY,
     PLACEHOLDER,
+    REMOVED_NAMES,
     SNIPPET_PREFIX,
     expand_snippets,
     find_snippets,
@@ -146,10 +147,10 @@ def _check_texts(definition: Definition, texts: Texts, path: str, check: Check) 
         unknown = list(_check_snippets_known(text, definition, pointer))
         whole = _expand(text, definition, language)
         yield from unknown or check(whole, language, pointer)
-        if whole.strip() and not leave_out(whole, OF_PAY_BY).strip():
+        if whole.strip() and not leave_out(whole, {PAY_BY}).strip():
             message = (
-                "Without a day to pay by nothing of it is left: sentences with {{ payBy }} or "
-                "{{ daysToPay }} are left out then. Add one without."
+                "Without a pay-by date nothing of it is left: sentences with {{ payBy }} are left "
+                "out then. Add a sentence without it."
             )
             yield Fault(pointer, message, "ONLY_PAY_BY")
 
@@ -157,8 +158,8 @@ def _check_texts(definition: Definition, texts: Texts, path: str, check: Check) 
 def _check_parts(definition: Definition, message: _Message, path: str) -> Iterator[Fault]:
     """The mandatory parts of one channel's message in each language, subject and body together."""
     for language, body in message.body.items():
-        # What every message has: sentences about the day to pay by may be left out.
-        whole = leave_out(_expand(body, definition, language), OF_PAY_BY)
+        # What every message has: sentences about the pay-by date may be left out.
+        whole = leave_out(_expand(body, definition, language), {PAY_BY})
         if not whole.strip():
             continue
         used = find_used(whole)
@@ -183,6 +184,15 @@ def _choose_words(definition: Definition, language: str) -> dict[str, str]:
 def _check_words(text: str, pointer: str) -> Iterator[Fault]:
     """What can be said of a text by itself: its placeholders."""
     for name in find_unknown(text):
+        if name in REMOVED_NAMES:
+            instead = REMOVED_NAMES[name]
+            message = (
+                f"{{{{ {name} }}}} was removed: a message names a date, not a number of days. "
+                f"Use {{{{ {instead} }}}}."
+            )
+            words = Said("REMOVED_PLACEHOLDER", message, name=name, instead=instead)
+            yield Fault(pointer, words, "REMOVED_PLACEHOLDER")
+            continue
         message = f"{{{{ {name} }}}} is no placeholder. {render_nearest(name, NAMES)}"
         words = Said("UNKNOWN_PLACEHOLDER", message, name=name)
         yield Fault(pointer, words, "UNKNOWN_PLACEHOLDER")

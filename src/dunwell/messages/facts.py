@@ -84,5 +84,6 @@ class MessageFacts:
     # The day in the merchant's zone.
     today: date
     landing: LandingFacts = LandingFacts()
-    # The last day before the process goes on; none: nothing is foreseen, or it is too near.
+    # The last day on which a transfer is recorded before the process goes on; none: nothing is
+    # foreseen, or that day is too near.
     pay_by: date | None = None

@@ -18,7 +18,6 @@ from markupsafe import escape as _escape
 from dunwell.claims.fields import DebtorName
 from dunwell.messages.facts import ItemFacts, MessageFacts
 from dunwell.messages.placeholders import (
-    DAYS_TO_PAY,
     GREETING_USED,
     ITEMS,
     LANDING_CODE,
@@ -222,6 +221,5 @@ _READERS: dict[str, Callable[[Values], str | None]] = {
     "bank.holder": lambda v: v.facts.creditor.bank_holder,
     "today": lambda v: v.day(v.facts.today),
     PAY_BY: lambda v: v.day(v.facts.pay_by),
-    DAYS_TO_PAY: lambda v: str((v.facts.pay_by - v.facts.today).days) if v.facts.pay_by else None,
 }
 assert set(_READERS) == {*NAMES, GREETING_USED}

@@ -20,9 +20,9 @@ ITEMS = "items"
 LANDING_URL = "landing.url"
 LANDING_CODE = "landing.code"
 PAY_BY = "payBy"
-DAYS_TO_PAY = "daysToPay"
-# Where there is no day to pay by, a sentence that names it is left out.
-OF_PAY_BY = frozenset({PAY_BY, DAYS_TO_PAY})
+# Placeholders of earlier releases, with what to write instead. Publishing refuses them. Versions
+# that were published with one still run: its sentences are always left out.
+REMOVED_NAMES = {"daysToPay": PAY_BY}
 NAMES = (
     "claim.referenceNumber",
     "claim.id",
@@ -48,7 +48,6 @@ NAMES = (
     "bank.holder",
     "today",
     PAY_BY,
-    DAYS_TO_PAY,
 )
 # Possessive: blanks that no brace follows are read once, not once for each way to divide them.
 PLACEHOLDER = re.compile(r"\{\{[ \t]*+([^{}\s]*+)[ \t]*+\}\}")

@@ -21,7 +21,13 @@ from dunwell.messages.gsm import Parts, count_parts, write_plainly
 from dunwell.messages.mail_style import BOX, BOX_LABEL, choose_rule_color, style_button
 from dunwell.messages.markdown import Parsed, parse_line, parse_lines, parse_markdown
 from dunwell.messages.parts import Source, fill_within
-from dunwell.messages.placeholders import LANDING_URL, OF_PAY_BY, PAY_BY, expand_snippets, leave_out
+from dunwell.messages.placeholders import (
+    LANDING_URL,
+    PAY_BY,
+    REMOVED_NAMES,
+    expand_snippets,
+    leave_out,
+)
 from dunwell.messages.size_limits import MAX_MESSAGE_CHARACTERS, MAX_TEXT_CHARACTERS
 from dunwell.messages.wording import Wording, find_wording
 from dunwell.workflows.definition import EmailTemplate, SmsTemplate, Texts
@@ -172,11 +178,12 @@ def fill_line(texts: Texts, words: Mapping[str, str], values: Values, channel: C
 
 
 def put_together(texts: Texts, words: Mapping[str, str], values: Values, channel: Channel) -> str:
-    """A text in the values' language with its snippets, without what has no day to name. Raises
-    MessageTooLarge."""
+    """A text in the values' language with its snippets, without the sentences that would name a
+    pay-by date where there is none. Raises MessageTooLarge."""
     text = choose_text(texts, values.language)
     text = expand_snippets(text, words, MAX_TEXT_CHARACTERS[channel])
-    return text if values.facts.pay_by else leave_out(text, OF_PAY_BY)
+    unknown = REMOVED_NAMES.keys() if values.facts.pay_by else {PAY_BY, *REMOVED_NAMES}
+    return leave_out(text, unknown)
 
 
 def choose_text(texts: Texts, language: str) -> str:

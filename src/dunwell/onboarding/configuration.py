@@ -1,7 +1,7 @@
 """From a merchant file to the configuration that is stored, and back into the file's words.
 
 Absent keys leave what stands: at the top, in `payment` and `landingPage`, and each channel of
-`channels`. The other objects (legal, contact, brand, guards, modalities, disputes, a bank
+`channels`. The other objects (legal, contact, brand, letters, guards, modalities, disputes, a bank
 account, a channel) are stated whole. Pure.
 """
 
@@ -20,6 +20,7 @@ from dunwell.merchants.configuration import (
     Contact,
     Guards,
     LandingPage,
+    Letters,
     Logo,
     Payment,
     PaymentMethod,
@@ -66,6 +67,7 @@ def merge_configuration(
         brand=before.brand if file.brand is UNSET else _read_brand(file.brand, logo),
         landing_page=_merge_page(file, before.landing_page),
         payment=_merge_payment(file, before.payment),
+        letters=before.letters if file.letters is UNSET else _copy(file.letters, Letters),
         guards=before.guards if file.guards is UNSET else _read_guards(file.guards),
         modalities=(
             before.modalities if file.modalities is UNSET else read_modalities(file.modalities)
@@ -122,6 +124,7 @@ def render_configuration(name: str, configuration: Configuration) -> dict[str, A
             "partial": render_partial(payment.partial),
         },
         "channels": {channel: _describe_channel(setup) for channel, setup in channels.items()},
+        "letters": {"postalDays": configuration.letters.postal_days},
         "guards": _render_guards(configuration.guards),
         "modalities": render_modalities(configuration.modalities),
         "disputes": render_disputes(configuration.disputes),

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from dunwell.assignment.document import RulesDocument
-from dunwell.merchants.configuration import Allocation, Basis, Feature
+from dunwell.merchants.configuration import Allocation, Basis, Feature, Letters
 from dunwell.merchants.rights import Scope
 from dunwell.workflows.definition import Cents, Name, TimeOfDay
 
@@ -147,6 +147,11 @@ class QuietHoursPart(_Part, frozen=True):
     until: TimeOfDay = msgspec.field(name="to")
 
 
+class LettersPart(_Part, frozen=True):
+    # Postal days from the hand-over of a letter to the day on which it can have arrived.
+    postal_days: Annotated[int, Meta(ge=1, le=10)] = Letters().postal_days
+
+
 class GuardsPart(_Part, frozen=True):
     max_contacts_per_day: Annotated[int, Meta(ge=1, le=20)] = 1
     max_contacts_per_week: Annotated[int, Meta(ge=1, le=50)] = 3
@@ -241,6 +246,7 @@ class MerchantFile(_Part, frozen=True):
     landing_page: LandingPagePart | UnsetType = UNSET
     payment: PaymentPart | UnsetType = UNSET
     channels: ChannelsPart | UnsetType = UNSET
+    letters: LettersPart | UnsetType = UNSET
     guards: GuardsPart | UnsetType = UNSET
     modalities: ModalitiesPart | UnsetType = UNSET
     disputes: DisputesPart | UnsetType = UNSET

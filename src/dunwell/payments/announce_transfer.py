@@ -5,7 +5,7 @@ it is waited for changes nothing.
 """
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from uuid import UUID
 
 from dunwell.claims.access import access_claim
@@ -15,18 +15,20 @@ from dunwell.claims.store import LockedClaim
 from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.escalation.sending_hours import find_days
 from dunwell.events.payloads import Payment, payment_in_progress
+from dunwell.kit.banking_days import find_known_on
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.notices.facts import TransferFacts
 from dunwell.notices.tell_debtor import tell_debtor
-from dunwell.payments.banking_days import BANK_TRANSFER, find_end_of_waiting, find_known_on
 from dunwell.payments.check_choice import check_choice
 from dunwell.payments.choice import Choice
 from dunwell.payments.expire_transfer import load_awaited_requests
 from dunwell.payments.request_holds import open_request_hold
-from dunwell.payments.request_states import RequestState
+from dunwell.payments.request_states import BANK_TRANSFER, RequestState
 from dunwell.payments.store_requests import PaymentRequest, save_request
 from dunwell.payments.take_request import audit_request
+
+_ONE_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,11 @@ def _check_claim(work: Work, claim: LockedClaim) -> None:
         raise InvalidState(message, state=claim.status)
     if work.merchant.configuration.payment.bank_account is None:
         raise InvalidState("This merchant takes no bank transfers.", state="NO_BANK_ACCOUNT")
+
+
+def find_end_of_waiting(sent_on: date, timezone: str) -> datetime:
+    """Return the end, where the merchant is, of the day by which the transfer is recorded."""
+    return find_days(timezone).start_of(find_known_on(sent_on) + _ONE_DAY)
 
 
 def _find_end(work: Work, sent_on: date) -> datetime:

@@ -12,9 +12,8 @@ from dunwell.errors import InvalidState, NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
-from dunwell.payments.banking_days import BANK_TRANSFER
 from dunwell.payments.request_holds import lift_request_hold
-from dunwell.payments.request_states import LIVE, RequestState
+from dunwell.payments.request_states import BANK_TRANSFER, LIVE, RequestState
 from dunwell.payments.store_requests import (
     PaymentRequest,
     load_request,

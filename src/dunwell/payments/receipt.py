@@ -4,7 +4,7 @@ from dunwell.claims.store import LockedClaim
 from dunwell.merchants.account import Work
 from dunwell.notices.facts import ReceiptFacts
 from dunwell.notices.tell_debtor import tell_debtor
-from dunwell.payments.banking_days import BANK_TRANSFER
+from dunwell.payments.request_states import BANK_TRANSFER
 from dunwell.payments.store import StoredPayment
 
 

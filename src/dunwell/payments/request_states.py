@@ -20,6 +20,9 @@ from dunwell.payments.provider import (
     Succeeded,
 )
 
+# The provider's name in requests and events of a transfer that the debtor makes at a bank.
+BANK_TRANSFER = "BANK_TRANSFER"
+
 
 class RequestState(StrEnum):
     CREATED = "CREATED"

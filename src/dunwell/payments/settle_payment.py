@@ -16,7 +16,6 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.store import load_merchant
-from dunwell.payments.banking_days import BANK_TRANSFER
 from dunwell.payments.book_answer import Settling, book_answer
 from dunwell.payments.provider import (
     CheckoutState,
@@ -25,7 +24,7 @@ from dunwell.payments.provider import (
     Providers,
     Succeeded,
 )
-from dunwell.payments.request_states import RequestState, is_overdue
+from dunwell.payments.request_states import BANK_TRANSFER, RequestState, is_overdue
 from dunwell.payments.store_requests import PaymentRequest, load_request, lock_request, move_request
 
 _CALL_SECONDS = 20

@@ -83,7 +83,13 @@ class NextContacts:
     def find(self, standing: Position | UnderWay, facts: StepFacts) -> NextContact | None:
         if self._has_guards or isinstance(standing, UnderWay):
             return self._foresee(standing, facts)
-        key = (standing.next_step_id, standing.due_at, facts.usable_channels, facts.tried)
+        key = (
+            standing.next_step_id,
+            standing.due_at,
+            facts.usable_channels,
+            facts.tried,
+            facts.letter_sent_at,
+        )
         if key not in self._known:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()

@@ -15,7 +15,7 @@ from operator import attrgetter
 from uuid import UUID
 
 from dunwell.escalation.due_claim import find_position
-from dunwell.escalation.process import Process, make_process
+from dunwell.escalation.process import Process, build_process
 from dunwell.escalation.running_claims import RunningClaim, find_person, find_standing
 from dunwell.escalation.schedule import list_channels
 from dunwell.kit.crypto import KeyRing
@@ -118,9 +118,7 @@ class _Table:
 
 def _make_table(work: Work, current: Version, wanted: Definition, asked: Asked) -> _Table:
     configuration = work.merchant.configuration
-    before, after = (
-        make_process(each, configuration.timezone) for each in (current.definition, wanted)
-    )
+    before, after = (build_process(each, configuration) for each in (current.definition, wanted))
     until = work.now + timedelta(days=asked.days)
     quiet = make_quiet_guard(configuration)
     is_alike = plays_alike(current.definition, wanted)

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from dunwell.claims.read_claim import read_claim
 from dunwell.errors import Fault, NotFound, ValidationError
-from dunwell.escalation.days_to_pay import foresee_pay_by
 from dunwell.escalation.due_claim_store import load_claims
+from dunwell.escalation.pay_by import foresee_pay_by
 from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.schedule import ContactPlanned
 from dunwell.kit.process import run_apart

@@ -30,10 +30,9 @@ from dunwell.messages.letters.paper import write_paper
 from dunwell.notices.facts import ReceiptFacts
 from dunwell.notices.notice import Addressee
 from dunwell.notices.send_notice import find_repeated, send_notice
-from dunwell.payments.banking_days import BANK_TRANSFER
 from dunwell.payments.find_request import LOAD_RECEIPT, Paid, Receipt
 from dunwell.payments.provider import ProviderAway
-from dunwell.payments.request_states import RequestState
+from dunwell.payments.request_states import BANK_TRANSFER, RequestState
 from dunwell.payments.settle_payment import settle_payment
 
 # What the page can say of a copy that was asked for.

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from dunwell.claims.holds import HoldKind
 from dunwell.errors import InvalidState, NotFound, ValidationError
+from dunwell.kit.banking_days import find_known_on
 from dunwell.landing.paying.choosing import Refused, read_carried_choice
 from dunwell.landing.paying.methods import can_pay, list_options, takes_transfers
 from dunwell.landing.paying.routes import read_address
@@ -22,7 +23,6 @@ from dunwell.merchants.configuration import BankAccount
 from dunwell.messages.letters.code_image import draw_png
 from dunwell.messages.letters.rendering import render_payment_code
 from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
-from dunwell.payments.banking_days import find_known_on
 from dunwell.payments.choice import Choice
 
 _OTHER_DAY = "other"

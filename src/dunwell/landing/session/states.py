@@ -15,8 +15,7 @@ from dunwell.modalities.modality import (
     find_open_rate,
 )
 from dunwell.modalities.plans import Instalment
-from dunwell.payments.banking_days import BANK_TRANSFER
-from dunwell.payments.request_states import RequestState
+from dunwell.payments.request_states import BANK_TRANSFER, RequestState
 
 _LONGEST_INITIALS = 3
 

@@ -7,7 +7,6 @@ from starlette.responses import Response
 from dunwell.claims.compare_claim import ChangedMeanwhile, check_unchanged, load_seen
 from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.merchants.rights import Right
-from dunwell.payments.banking_days import BANK_TRANSFER
 from dunwell.payments.cancel_request import cancel_request, is_cancellable
 from dunwell.payments.find_payments import (
     PaymentFilter,
@@ -19,7 +18,7 @@ from dunwell.payments.find_payments import (
 )
 from dunwell.payments.foresee_reversal import foresee_reversal
 from dunwell.payments.provider import ProviderAway
-from dunwell.payments.request_states import LIVE, RequestState
+from dunwell.payments.request_states import BANK_TRANSFER, LIVE, RequestState
 from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.payments.settle_payment import settle_payment
 from dunwell.portal.payments.views import PaymentPage, PaymentRequestPage, PaymentsPage

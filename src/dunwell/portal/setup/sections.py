@@ -104,6 +104,7 @@ _DISPUTES = (
     _required("disputes.answerWithinDays", Kind.NUMBER),
     _required("disputes.quietDaysAfterAnswer", Kind.NUMBER),
 )
+_LETTERS = (_required("letters.postalDays", Kind.NUMBER),)
 _CHANNELS = tuple(
     field
     for channel in CHANNELS
@@ -120,6 +121,7 @@ SECTIONS: Mapping[str, Section] = {
         Section("contact", ("contact",), _CONTACT),
         Section("privacy", ("privacy",), _PRIVACY),
         Section("channels", ("channels",), _CHANNELS, is_weighty=True),
+        Section("letters", ("letters",), _LETTERS, is_weighty=True),
         Section("payment", ("payment",), _PAYMENT, is_weighty=True),
         Section("brand", ("brand",), (Field("brand.color"),)),
         Section("page", ("landingPage",), _PAGE, is_weighty=True),

@@ -10,10 +10,11 @@ from dunwell.messages.guards import HeldBy
 from dunwell.workflows.definition import WaitStep
 
 # HOLIDAY, NO_WEEKDAY: a day is passed over. BEFORE_HOURS, AFTER_HOURS: the hours of contact of a
-# day have not begun, or are over. The others: what guards of the person or of the merchant do.
+# day have not begun, or are over. LETTER_ON_ITS_WAY: a wait begins on the day on which a letter can
+# have arrived. The others: what guards of the person or of the merchant do.
 Code = Literal[
     "HOLIDAY", "NO_WEEKDAY", "BEFORE_HOURS", "AFTER_HOURS",
-    "QUIET_HOURS", "GUARD_DAY", "GUARD_WEEK", "CONTACT_HOURS",
+    "QUIET_HOURS", "GUARD_DAY", "GUARD_WEEK", "CONTACT_HOURS", "LETTER_ON_ITS_WAY",
 ]  # fmt: skip
 _ONE_DAY = timedelta(days=1)
 # A guard of a week passes over no more days; of more, what is told would be no reason any more.

@@ -13,8 +13,8 @@ from decimal import Decimal
 from typing import Any
 
 from dunwell.errors import NotFound
-from dunwell.escalation.days_to_pay import foresee_pay_by
 from dunwell.escalation.due_claim_store import load_claims
+from dunwell.escalation.pay_by import foresee_pay_by
 from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.running_claims import find_person
 from dunwell.escalation.schedule import NOTHING_TRIED, ContactPlanned, StepFacts
@@ -250,7 +250,9 @@ def _find_facts(stage: _Stage, happening: Happening, today: date) -> StepFacts:
         total_cents=claim.total_cents,
         item_types=facts.condition.item_types | {item.type for item in claim.items},
     )
-    return replace(facts, condition=condition, has_reached=True)
+    return replace(
+        facts, condition=condition, has_reached=True, letter_sent_at=happening.letter_sent_at
+    )
 
 
 async def _count_pages(stage: _Stage, rendered: RenderedContact) -> int | None:

@@ -9,7 +9,13 @@ from datetime import date, datetime, timedelta
 from dunwell.escalation.forecast import Course, Foreseen
 from dunwell.escalation.person_guard import PersonGuard, find_quiet_hours
 from dunwell.escalation.process import Process
-from dunwell.escalation.schedule import FeeAdded, Position, StepFacts, WaitBegun
+from dunwell.escalation.schedule import (
+    FeeAdded,
+    Position,
+    StepFacts,
+    WaitBegun,
+    find_start_of_wait,
+)
 from dunwell.merchants.configuration import Configuration
 from dunwell.messages.facts import ClaimFacts, ItemFacts
 from dunwell.messages.guards import Days, HeldBy
@@ -40,11 +46,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """`claim`: as it stands then, a fee that is added now included."""
+    """`claim`: as it stands then, a fee that is added now included. `letter_sent_at`: when the last
+    letter before it was handed over."""
 
     foreseen: Foreseen
     reasons: Sequence[DayReason]
     claim: ClaimFacts
+    letter_sent_at: datetime | None
 
     @property
     def at(self) -> datetime:
@@ -66,23 +74,30 @@ def play_through(
         identities=part.identities,
         days={each: list(known.get(each, ())) for each in part.identities}, note=note,
     )  # fmt: skip
-    facts = replace(part.facts, has_reached=False)
+    facts = replace(part.facts, has_reached=False, letter_sent_at=None)
     course = Course(process, Position(process.id_at(0), start), facts=facts, now=start, guard=guard)
     claim, due_at = part.claim, start
     while (at := course.next_at) is not None and at <= start + _FARTHEST:
         for foreseen in course.advance():
             claim = _add_fee(claim, foreseen, process.calendar.local_date(at))
-            reasons = [*_explain(process, foreseen, due_at), *held]
-            yield Happening(foreseen, reasons, claim)
+            reasons = [*_explain(process, foreseen, facts=facts, due_at=due_at), *held]
+            yield Happening(foreseen, reasons, claim, facts.letter_sent_at)
             held.clear()
+            if foreseen.channel == "LETTER":
+                facts = replace(facts, letter_sent_at=at)
             outcome = foreseen.outcome
             due_at = outcome.until if isinstance(outcome, WaitBegun) else at
 
 
-def _explain(process: Process, foreseen: Foreseen, due_at: datetime) -> Iterator[DayReason]:
+def _explain(
+    process: Process, foreseen: Foreseen, facts: StepFacts, due_at: datetime
+) -> Iterator[DayReason]:
     step, outcome = foreseen.step, foreseen.outcome
     if isinstance(outcome, WaitBegun):
-        yield from explain_wait(process.calendar, outcome.step, due_at)
+        since = find_start_of_wait(process, facts, due_at)
+        if since > due_at:
+            yield DayReason("LETTER_ON_ITS_WAY", process.calendar.local_date(since))
+        yield from explain_wait(process.calendar, outcome.step, since)
     elif isinstance(step, CommunicationStep) and step.send == "CONTACT_HOURS":
         yield from explain_put_off(process.calendar, due_at, foreseen.at)
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from dunwell.escalation.compose_contact import Occasion, render_contact
 from dunwell.escalation.letterhead import Letterhead, find_layout
-from dunwell.escalation.process import Process, make_process
+from dunwell.escalation.process import Process, build_process
 from dunwell.installation.lines.lines import Line
 from dunwell.installation.store import load_installation
 from dunwell.kit.codes import find_home
@@ -97,5 +97,5 @@ async def open_trial(work: Work, resources: Resources, definition: Definition) -
         operator=installation.operator,
         layout=find_layout(work.merchant, lines),
     )
-    process = make_process(definition, work.merchant.configuration.timezone)
+    process = build_process(definition, work.merchant.configuration)
     return TrialWriter(head, definition, process, lines)

@@ -1,7 +1,7 @@
-"""The day to pay by of contacts about to be written (CONTRACT 6), for those whose texts name it.
+"""The pay-by date of contacts about to be written, for those whose texts name it.
 
-It follows from what the process does when the contact is accepted now and nothing is paid. A set
-takes as many statements as one contact.
+It follows from what the process does if the contact is accepted now and nothing is paid. A set of
+contacts takes as many statements as one.
 """
 
 from collections.abc import Sequence
@@ -25,15 +25,17 @@ from dunwell.merchants.merchant import Merchant
 from dunwell.messages.guard_store import load_contacted
 from dunwell.messages.guards import Days
 from dunwell.messages.identities import identify
-from dunwell.messages.placeholders import OF_PAY_BY, find_snippets, find_used
+from dunwell.messages.placeholders import PAY_BY, find_snippets, find_used
 from dunwell.workflows.definition import CommunicationStep, Definition, Texts
 
 
-async def give_days_to_pay(
+async def add_pay_by(
     tx: Connection, keys: KeyRing, merchant: Merchant, leased: Sequence[Leased], now: datetime
 ) -> list[Leased]:
-    """The same contacts in their order, each that names its day to pay by with it. now: the
-    merchant's."""
+    """Return the same contacts in their order; those whose texts name a pay-by date have theirs.
+
+    now: the merchant's time.
+    """
     known: dict[tuple[UUID, int, Channel], bool] = {}
     wanting = {each.planned.contact.claim_id for each in leased if _wants(each, known)}
     if not wanting:
@@ -46,25 +48,29 @@ async def give_days_to_pay(
     asked = [each for of_claim in identities.values() for each in of_claim]
     contacted_on = await load_contacted(tx, merchant.merchant_id, asked)
 
-    def give(each: Leased) -> Leased:
+    def add(each: Leased) -> Leased:
         claim = claims.get(each.planned.contact.claim_id)
         if claim is None or not _wants(each, known):
             return each
         of_claim = (identities[claim.claim_id], contacted_on)
         return replace(each, pay_by=_find_day(merchant, each, claim=claim, known=of_claim, now=now))
 
-    return [give(each) for each in leased]
+    return [add(each) for each in leased]
 
 
 def foresee_pay_by(
     process: Process, contact: ContactPlanned, facts: StepFacts, now: datetime, *,
     next_step_id: int | None = None, guard: Guard | None = None,
 ) -> date | None:  # fmt: skip
-    """If the contact is made now. next_step_id: where its claim stands, if not before its step."""
+    """Return the pay-by date of a contact that is made now.
+
+    next_step_id: where its claim stands, if not before the contact's step.
+    """
     stands = UnderWay(contact, now, contact.step.id if next_step_id is None else next_step_id)
     foreseen = forecast(process, stands, facts, now, until=now + FARTHEST, guard=guard)
     next(foreseen, None)  # the contact itself
-    return find_pay_by(foreseen, process.calendar, process.calendar.local_date(now))
+    arrives_at = process.find_letter_arrival(now) if contact.channel == "LETTER" else now
+    return find_pay_by(foreseen, process.calendar, process.calendar.local_date(arrives_at))
 
 
 def _find_day(
@@ -72,7 +78,7 @@ def _find_day(
     known: tuple[tuple[bytes, ...], dict[bytes, Days]], now: datetime,
 ) -> date | None:  # fmt: skip
     assert each.step is not None
-    process = find_process(each.version, merchant.configuration.timezone)
+    process = find_process(each.version, merchant.configuration)
     contact = each.planned.contact
     return foresee_pay_by(
         process,
@@ -105,7 +111,7 @@ def _names_day(definition: Definition, step: CommunicationStep, channel: Channel
     texts = [*_list_texts(part.body), *_list_texts(getattr(part, "subject", {}))]
     snippets = {name for text in texts for name in find_snippets(text)}
     texts += [text for name in snippets for text in _list_texts(definition.snippets.get(name, {}))]
-    return any(name in OF_PAY_BY for text in texts for name in find_used(text))
+    return any(PAY_BY in find_used(text) for text in texts)
 
 
 def _list_texts(texts: Texts) -> list[str]:

@@ -1,4 +1,4 @@
-"""Messages that name the day to pay by: it follows from the claim's own forecast, in sets."""
+"""Messages that name a pay-by date: it follows from the claim's own forecast, in sets."""
 
 from datetime import timedelta
 from typing import Any
@@ -35,12 +35,12 @@ def wait(days: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("steps", "said"),
     [
-        ([wait(14), FEE], "Bitte zahlen Sie bis 15. März 2026. Danke."),
+        ([wait(14), FEE], "Bitte zahlen Sie bis 10. März 2026. Danke."),
         ([wait(7), FEE], "\n\nDanke."),
-        ([wait(14), {**FEE, "when": LARGE}, wait(7), EMAIL], "bis 22. März 2026. Danke."),
+        ([wait(14), {**FEE, "when": LARGE}, wait(7), EMAIL], "bis 17. März 2026. Danke."),
     ],
 )
-async def test_a_message_names_the_day_before_the_next_fee_or_contact(
+async def test_a_message_names_the_last_day_whose_transfer_is_recorded_in_time(
     steps: list[dict[str, Any]], said: str, resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, _define(EMAIL, *steps))
@@ -52,7 +52,7 @@ async def test_a_message_names_the_day_before_the_next_fee_or_contact(
     assert ("Bitte zahlen" in message.body_html) is ("zahlen" in said or "bis" in said)
 
 
-async def test_until_that_day_is_over_nothing_more_is_done(
+async def test_nothing_is_done_before_a_transfer_of_that_day_is_recorded(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, _define(EMAIL, wait(14), FEE, EMAIL, wait(30)))
@@ -62,7 +62,8 @@ async def test_until_that_day_is_over_nothing_more_is_done(
     assert (await house.read(claim_id)).balance.total_cents == 10240
     await house.run_until(clock.now() + DAY)
     _, second = house.channels[0].sent
-    assert "Bitte zahlen" not in second.body_text
+    # The last contact's date is that before the archiving, on Wednesday, 15 April.
+    assert "Bitte zahlen Sie bis 9. April 2026." in second.body_text
 
 
 async def test_each_claim_has_its_own_day_and_many_take_as_many_statements_as_few(
@@ -82,7 +83,7 @@ async def test_each_claim_has_its_own_day_and_many_take_as_many_statements_as_fe
             sent = await statements.take()
             counts.append(sum("contact_guards" in each and "LATERAL" not in each for each in sent))
             days = {m.body_text.split("bis ")[1][:8] for m in house.channels[0].sent}
-            assert days == {"22. März", "15. März"}
+            assert days == {"17. März", "10. März"}
     assert counts[1] == counts[2]
 
 

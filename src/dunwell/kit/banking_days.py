@@ -1,0 +1,40 @@
+"""How long a bank transfer takes until the merchant has recorded it, counted in banking days.
+
+Banks have one banking day for a transfer in euros and two for one on paper (Directive (EU)
+2015/2366, article 83), and the merchant needs one more to record it. Banking days are those of
+TARGET, the system in which transfers in euros are settled. Pure.
+"""
+
+from collections.abc import Container
+from datetime import date, timedelta
+from functools import lru_cache
+
+import holidays as public_holidays
+
+_BANKING_DAYS = 3
+_WEEKDAYS = frozenset(range(5))
+_ONE_DAY = timedelta(days=1)
+
+
+def find_known_on(sent_on: date) -> date:
+    """Return the banking day by whose end a transfer sent on this day has been recorded."""
+    day = sent_on
+    for _ in range(_BANKING_DAYS):
+        day += _ONE_DAY
+        while day.weekday() not in _WEEKDAYS or day in _load_closed():
+            day += _ONE_DAY
+    return day
+
+
+def find_last_transfer_day(before: date) -> date:
+    """Return the last day on which a transfer can be sent and still be recorded before a day."""
+    day = before - _ONE_DAY
+    while find_known_on(day) >= before:
+        day -= _ONE_DAY
+    return day
+
+
+@lru_cache(maxsize=1)
+def _load_closed() -> Container[date]:
+    """TARGET's closing days; the library computes each year when it is first asked for."""
+    return public_holidays.financial_holidays("XECB")

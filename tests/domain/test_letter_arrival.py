@@ -1,0 +1,115 @@
+"""On which day a letter can have arrived, and the waits that start then."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from dunwell.claims.conditions import ConditionFacts
+from dunwell.escalation.calendars import find_arrival_day
+from dunwell.escalation.forecast import forecast
+from dunwell.escalation.process import Process, build_process, make_process
+from dunwell.escalation.schedule import (
+    Decision,
+    Position,
+    StepFacts,
+    WaitBegun,
+    decide,
+)
+from dunwell.merchants.configuration import Configuration, Letters
+from tests.support.definitions import DOCUMENT, a_definition
+
+LETTER = {"kind": "COMMUNICATION", "channel": "LETTER", "template": "reminder"}
+EMAIL = {**LETTER, "channel": "EMAIL"}
+WAIT = {"kind": "WAIT", "days": 7}
+CHECKPOINT = {"kind": "CHECKPOINT", "offset": 1, "message": "here"}
+# A Friday, 10:00 in Berlin.
+SENT_AT = datetime(2026, 2, 27, 9, tzinfo=UTC)
+EASTER = frozenset({date(2026, 4, 3), date(2026, 4, 6)})
+
+
+def a_process(*steps: dict[str, Any], **more: Any) -> Process:
+    numbered = [{"id": n, "name": f"Step {n}", **step} for n, step in enumerate(steps, start=1)]
+    return make_process(a_definition(steps=numbered), "Europe/Berlin", **more)
+
+
+def decide_wait(process: Process, letter_sent_at: datetime | None, due_at: datetime) -> datetime:
+    condition = ConditionFacts(5000, 5000, due_at.date())
+    facts = StepFacts(condition, True, frozenset({"LETTER"}), letter_sent_at=letter_sent_at)
+    decision: Decision = decide(process, Position(2, due_at), facts, due_at)
+    [waiting] = [each for each in decision.outcomes if isinstance(each, WaitBegun)]
+    return waiting.until
+
+
+@pytest.mark.parametrize(
+    ("handed_over_on", "postal_days", "arrives_on"),
+    [
+        (date(2026, 3, 2), 2, date(2026, 3, 4)),
+        # Saturday is a postal day, Sunday is none.
+        (date(2026, 2, 27), 1, date(2026, 2, 28)),
+        (date(2026, 2, 27), 2, date(2026, 3, 2)),
+        (date(2026, 2, 28), 1, date(2026, 3, 2)),
+        (date(2026, 3, 1), 2, date(2026, 3, 3)),
+        # Good Friday and Easter Monday.
+        (date(2026, 4, 2), 1, date(2026, 4, 4)),
+        (date(2026, 4, 2), 2, date(2026, 4, 7)),
+    ],
+)
+def test_postal_days_are_monday_to_saturday_without_public_holidays(
+    handed_over_on: date, postal_days: int, arrives_on: date
+) -> None:
+    assert find_arrival_day(handed_over_on, postal_days, EASTER) == arrives_on
+
+
+def test_the_wait_after_a_letter_starts_when_it_can_have_arrived() -> None:
+    process = a_process(LETTER, WAIT)
+    # Arrives on Monday, 2 March; the local time of the hand-over stays.
+    assert decide_wait(process, SENT_AT, SENT_AT) == datetime(2026, 3, 9, 9, tzinfo=UTC)
+    assert decide_wait(process, None, SENT_AT) == datetime(2026, 3, 6, 9, tzinfo=UTC)
+
+
+def test_a_step_between_the_letter_and_the_wait_changes_nothing() -> None:
+    process = a_process(LETTER, CHECKPOINT, WAIT)
+    assert decide_wait(process, SENT_AT, SENT_AT) == datetime(2026, 3, 9, 9, tzinfo=UTC)
+
+
+def test_a_wait_long_after_a_letter_starts_at_once() -> None:
+    process, later = a_process(LETTER, WAIT), SENT_AT + timedelta(days=30)
+    assert decide_wait(process, SENT_AT, later) == later + timedelta(days=7)
+
+
+def test_the_merchants_setting_and_country_decide() -> None:
+    settings = {**DOCUMENT["settings"]}
+    del settings["holidays"]
+    steps = [{"id": 1, "name": "Letter", **LETTER}, {"id": 2, "name": "Wait", **WAIT}]
+    definition = a_definition(steps=steps, settings=settings)
+    german = Configuration("de", "Europe/Berlin", "EUR")
+    # Maundy Thursday: without a region in the workflow the country's holidays count.
+    thursday = datetime(2026, 4, 2, 8, tzinfo=UTC)
+    arrivals = [
+        build_process(definition, each).find_letter_arrival(thursday).date()
+        for each in (
+            german,
+            Configuration("de", "Europe/Berlin", "EUR", letters=Letters(postal_days=4)),
+            Configuration("en", "America/New_York", "EUR"),
+        )
+    ]
+    assert arrivals == [date(2026, 4, 7), date(2026, 4, 9), date(2026, 4, 4)]
+
+
+def test_a_country_without_known_holidays_has_sundays_only() -> None:
+    settings = {**DOCUMENT["settings"]}
+    del settings["holidays"]
+    process = make_process(a_definition(settings=settings), "Europe/Berlin", country="XX")
+    assert process.find_letter_arrival(SENT_AT) == datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+def test_a_forecast_counts_the_post_as_the_engine_does() -> None:
+    process = a_process(LETTER, WAIT, EMAIL, WAIT)
+    condition = ConditionFacts(5000, 5000, SENT_AT.date())
+    facts = StepFacts(condition, False, frozenset({"LETTER", "EMAIL"}))
+    until = SENT_AT + timedelta(days=60)
+    foreseen = list(forecast(process, Position(1, SENT_AT), facts, SENT_AT, until=until))
+    ends = [each.outcome.until for each in foreseen if isinstance(each.outcome, WaitBegun)]
+    # Of the letter on 2 March, of the e-mail on the 9th.
+    assert ends == [datetime(2026, 3, 9, 9, tzinfo=UTC), datetime(2026, 3, 16, 9, tzinfo=UTC)]

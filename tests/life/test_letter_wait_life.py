@@ -1,0 +1,73 @@
+"""Waits after letters: they start on the day on which the letter can have arrived."""
+
+import msgspec
+
+from dunwell.escalation.report_failure import report_failure
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.configuration import Letters
+from dunwell.merchants.store_changes import save_configuration
+from tests.support.channels import REACHABLE
+from tests.support.diary import diary, live_until
+from tests.support.house import House
+from tests.support.lives import FEE, a_life, a_process, contact, tell, wait
+
+
+async def set_postal_days(house: House, postal_days: int) -> None:
+    """As an operator changes the setting, while claims run."""
+    configuration = msgspec.structs.replace(
+        house.merchant.configuration, letters=Letters(postal_days)
+    )
+    async with house.work() as work:
+        await save_configuration(work.tx, work.merchant_id, work.merchant.name, configuration)
+
+
+async def test_the_wait_after_a_letter_starts_two_postal_days_later(
+    resources: Resources, clock: MovableClock
+) -> None:
+    process = a_process(contact("LETTER"), tell("posted"), wait(7), FEE, contact(), wait(7))
+    house = await a_life(resources, clock, process, start="2026-02-27 10:00")
+    [claim_id] = await house.create(**REACHABLE)
+    await live_until(house, "2026-04-30 12:00")
+    assert await diary(house, claim_id) == [
+        "Fri 27 Feb 10:00 LETTER",
+        "Fri 27 Feb 10:00 checkpoint posted",
+        # The letter can have arrived on Monday, 2 March.
+        "Mon 09 Mar 10:00 fee 250",
+        "Mon 09 Mar 10:00 EMAIL",
+        "Mon 16 Mar 10:00 archived",
+    ]
+
+
+async def test_after_a_returned_letter_the_wait_of_the_e_mail_starts_at_once(
+    resources: Resources, clock: MovableClock
+) -> None:
+    process = a_process(contact("LETTER", "EMAIL"), wait(7), FEE, wait(30))
+    house = await a_life(resources, clock, process, start="2026-02-27 10:00")
+    [claim_id] = await house.create(**REACHABLE)
+    await house.run()
+    [letter] = [m for each in house.channels for m in each.sent if each.channel == "LETTER"]
+    await live_until(house, "2026-03-03 10:00")
+    async with house.work() as work:
+        await report_failure(work, resources.keys, letter.communication_id, "moved away")
+    await live_until(house, "2026-03-20 12:00")
+    assert await diary(house, claim_id) == [
+        "Fri 27 Feb 10:00 LETTER",
+        "Tue 03 Mar 10:00 EMAIL",
+        "Tue 10 Mar 10:00 fee 250",
+    ]
+
+
+async def test_a_wait_that_has_started_keeps_its_end_when_the_setting_changes(
+    resources: Resources, clock: MovableClock
+) -> None:
+    process = a_process(contact("LETTER"), wait(7), FEE, wait(30))
+    house = await a_life(resources, clock, process, start="2026-02-27 10:00")
+    [started] = await house.create(**REACHABLE)
+    await house.run()
+    await set_postal_days(house, 5)
+    [later] = await house.create("INV-2", email="b@example.org", address=REACHABLE["address"])
+    await live_until(house, "2026-03-20 12:00")
+    assert (await diary(house, started))[-1] == "Mon 09 Mar 10:00 fee 250"
+    # Five postal days after Friday: Thursday, 5 March.
+    assert (await diary(house, later))[-1] == "Thu 12 Mar 10:00 fee 250"
