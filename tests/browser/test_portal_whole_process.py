@@ -107,12 +107,13 @@ def _say_amount(clerk: AtWork, cents: int) -> str:
 
 
 async def _build_steps(clerk: AtWork) -> None:
-    """The first message is there; the others come before and behind it."""
-    before, first, *behind = _EXAMPLE["steps"]
-    await clerk.press("First reminder")
-    await _fill_step(clerk, first)
-    await clerk.press("Save")
-    await clerk.press("Back to the steps")
+    """The first message and its wait are there; the other steps come before and after them."""
+    before, first, wait, *behind = _EXAMPLE["steps"]
+    for name, step in (("First reminder", first), ("Time to pay", wait)):
+        await clerk.press(name)
+        await _fill_step(clerk, step)
+        await clerk.press("Save")
+        await clerk.press("Back to the steps")
     await clerk.unfold("Add a step at the beginning")
     await _add(clerk, before, clerk.page.locator("main details.add").first)
     for step in behind:

@@ -80,7 +80,7 @@ def test_business_days_make_the_day_a_guess() -> None:
         WaitStep(id=1, name="a", days=7), WaitStep(id=2, name="b", business_days=10),
         WaitStep(id=3, name="c", days=1),
     ]  # fmt: skip
-    assert [*count_days(steps)] == [(0, False), (7, False), (21, True)]
+    assert [*count_days(steps, 2)] == [(0, False), (7, False), (21, True)]
 
 
 @pytest.mark.parametrize("name", ["friendly-reminders.yaml"])

@@ -7,10 +7,13 @@ from uuid import UUID
 import pytest
 
 from dunwell.kit.resources import Resources
+from dunwell.rollout.publish_workflow import publish_workflow
 from dunwell.workflows.audited import list_parts
 from dunwell.workflows.definition import Definition
+from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.store import load_current, load_draft, load_workflows
 from tests.support.application import an_application
+from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields, sign_in
 
@@ -196,9 +199,13 @@ async def test_a_step_that_was_changed_since_is_not_taken_out_unseen(
 async def test_a_new_workflow_begins_with_one_message_or_like_another(
     clerk: Clerk, house: House, at: str
 ) -> None:
-    page = await clerk.submit("/workflows", name="Premium", first="First reminder")
+    page = await clerk.submit("/workflows", name="Premium", first="First reminder", wait="To pay")
     assert "Never published. It would be v1.0" in page.text
     assert "There is no text of this name yet." in page.text
+    # The debtor has two weeks to pay before the claim is archived.
+    assert "To pay" in page.text
+    assert "14 days" in page.text
+    assert "Please check" not in page.text
     like = at.rpartition("/")[2]
     page = await clerk.submit("/workflows", name="Copy", like=like)
     assert "Wait a week" in page.text
@@ -208,6 +215,24 @@ async def test_a_new_workflow_begins_with_one_message_or_like_another(
     async with house.work() as work:
         names = [each.name for each in await load_workflows(work.tx, work.merchant_id)]
     assert names == ["Standard", "Premium", "Copy"]
+
+
+async def test_a_contact_without_a_wait_is_warned_about_before_and_after_publishing(
+    clerk: Clerk, house: House, at: str
+) -> None:
+    told = "No wait follows the last contact “First reminder”"
+    steps = [DOCUMENT["steps"][0]]
+    assert told not in (await clerk.get(at)).text
+    async with house.work() as work:
+        await save_draft(work, "Standard", a_definition(steps=steps))
+    for page in (at, f"{at}/publish"):
+        text = (await clerk.get(page)).text
+        assert told in text
+        assert "at least 11 days" in text
+    assert told not in (await clerk.get("/workflows")).text
+    async with house.work() as work:
+        await publish_workflow(work, UUID(at.rpartition("/")[2]))
+    assert told in (await clerk.get("/workflows")).text
 
 
 async def test_a_workflow_is_renamed_deactivated_and_deleted_when_nothing_uses_it(

@@ -86,7 +86,9 @@ NOT_ONE_MERCHANTS = _name({
         "merchants.store_lookup._FIND_MERCHANT_BY_KEY",
         "merchants.store._LOAD_MERCHANTS_PAGE", "merchants.store_changes._INSERT_MERCHANT",
     ),
-    "the doctor names merchants of the whole installation": ("files.store_use._LIST_NEAR",),
+    "the doctor names merchants of the whole installation": (
+        "files.store_use._LIST_NEAR", "workflows.store_history._LIST_CURRENT",
+    ),
     "it belongs to the installation, or to a visitor of whom nothing is known": (
         "installation.audit._INSERT", "installation.audit_entries._LOAD",
         "installation.alarms.store._BEGIN", "installation.alarms.store._COLUMNS",

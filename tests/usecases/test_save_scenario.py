@@ -47,8 +47,15 @@ async def audited(house: House) -> list[Any]:
 async def test_a_scenario_is_kept_with_the_ids_of_its_copy(house: House) -> None:
     saved = await save(house, a_definition(), description="One reminder.")
     [scenario] = await scenarios(house)
+    # The usual definition waits a week before its fee.
+    [warning] = saved.warnings
+    assert warning.startswith('The wait after "First reminder" is too short for a pay-by date')
     assert saved == SavedScenario(
-        scenario.scenario_id, scenario.workflow_id, is_new=True, is_changed=True
+        scenario.scenario_id,
+        scenario.workflow_id,
+        is_new=True,
+        is_changed=True,
+        warnings=[warning],
     )
     assert (scenario.name, scenario.description) == ("Standard", "One reminder.")
     assert scenario.definition == a_definition()

@@ -53,8 +53,10 @@ async def test_a_made_up_claim_goes_through_all_steps(house: House) -> None:
 
     assert tell(simulation) == [
         ("03-02 09:00", "EMAIL"), ("03-02 09:00", "WaitBegun"), ("03-09 09:00", "FeeAdded"),
-        ("03-09 09:00", "LETTER"), ("03-09 09:00", "WaitBegun"), ("03-23 09:00", "Archived"),
+        ("03-09 09:00", "LETTER"), ("03-09 09:00", "WaitBegun"), ("03-25 09:00", "Archived"),
     ]  # fmt: skip
+    # The wait of 14 days starts on the day on which the letter can have arrived.
+    assert whys(simulation, 4) == [("LETTER_ON_ITS_WAY", "2026-03-11")]
     assert simulation.fees_cents == 250
     assert simulation.contacts == {"EMAIL": 1, "LETTER": 1}
     assert (simulation.cost, simulation.unpriced) == (Decimal("85.05"), {})

@@ -20,6 +20,7 @@ from dunwell.cli.findings.letters import check_fonts, check_letter_lines
 from dunwell.cli.findings.merchant_storage import check_merchant_storage
 from dunwell.cli.findings.proxies import check_proxies
 from dunwell.cli.findings.sign_in import check_sign_in
+from dunwell.cli.findings.workflows import check_workflows
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.config import Settings
 from dunwell.config.checks import find_ssl_mode
@@ -81,6 +82,7 @@ def _check_database(settings: Settings) -> list[Finding]:
             email_lines = asyncio.run(check_email_lines(url, settings))
             sign_in = asyncio.run(check_sign_in(url, settings))
             alarms = asyncio.run(check_alarms(url))
+            workflows = asyncio.run(check_workflows(url))
             uploads = asyncio.run(check_merchant_storage(url, settings))
             backups = asyncio.run(check_backups(url, settings))
     except (OSError, PostgresFailed, FolderTaken, asyncpg.PostgresError) as error:
@@ -100,6 +102,7 @@ def _check_database(settings: Settings) -> list[Finding]:
         *email_lines,
         *sign_in,
         *alarms,
+        *workflows,
         *uploads,
         *backups,
         *([] if archive is None else [Finding("archive", *archive)]),

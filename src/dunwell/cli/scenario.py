@@ -121,3 +121,5 @@ def save(
     click.echo(f'scenario {saved.scenario_id} "{name}" {what}')
     for line in saved.words:
         click.echo(f"  {line}")
+    for line in saved.warnings:
+        click.echo(f"warning: {line}", err=True)

@@ -10,7 +10,12 @@ from dunwell.errors import Fault
 from dunwell.kit.shape import read_if_fits
 from dunwell.messages.checking import find_template_faults
 from dunwell.messages.forbidden_words import find_forbidden_words
-from dunwell.workflows.checking import definition_schema, find_definition_faults
+from dunwell.rollout.contact_waits import find_contact_warnings
+from dunwell.workflows.checking import (
+    definition_schema,
+    find_definition_faults,
+    read_definition,
+)
 from dunwell.workflows.definition import Definition, ProcessSettings, Template
 from dunwell.workflows.given_definition import place_faults
 
@@ -26,6 +31,9 @@ def check(ctx: click.Context, file: TextIO, is_json: bool) -> None:
     """
     given = read_given(file)
     faults = _find_all(given.document)
+    if not faults and not is_json:
+        for warning in find_contact_warnings(read_definition(given.document)):
+            click.echo(f"warning: {warning.message}", err=True)
     if is_json:
         echo_json(place_faults(given, faults))
     elif faults:

@@ -64,6 +64,7 @@ def draft(
     click.echo(f'draft of "{name}" saved ({plan.draft_id})')
     click.echo("\n".join(_describe_plan(plan)))
     _tell_faults(given, plan)
+    _tell_warnings(plan)
 
 
 def _make_new(data_dir: str | None, merchant: str, name: str) -> DefinitionView:
@@ -80,6 +81,11 @@ def _tell_faults(given: GivenDefinition, plan: PublicationPlan) -> None:
     if plan.faults:
         click.echo("It cannot be published yet:", err=True)
         click.echo("\n".join(render_faults(given, plan.faults)), err=True)
+
+
+def _tell_warnings(plan: PublicationPlan) -> None:
+    for warning in plan.warnings:
+        click.echo(f"warning: {warning.message}", err=True)
 
 
 def _describe_plan(plan: PublicationPlan) -> list[str]:
@@ -112,6 +118,8 @@ def publish(
         click.echo("\n".join(_describe_plan(plan)))
     if plan.faults:
         raise ValidationError(plan.faults)
+    if not is_json:
+        _tell_warnings(plan)
     if plan.verdict is not Verdict.NONE:
         confirm(f"Publish it as {plan.after}?", is_sure=is_sure)
 
@@ -131,6 +139,7 @@ def publish(
             "differences": plan.differences,
             "claimsReached": plan.reached,
             "claimsStaying": plan.staying,
+            "warnings": [str(each.message) for each in plan.warnings],
         }
     )
 

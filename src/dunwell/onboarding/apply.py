@@ -8,10 +8,12 @@
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from msgspec import UNSET
+
 from dunwell.kit.resources import Resources
 from dunwell.onboarding.checking import CheckedFile
 from dunwell.onboarding.configuration import describe_gaps
-from dunwell.onboarding.decision import decide_changes
+from dunwell.onboarding.decision import decide_changes, describe_warnings
 from dunwell.onboarding.opening import open_file, open_standing
 from dunwell.onboarding.performing import perform_changes
 from dunwell.onboarding.report import ApplyReport
@@ -47,4 +49,5 @@ async def apply_checked(
         credentials=made.credentials,
         webhooks=made.webhooks,
         gaps=describe_gaps(checked.file, checked.logo, standing.configuration),
+        warnings=describe_warnings(checked) or UNSET,
     )

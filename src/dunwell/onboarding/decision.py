@@ -26,6 +26,7 @@ from dunwell.onboarding.process_decision import decide_rules, decide_workflow
 from dunwell.onboarding.scenario_decision import decide_scenario
 from dunwell.onboarding.standing import Standing
 from dunwell.onboarding.webhook_rules import to_wanted
+from dunwell.rollout.contact_waits import describe_contact_warnings
 
 
 def decide_changes(
@@ -53,6 +54,17 @@ def decide_changes(
             file.assignment_rules, standing, currencies, publish=publish, is_plan=is_plan
         )
     return changes
+
+
+def describe_warnings(checked: CheckedFile) -> list[str]:
+    """Return what should be changed about the file's workflows or scenarios, and stops nothing."""
+    file = checked.file
+    return [
+        line
+        for kind, parts in (("workflow", file.workflows), ("scenario", file.scenarios))
+        for part in parts or []
+        for line in describe_contact_warnings(kind, part.name, checked.definitions[part.name])
+    ]
 
 
 def _decide_account(checked: CheckedFile, standing: Standing) -> Iterator[Change]:

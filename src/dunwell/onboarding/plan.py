@@ -5,11 +5,13 @@ process (CONTRACT 11). Reads alone, at one instant.
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from msgspec import UNSET
+
 from dunwell.kit.db import snapshot
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.onboarding.configuration import describe_gaps
-from dunwell.onboarding.decision import decide_changes
+from dunwell.onboarding.decision import decide_changes, describe_warnings
 from dunwell.onboarding.opening import open_file, open_standing
 from dunwell.onboarding.performing import APPLY
 from dunwell.onboarding.preview_workflows import preview_workflows
@@ -33,13 +35,23 @@ async def plan_file(
         changes = decide_changes(checked, standing, publish=publish, is_plan=True)
         words = [line for change in changes for line in change.words]
         gaps = describe_gaps(checked.file, checked.logo, standing.configuration)
+        warnings = describe_warnings(checked) or UNSET
         merchant = standing.merchant
         if merchant is None:
-            return ApplyReport(None, checked.file.key, words, gaps=gaps, previews=[])
+            return ApplyReport(
+                None, checked.file.key, words, gaps=gaps, warnings=warnings, previews=[]
+            )
         work = Work.open(resources, connection, merchant, APPLY)
         previews = await preview_workflows(
             work, resources.keys, checked=checked, standing=standing, progress=progress
         )
     words += [line for _, line in previews if line]
     reports = [preview for preview, _ in previews]
-    return ApplyReport(merchant.merchant_id, checked.file.key, words, gaps=gaps, previews=reports)
+    return ApplyReport(
+        merchant.merchant_id,
+        checked.file.key,
+        words,
+        gaps=gaps,
+        warnings=warnings,
+        previews=reports,
+    )

@@ -42,6 +42,8 @@ class ApplyReport(msgspec.Struct, frozen=True, rename="camel"):
     webhooks: list[NewWebhookReport] = []
     # What the law asks for and the merchant lacks, each with its reason; absent when nothing is.
     gaps: list[str] | UnsetType = UNSET
+    # What should be changed about the file's workflows; absent when nothing should.
+    warnings: list[str] | UnsetType = UNSET
     # Of a plan: the changed definitions of workflows that have a version.
     previews: list[WorkflowPreview] | UnsetType = UNSET
 
@@ -56,6 +58,7 @@ class ApplyReport(msgspec.Struct, frozen=True, rename="camel"):
         lines = [f'Merchant "{self.key}" ({number})']
         lines += [f"  {change}" for change in self.changes] or ["  nothing to change"]
         lines += [f"  lacks {gap}" for gap in self.gaps or []]
+        lines += [f"  warning: {warning}" for warning in self.warnings or []]
         for credential in self.credentials:
             lines += [
                 f'Credential "{credential.name}", shown this once:',

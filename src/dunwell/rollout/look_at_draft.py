@@ -12,6 +12,7 @@ from uuid import UUID
 from dunwell.errors import Fault, NotFound, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.rollout.contact_waits import find_contact_warnings
 from dunwell.rollout.publish_workflow import find_publishing_faults
 from dunwell.workflows.audited import list_parts
 from dunwell.workflows.checking import find_definition_faults, read_definition
@@ -56,6 +57,8 @@ class LookedAtDraft:
     differences: list[PartDifference]
     # What keeps it from being published, with pointers from the definition's root.
     faults: list[Fault]
+    # What should be changed before it is published, and keeps it from nothing.
+    warnings: list[Fault]
 
 
 async def look_at_draft(
@@ -94,6 +97,7 @@ async def look_at_draft(
         next_version=render_version_name(*number),
         differences=compare_parts(published, parts) if current else [],
         faults=faults,
+        warnings=find_contact_warnings(definition),
     )
 
 

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.errors import NotFound
+from dunwell.errors import Fault, NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.rollout.contact_waits import find_contact_warnings
 from dunwell.rollout.store import Running, count_running
 from dunwell.workflows.open_workflow import check_switched
-from dunwell.workflows.store import Workflow, load_workflows
+from dunwell.workflows.store import Workflow, load_newest, load_workflows
 from dunwell.workflows.store_draft_changes import count_open_changes
 from dunwell.workflows.store_history import load_majors
 from dunwell.workflows.versions import render_version_name
@@ -30,7 +31,8 @@ class RunningVersion:
 @dataclass(frozen=True, slots=True)
 class LookedAtWorkflow:
     """version: the current one; None: never published. changes: in the draft. running: of the
-    majors that claims run on, the newest first."""
+    majors that claims run on, the newest first. warnings: what should be changed about the current
+    version."""
 
     workflow_id: UUID
     name: str
@@ -40,6 +42,7 @@ class LookedAtWorkflow:
     draft_id: UUID | None
     changes: int
     running: list[RunningVersion]
+    warnings: list[Fault]
 
     @property
     def on_current(self) -> int:
@@ -79,12 +82,27 @@ async def _look_at(work: Work, workflows: Sequence[Workflow]) -> list[LookedAtWo
     majors = await load_majors(work.tx, work.merchant_id, ids)
     running = await count_running(work.tx, work.merchant_id, [*majors], limit=MOST_COUNTED + 1)
     changes = await count_open_changes(work.tx, work.merchant_id)
-    return [_describe(each, majors, running, changes) for each in workflows]
+    current = {(each.workflow_id, each.major) for each in workflows if each.major is not None}
+    versions = await load_newest(work.tx, work.merchant_id, current)
+    warnings = {
+        workflow_id: find_contact_warnings(version.definition)
+        for (workflow_id, _), version in versions.items()
+    }
+    return [
+        _describe(
+            each,
+            majors,
+            running=running,
+            changes=changes.get(each.workflow_id, 0),
+            warnings=warnings.get(each.workflow_id, []),
+        )
+        for each in workflows
+    ]
 
 
 def _describe(
-    workflow: Workflow, majors: Mapping[tuple[UUID, int], int], running: Running,
-    changes: Mapping[UUID, int],
+    workflow: Workflow, majors: Mapping[tuple[UUID, int], int], running: Running, changes: int,
+    warnings: list[Fault],
 ) -> LookedAtWorkflow:  # fmt: skip
     is_published = workflow.major is not None and workflow.minor is not None
     return LookedAtWorkflow(
@@ -96,7 +114,8 @@ def _describe(
         else None,
         version_id=workflow.version_id,
         draft_id=workflow.draft_id,
-        changes=changes.get(workflow.workflow_id, 0),
+        changes=changes,
+        warnings=warnings,
         running=[
             RunningVersion(render_version_name(major, minor), running[workflow_id, major])
             for (workflow_id, major), minor in sorted(majors.items(), reverse=True)

@@ -10,6 +10,7 @@ from uuid import UUID
 from dunwell.errors import Fault, InvalidState
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.rollout.contact_waits import find_contact_warnings
 from dunwell.rollout.publish_workflow import find_publishing_faults
 from dunwell.rollout.store import count_active_claims
 from dunwell.rollout.uses import describe_count
@@ -42,6 +43,8 @@ class PublicationPlan:
     staying: int
     # What keeps it from being published.
     faults: list[Fault]
+    # What should be changed before, and keeps it from nothing.
+    warnings: list[Fault]
 
 
 async def plan_publication(work: Work, workflow_id: UUID) -> PublicationPlan:
@@ -70,6 +73,7 @@ async def plan_publication(work: Work, workflow_id: UUID) -> PublicationPlan:
         reached=reached,
         staying=sum(active.get(workflow_id, {}).values()) - reached,
         faults=await find_publishing_faults(work, workflow_id, draft.definition),
+        warnings=find_contact_warnings(draft.definition),
     )
 
 

@@ -14,6 +14,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.audit import keep_changed, save_audit
 from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import raise_revision
+from dunwell.rollout.contact_waits import find_contact_warnings
 from dunwell.rollout.publish_workflow import find_standing_faults
 from dunwell.rollout.scenario_claims_store import (
     Moving,
@@ -44,6 +45,8 @@ class SavedScenario(msgspec.Struct, frozen=True, rename="camel"):
     is_changed: bool
     # What it means for claims under way.
     words: list[str] = []
+    # What should be changed about it.
+    warnings: list[str] = []
 
 
 async def save_scenario(
@@ -62,8 +65,11 @@ async def save_scenario(
         raise ValidationError(list(dict.fromkeys(faults)))
     standing = {each.name: each for each in await load_scenarios(work.tx, work.merchant_id)}
     if name not in standing:
-        return await _create(work, name, definition, description or "")
-    return await _edit(work, standing[name], definition, description)
+        saved = await _create(work, name, definition, description or "")
+    else:
+        saved = await _edit(work, standing[name], definition, description)
+    warnings = [str(each.message) for each in find_contact_warnings(definition)]
+    return msgspec.structs.replace(saved, warnings=warnings)
 
 
 async def _create(work: Work, name: str, definition: Definition, description: str) -> SavedScenario:

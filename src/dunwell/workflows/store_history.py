@@ -1,6 +1,6 @@
 """The SQL that reads a workflow's versions one by one: for people who look at them."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -54,6 +54,38 @@ FROM placed
 ORDER BY step_id, major DESC, minor DESC
 """
 
+# What new claims of each merchant run on, without the texts, a page at a time. Uses the primary
+# key of workflows, and workflow_versions (merchant_id, workflow_id, major, minor) backwards.
+_LIST_CURRENT = """
+SELECT workflow.merchant_id, workflow.workflow_id, merchant.key AS merchant, workflow.name,
+    newest.definition -> 'settings' AS settings, newest.definition -> 'steps' AS steps
+FROM workflows AS workflow
+JOIN merchants AS merchant USING (merchant_id)
+CROSS JOIN LATERAL (
+    SELECT definition
+    FROM workflow_versions
+    WHERE merchant_id = workflow.merchant_id
+        AND workflow_id = workflow.workflow_id
+        AND state <> 'DRAFT'
+    ORDER BY major DESC, minor DESC
+    LIMIT 1
+) AS newest
+WHERE (workflow.merchant_id, workflow.workflow_id) > ($1, $2) AND workflow.deleted_at IS NULL
+ORDER BY workflow.merchant_id, workflow.workflow_id
+LIMIT $3
+"""
+_PAGE_SIZE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentDefinition:
+    """The newest version of a workflow, or a scenario; its definition is without texts."""
+
+    # Its key.
+    merchant: str
+    name: str
+    definition: Definition
+
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
@@ -79,6 +111,21 @@ async def load_versions(tx: Connection, merchant_id: int, workflow_id: UUID) -> 
     """All versions of a workflow, oldest first, its draft last."""
     rows = await tx.fetch(_LOAD_VERSIONS, merchant_id, workflow_id)
     return [VersionRow(**row) for row in rows]
+
+
+async def iterate_current_definitions(tx: Connection) -> AsyncIterator[list[CurrentDefinition]]:
+    """The newest versions of all workflows of all merchants, in pages."""
+    last: tuple[int, UUID] = (0, UUID(int=0))
+    while rows := await tx.fetch(_LIST_CURRENT, *last, _PAGE_SIZE):
+        last = (rows[-1]["merchant_id"], rows[-1]["workflow_id"])
+        yield [
+            CurrentDefinition(
+                row["merchant"],
+                row["name"],
+                msgspec.convert({"settings": row["settings"], "steps": row["steps"]}, Definition),
+            )
+            for row in rows
+        ]
 
 
 async def load_majors(

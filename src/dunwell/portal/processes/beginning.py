@@ -1,5 +1,6 @@
-"""What a new workflow begins with: a copy of another one, or one step to change."""
+"""What a new workflow starts from: a copy of another one, or one message and a wait to change."""
 
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -10,14 +11,28 @@ from dunwell.workflows.checking import read_definition
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.store import load_current, load_draft
 
+# Long enough for a pay-by date, whatever the weekday and with bank holidays in it.
+_WAIT_DAYS = 14
 
-async def begin_definition(work: Work, like: str, first: str) -> Definition:
-    """like: the id of the workflow whose latest version is copied, without one its draft; "": one
-    message by e-mail called `first`, in the merchant's language, on weekdays from 9 to 18. Raises
-    NotFound."""
+
+@dataclass(frozen=True, slots=True)
+class FirstNames:
+    """What the two steps of a new workflow are called, in the user's language."""
+
+    message: str
+    wait: str
+
+
+async def begin_definition(work: Work, like: str, names: FirstNames) -> Definition:
+    """Return what a new workflow says.
+
+    like: the id of the workflow whose latest version is copied, without one its draft; "": one
+    e-mail in the merchant's language, on weekdays from 9 to 18, and two weeks to pay. Without the
+    wait the claim would be archived as soon as the e-mail is sent. Raises NotFound.
+    """
     work.need(Right.CONFIGURE)
     if not like:
-        return read_definition(_compose(work, first))
+        return read_definition(_compose(work, names))
     try:
         workflow_id = UUID(like)
     except ValueError:
@@ -29,10 +44,12 @@ async def begin_definition(work: Work, like: str, first: str) -> Definition:
     return newest.definition
 
 
-def _compose(work: Work, first: str) -> dict[str, Any]:
+def _compose(work: Work, names: FirstNames) -> dict[str, Any]:
     hours = {"weekdays": ["MON", "TUE", "WED", "THU", "FRI"], "from": "09:00", "to": "18:00"}
-    step = {
-        "id": 1, "kind": "COMMUNICATION", "name": first, "channel": "EMAIL", "template": first,
+    message = {
+        "id": 1, "kind": "COMMUNICATION", "name": names.message, "channel": "EMAIL",
+        "template": names.message,
     }  # fmt: skip
+    wait = {"id": 2, "kind": "WAIT", "name": names.wait, "days": _WAIT_DAYS}
     language = work.merchant.configuration.language
-    return {"settings": {"languages": [language], "contactHours": hours}, "steps": [step]}
+    return {"settings": {"languages": [language], "contactHours": hours}, "steps": [message, wait]}

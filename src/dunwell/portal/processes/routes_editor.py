@@ -77,7 +77,7 @@ async def _answer(
         look = await look_at_draft(work, read_id(visit, "workflow_id"))
     page = EditorPage(
         look=look,
-        cards=list_cards(look),
+        cards=list_cards(look, access.merchant.configuration.letters.postal_days),
         faults=tell_faults(look.definition, find_other_faults(look)),
         seen_order=fingerprint(look.parts.get(STEP_ORDER)),
         currency=find_manner(access, look, "").currency,

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
-from dunwell.portal.processes.beginning import begin_definition
+from dunwell.portal.processes.beginning import FirstNames, begin_definition
 from dunwell.portal.processes.views_list import ManagePage, SwitchPage, WorkflowsPage
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -35,11 +35,12 @@ async def show_workflows(site: Site, visit: Visit, access: Access) -> Response:
 
 @takes_form_at_merchant
 async def begin(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
-    """A new workflow: with one step, or like another."""
-    name, like, first = fields.text("name"), fields["like"], fields.text("first")
+    """A new workflow: with one message and a wait, or like another."""
+    name, like = fields.text("name"), fields["like"]
+    names = FirstNames(fields.text("first") or name, fields.text("wait") or name)
     try:
         async with site.work(access) as work:
-            definition = await begin_definition(work, like, first or name)
+            definition = await begin_definition(work, like, names)
             workflow_id = await begin_workflow(work, name, definition)
     except ValidationError as refusal:
         faults = [each.code for each in refusal.faults]

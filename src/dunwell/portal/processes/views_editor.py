@@ -11,15 +11,15 @@ from dunwell.errors import Fault
 from dunwell.portal.processes.told_faults import ToldFault
 from dunwell.portal.render.pages import Page
 from dunwell.rollout.look_at_draft import LookedAtDraft
-from dunwell.workflows.definition import Step, WaitStep
+from dunwell.workflows.definition import CommunicationStep, Step, WaitStep
 from dunwell.workflows.draft_changes import DraftChange
 from dunwell.workflows.part_differences import PartDifference
 from dunwell.workflows.parts import fingerprint, name_step
 
 
 class StepCard(msgspec.Struct, frozen=True, gc=False):
-    """day: of the process, counted in calendar days; is_about: waits in business days are among
-    them. seen: its fingerprint."""
+    """day: of the process, counted in calendar days; is_about: waits in business days or after a
+    letter are among them. seen: its fingerprint."""
 
     step: Mapping[str, Any]
     day: int
@@ -86,7 +86,7 @@ class SettingsPage(PartPage, frozen=True):
     template: ClassVar[str] = "workflow_settings.html"
 
 
-def list_cards(look: LookedAtDraft) -> list[StepCard]:
+def list_cards(look: LookedAtDraft, postal_days: int) -> list[StepCard]:
     steps = look.definition.steps
     changed = {each.step_id for each in look.differences}
     return [
@@ -100,7 +100,9 @@ def list_cards(look: LookedAtDraft) -> list[StepCard]:
             is_first=place == 0,
             is_last=place == len(steps) - 1,
         )
-        for place, (step, (day, is_about)) in enumerate(zip(steps, count_days(steps), strict=True))
+        for place, (step, (day, is_about)) in enumerate(
+            zip(steps, count_days(steps, postal_days), strict=True)
+        )
     ]
 
 
@@ -109,13 +111,18 @@ def find_other_faults(look: LookedAtDraft) -> list[Fault]:
     return [each for each in look.faults if not each.path.startswith("/steps/")]
 
 
-def count_days(steps: Sequence[Step]) -> Iterator[tuple[int, bool]]:
+def count_days(steps: Sequence[Step], postal_days: int) -> Iterator[tuple[int, bool]]:
     """Of each step the day of the process on which it comes at the earliest, from 0; and whether
-    business days before it make that a guess: five of them are taken for a week."""
-    day, is_about = 0, False
+    business days or a letter before it make that a guess: five business days are taken for a week,
+    and the wait after a letter starts when it can have arrived."""
+    day, is_about, arrives_on = 0, False, 0
     for step in steps:
         yield day, is_about
+        if isinstance(step, CommunicationStep) and step.channel == "LETTER":
+            arrives_on = day + postal_days
         if isinstance(step, WaitStep):
+            is_about = is_about or arrives_on > day
+            day = max(day, arrives_on)
             business = step.business_days or 0
             day += (step.days or 0) + -(-business * 7 // 5)
             is_about = is_about or bool(business)

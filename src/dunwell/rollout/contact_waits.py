@@ -1,0 +1,137 @@
+"""Which contacts of a workflow leave their debtor too little time before it continues.
+
+These are warnings: they keep nothing from being published. A contact without a wait after it ends
+the workflow at once: the claim is archived while the debtor still reads the message. A short wait
+leaves no time for a bank transfer, so that the message names no pay-by date. Pure.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+from dunwell.errors import Fault, Said
+from dunwell.escalation.announcing import LEAST_NOTICE
+from dunwell.escalation.calendars import Calendar, read_weekdays
+from dunwell.escalation.schedule import list_channels
+from dunwell.kit.banking_days import find_last_transfer_day
+from dunwell.workflows.definition import (
+    CheckpointStep,
+    CommunicationStep,
+    Definition,
+    ProcessSettings,
+    Step,
+    WaitStep,
+)
+
+LAST_CONTACT_WITHOUT_WAIT = "LAST_CONTACT_WITHOUT_WAIT"
+WAIT_TOO_SHORT = "WAIT_TOO_SHORT"
+# A Monday after which no bank holiday comes for half a year.
+_REFERENCE_MONDAY = date(2026, 6, 1)
+# A wait of so many days is always long enough, so that longer ones need not be tried.
+_LONG_ENOUGH_DAYS = 60
+_WEEK = frozenset(range(7))
+
+
+def find_contact_warnings(definition: Definition) -> list[Fault]:
+    """Return a warning for each contact without a sufficient wait, with a pointer to its step."""
+    return list(_find_warnings(definition))
+
+
+def describe_contact_warnings(kind: str, name: str, definition: Definition) -> list[str]:
+    """Return the warnings as lines for people. kind: what it is called: workflow or scenario."""
+    return [f'{kind} "{name}": {each.message}' for each in find_contact_warnings(definition)]
+
+
+@lru_cache(maxsize=1)
+def compute_least_wait_days() -> int:
+    """Return how many days a wait must have at least to leave time for a pay-by date, whatever the
+    weekday of the message, if no bank holiday falls into it."""
+    calendar = _make_calendar(ProcessSettings(languages=["en"]))
+    days = 1
+    while not _is_long_enough(calendar, _WEEK, [WaitStep(id=1, name="Wait", days=days)]):
+        days += 1
+    return days
+
+
+def _find_warnings(definition: Definition) -> Iterator[Fault]:
+    calendar = _make_calendar(definition.settings)
+    for place, step in enumerate(definition.steps):
+        if not isinstance(step, CommunicationStep):
+            continue
+        waits, following = _find_waits(step, definition.steps[place + 1 :])
+        if following is None and not waits:
+            yield Fault(f"/steps/{place}", _say_no_wait(step), LAST_CONTACT_WITHOUT_WAIT)
+        elif not _is_long_enough(calendar, _find_weekdays(step, definition), waits):
+            yield Fault(f"/steps/{place}", _say_too_short(step), WAIT_TOO_SHORT)
+
+
+def _find_waits(
+    contact: CommunicationStep, later: Sequence[Step]
+) -> tuple[list[WaitStep], Step | None]:
+    """Return the waits between a contact and the next fee or contact, and that step; None: none
+    comes. A wait with a condition of its own may be skipped, and does not count."""
+    waits: list[WaitStep] = []
+    for step in later:
+        if isinstance(step, WaitStep):
+            waits += [step] if step.when in (None, contact.when) else []
+        elif not isinstance(step, CheckpointStep):
+            return waits, step
+    return waits, None
+
+
+def _find_weekdays(contact: CommunicationStep, definition: Definition) -> frozenset[int]:
+    """Return the weekdays on which the wait after a contact can start. A letter arrives on others
+    than it is sent on."""
+    hours = definition.settings.contact_hours
+    may_be_letter = "LETTER" in list_channels(contact)
+    if hours is None or contact.send == "IMMEDIATE" or may_be_letter:
+        return _WEEK
+    return read_weekdays(hours)
+
+
+def _is_long_enough(
+    calendar: Calendar, weekdays: frozenset[int], waits: Sequence[WaitStep]
+) -> bool:
+    """Return whether the waits leave time for a pay-by date on each weekday that they start on."""
+    if sum(each.days or each.business_days or 0 for each in waits) >= _LONG_ENOUGH_DAYS:
+        return True
+    for weekday in weekdays:
+        sent_on = _REFERENCE_MONDAY + timedelta(days=weekday)
+        at = datetime.combine(sent_on, time(12), tzinfo=UTC)
+        for wait in waits:
+            at = calendar.end_of_wait(wait, since=at)
+        if find_last_transfer_day(before=at.date()) < sent_on + LEAST_NOTICE:
+            return False
+    return True
+
+
+def _make_calendar(settings: ProcessSettings) -> Calendar:
+    """Public holidays only lengthen a wait of business days: the shortest is without them."""
+    return Calendar(
+        zone=ZoneInfo("UTC"),
+        weekdays=read_weekdays(settings.contact_hours),
+        opens=None,
+        closes=None,
+        holidays=frozenset(),
+    )
+
+
+def _say_no_wait(step: CommunicationStep) -> Said:
+    days = compute_least_wait_days()
+    message = (
+        f'No wait follows the last contact "{step.name}": the claim is archived as soon as the '
+        f"message is sent, and the debtor can no longer pay. Add a wait of at least {days} days "
+        "after it, longer if bank holidays fall into it."
+    )
+    return Said(LAST_CONTACT_WITHOUT_WAIT, message, days=days, name=step.name)
+
+
+def _say_too_short(step: CommunicationStep) -> Said:
+    days = compute_least_wait_days()
+    message = (
+        f'The wait after "{step.name}" is too short for a pay-by date: sentences with '
+        f"{{{{ payBy }}}} are left out of messages sent on some days. Wait at least {days} days, "
+        "longer if bank holidays fall into it."
+    )
+    return Said(WAIT_TOO_SHORT, message, days=days, name=step.name)
