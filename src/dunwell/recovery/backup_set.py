@@ -18,8 +18,8 @@ from dunwell.recovery.dump import DatabaseDump
 FORMAT = 2
 DUMP = "database"
 _MANIFEST = "manifest.json"
-# Of the data folder: the database is backed up by itself, keys are kept elsewhere, and the mark says
-# who made this folder, which a restored copy cannot know.
+# Left out of the data folder: the database is backed up by itself, keys are kept elsewhere, and the
+# mark says who made this very folder.
 _LEFT_OUT = frozenset({"postgres", "postgres.draft", "dunwell.lock", "secret.key", MARK})
 _DATA, _FILES = "data", "files"
 
