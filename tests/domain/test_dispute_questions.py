@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.disputes.dispute import find_answer_day, render_case_number
+from dunwell.disputes.dispute import render_case_number
 from dunwell.disputes.evidence import MOST_OF_DISPUTE, check_evidence_space
 from dunwell.disputes.questions import (
     LONGEST_LINE,
@@ -23,6 +23,7 @@ from dunwell.disputes.reasons import DisputeType, Reason
 from dunwell.errors import ValidationError
 from dunwell.landing.render.pages import load_environment
 from dunwell.landing.render.wording import CATALOGUES, load_languages
+from dunwell.merchants.answer_days import find_answer_day
 
 TODAY = date(2026, 3, 2)
 OWN = Reason("WRONG_SIZE", DisputeType.OTHER, {"de": "Falsche Größe"}, is_hidden=False)

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.disputes.dispute import find_answer_day
-from dunwell.disputes.overdue import find_overdue_before
+from dunwell.merchants.answer_days import find_answer_day, find_overdue_before
 from dunwell.modalities.progress import local_date
 
 _ZONES = ["Europe/Berlin", "America/New_York", "Pacific/Auckland", "UTC"]

@@ -1,15 +1,14 @@
-"""What a dispute is, its states (drawn in docs/states.md), what may be asked of it, the number it
-goes by, and when it is to be answered. Pure.
+"""What a dispute is, its states (drawn in docs/states.md), what may be asked of it, and the number
+it goes by. Pure.
 """
 
 from base64 import b32encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -23,7 +22,6 @@ from dunwell.merchants.configuration import Disputes
 # Crockford's base32: no letter that is heard or read as another sign.
 _SIGNS = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 _NUMBER_BYTES = 5
-_SATURDAY = 5
 _LONGEST_TEXT = 2_000
 _LONGEST_NAME = 255
 _MOST_ANSWERS = 20
@@ -201,21 +199,6 @@ def decide_rest(answered_at: datetime, told_at: datetime | None, quiet_days: int
     """Until when a claim that an answer leaves open rests: so many days after a channel has taken
     the answer, else (nobody can be reached, or it may not have left) after the answer itself."""
     return (told_at or answered_at) + timedelta(days=quiet_days)
-
-
-def find_answer_day(opened_at: datetime, business_days: int, timezone: str) -> date:
-    """So many business days after the day it was opened on where the merchant is: Monday to Friday,
-    as public holidays belong to workflows, which a claim need not have."""
-    day = opened_at.astimezone(ZoneInfo(timezone)).date()
-    return add_business_days(day, business_days)
-
-
-def add_business_days(day: date, business_days: int) -> date:
-    for _ in range(business_days):
-        day += timedelta(days=1)
-        while day.weekday() >= _SATURDAY:
-            day += timedelta(days=1)
-    return day
 
 
 def _find_text_faults(new: NewDispute) -> Iterator[Fault]:

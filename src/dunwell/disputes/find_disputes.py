@@ -11,11 +11,11 @@ from uuid import UUID
 from dunwell.disputes.dispute import DisputeState
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.evidence_store import load_evidence
-from dunwell.disputes.overdue import find_overdue_before
 from dunwell.disputes.store_lists import DisputeFilter, DisputePlace, ListedDispute, load_page
 from dunwell.kit.cursor import CursorForm
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
+from dunwell.merchants.answer_days import find_overdue_before
 from dunwell.merchants.rights import Right
 
 # The writing transaction, the dispute.

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
-from dunwell.disputes.dispute import find_answer_day
 from dunwell.disputes.reasons import DisputeType
 from dunwell.disputes.store_lists import WaitingRow, count_waiting, load_waiting
 from dunwell.kit.cursor import CursorForm
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
+from dunwell.merchants.answer_days import find_answer_day
 from dunwell.merchants.rights import Right
 from dunwell.people.assignee import EVERYBODYS, Assignee, Whose
 from dunwell.people.store_colleagues import find_assignees

@@ -17,7 +17,6 @@ from dunwell.disputes.dispute import (
     NewDispute,
     check_new_dispute,
     check_room,
-    find_answer_day,
     render_case_number,
 )
 from dunwell.disputes.reasons import Reason
@@ -26,6 +25,7 @@ from dunwell.errors import InvalidState, Said
 from dunwell.events.payloads import disputed
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import ActorKind
+from dunwell.merchants.answer_days import find_answer_day
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
 from dunwell.notices.facts import ObjectionFacts

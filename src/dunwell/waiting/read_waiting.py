@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from dunwell.disputes.overdue import find_overdue_before
 from dunwell.events.find_endpoints import ENDPOINTS, LIVE, UNWELL
 from dunwell.kit.cursor import CursorForm
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
+from dunwell.merchants.answer_days import find_overdue_before
 from dunwell.merchants.newest_first import (
     MOST_COUNTED,
     Count,

@@ -22,7 +22,6 @@ import msgspec
 
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import ACTIVE
-from dunwell.disputes.dispute import find_answer_day
 from dunwell.escalation.announcing import Announced
 from dunwell.landing.session.facts import ClaimFacts
 from dunwell.landing.session.session import Level
@@ -37,6 +36,7 @@ from dunwell.landing.session.states import (
     list_topics,
 )
 from dunwell.landing.session.store_opened import OpenedClaim
+from dunwell.merchants.answer_days import find_answer_day
 from dunwell.modalities.plans import Instalment
 from dunwell.modalities.progress import GRACE
 

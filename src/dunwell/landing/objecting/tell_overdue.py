@@ -9,8 +9,7 @@ import structlog
 from prometheus_client import Counter
 
 from dunwell.claims.store import LockedClaim, lock_claim
-from dunwell.disputes.dispute import Dispute, find_answer_day, render_case_number
-from dunwell.disputes.overdue import find_overdue_before
+from dunwell.disputes.dispute import Dispute, render_case_number
 from dunwell.disputes.store import load_dispute
 from dunwell.disputes.store_overdue import find_merchants, find_overdue, save_overdue_told
 from dunwell.errors import Unavailable
@@ -20,6 +19,7 @@ from dunwell.kit.resources import Resources
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
+from dunwell.merchants.answer_days import find_answer_day, find_overdue_before
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.creditors import find_creditor

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.disputes.dispute import Dispute, DisputeState, find_answer_day, render_case_number
+from dunwell.disputes.dispute import Dispute, DisputeState, render_case_number
 from dunwell.disputes.evidence import MOST_AT_ONCE
 from dunwell.disputes.questions import Question, list_questions, needs_message
 from dunwell.disputes.reasons import DisputeType, Reason
@@ -21,6 +21,7 @@ from dunwell.landing.session.session import Level, Session
 from dunwell.landing.session.states import find_day
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.merchants.actor import ActorKind
+from dunwell.merchants.answer_days import find_answer_day
 
 
 class ShownReason(msgspec.Struct, frozen=True, gc=False):

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from dunwell.claims.read_claim import ClaimView
 from dunwell.disputes.assign_dispute import read_assignee
-from dunwell.disputes.dispute import Dispute, DisputeState, find_answer_day, render_case_number
+from dunwell.disputes.dispute import Dispute, DisputeState, render_case_number
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.find_disputes import find_disputes
 from dunwell.disputes.find_waiting import (
@@ -21,6 +21,7 @@ from dunwell.disputes.store_lists import ListedDispute
 from dunwell.errors import NotFound, ValidationError
 from dunwell.kit.process import run_apart
 from dunwell.merchants.account import Work
+from dunwell.merchants.answer_days import find_answer_day
 from dunwell.merchants.rights import Right
 from dunwell.messages.formatting import render_name
 from dunwell.people.assignee import Assignee, Whose

@@ -1,0 +1,39 @@
+"""By which day a debtor's dispute or request is answered, and which answers are late. Pure.
+
+Business days are Monday to Friday. Public holidays are set in workflows, which a claim need not
+have, so they are counted as business days here.
+"""
+
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+_SATURDAY = 5
+_ONE_DAY = timedelta(days=1)
+
+
+def find_answer_day(asked_at: datetime, business_days: int, timezone: str) -> date:
+    """Return the day that is so many business days after the merchant's day of `asked_at`."""
+    day = asked_at.astimezone(ZoneInfo(timezone)).date()
+    return add_business_days(day, business_days)
+
+
+def find_overdue_before(now: datetime, business_days: int, timezone: str) -> datetime:
+    """Return the instant before which a request must have been made to be overdue now.
+
+    It follows the day that debtors are told (`find_answer_day`): on that day itself the answer is
+    not late yet.
+    """
+    zone = ZoneInfo(timezone)
+    today = now.astimezone(zone).date()
+    day = today
+    while add_business_days(day, business_days) >= today:
+        day -= _ONE_DAY
+    return datetime.combine(day + _ONE_DAY, time.min, zone)
+
+
+def add_business_days(day: date, business_days: int) -> date:
+    for _ in range(business_days):
+        day += _ONE_DAY
+        while day.weekday() >= _SATURDAY:
+            day += _ONE_DAY
+    return day
