@@ -134,7 +134,7 @@ async def test_after_an_answer_the_quiet_days_are_named_and_what_follows(
 async def test_a_request_is_answered_before_anything_happens(doorstep: Doorstep) -> None:
     await Arrangement(doorstep.till.house, doorstep.claim_id).ask(PLAN)
     assert await read_next(doorstep) == (
-        "So geht es weiter Wir prüfen Ihre Anfrage und antworten Ihnen."
+        "So geht es weiter Wir prüfen Ihre Anfrage und antworten Ihnen bis zum 5. März 2026."
         f" Bis Sie die Antwort haben, {STILL}"
     )
 

@@ -282,8 +282,8 @@ QUIET = _name({
         "disputes.store._SAVE_HOLD",
     ),
     "acts on a state that none of these rows is in": (
-        "escalation.claim_contact_store._WAKE", "landing.session.details.LOAD_BROKEN",
-        "landing.session.store._END", "modalities.store.LOAD_BROKEN",
+        "escalation.claim_contact_store._WAKE", "landing.session.details.LOAD_UNSUCCESSFUL",
+        "landing.session.store._END", "modalities.store.LOAD_UNSUCCESSFUL",
         "merchants.store_revocations._END_ROTATED", "modalities.rest_after_break._END_HOLDS",
         "payments.store_requests._OPEN",
     ),

@@ -67,6 +67,18 @@ async def test_how_long_a_debtor_may_pause_is_set_and_falls_back(
         assert await modalities_of(tx) == Modalities(pause_days=14)
 
 
+async def test_within_how_many_days_requests_are_answered_is_set_and_falls_back(
+    resources: Resources, tmp_path: Path
+) -> None:
+    await apply(resources, tmp_path, modalities={"answerWithinDays": 5})
+    async with resources.database.connection() as tx:
+        assert (await modalities_of(tx)).answer_within_days == 5
+    report = await apply(resources, tmp_path, modalities={})
+    assert report.changes == ["modalities.answerWithinDays changed: 5 -> 3"]
+    async with resources.database.connection() as tx:
+        assert (await modalities_of(tx)).answer_within_days == 3
+
+
 @pytest.mark.parametrize(
     ("modalities", "path", "code"),
     [
@@ -86,6 +98,8 @@ async def test_how_long_a_debtor_may_pause_is_set_and_falls_back(
         ({"deferment": {"maxDays": 366}}, "/modalities/deferment/maxDays", "TOO_LARGE"),
         ({"pauseDays": 61}, "/modalities/pauseDays", "TOO_LARGE"),
         ({"pauseDays": -1}, "/modalities/pauseDays", "TOO_SMALL"),
+        ({"answerWithinDays": 61}, "/modalities/answerWithinDays", "TOO_LARGE"),
+        ({"answerWithinDays": 0}, "/modalities/answerWithinDays", "TOO_SMALL"),
         ({"deferral": {}}, "/modalities/deferral", "UNKNOWN_FIELD"),
     ],
 )  # fmt: skip

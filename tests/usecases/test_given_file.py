@@ -117,7 +117,7 @@ EVERYTHING: dict[str, Any] = {
     "guards": {"maxContactsPerDay": 2, "quietHours": {"from": "21:00", "to": "08:00"}},
     "modalities": {
         "plan": {"counts": [3, 6], "minRate": "1000"}, "deferment": {"maxDays": 20},
-        "pauseDays": 7,
+        "pauseDays": 7, "answerWithinDays": 4,
     },
     "disputes": {
         "reasons": [{"type": "WRONG_SIZE", "label": {"de": "Größe", "fr": "Taille"}}],

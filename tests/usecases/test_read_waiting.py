@@ -78,6 +78,7 @@ async def test_each_kind_is_counted_with_its_oldest(
     assert found == {
         Kind.OPEN_DISPUTES: Waiting(Count(2, is_more=False), begun),
         Kind.OVERDUE_DISPUTES: Waiting(Count(0, is_more=False), None),
+        Kind.OVERDUE_MODALITIES: Waiting(Count(0, is_more=False), None),
         Kind.REQUESTED_MODALITIES: Waiting(Count(1, is_more=False), begun),
         Kind.UNKNOWN_SENDS: Waiting(Count(1, is_more=False), begun),
         Kind.FAILING_ENDPOINTS: Waiting(Count(2, is_more=False), begun),
@@ -88,7 +89,21 @@ async def test_each_kind_is_counted_with_its_oldest(
     clock.advance(30 * DAY)
     overdue = (await look(house))[Kind.OVERDUE_DISPUTES]
     assert (overdue.count, overdue.oldest_at) == (Count(2, is_more=False), begun)
+    overdue = (await look(house))[Kind.OVERDUE_MODALITIES]
+    assert (overdue.count, overdue.oldest_at) == (Count(1, is_more=False), begun)
     assert await look(await a_house(resources, clock, key="hansen")) == NOTHING
+
+
+@pytest.mark.parametrize(("days", "number"), [(4, 0), (5, 1)])
+async def test_a_request_is_overdue_once_the_promised_day_is_over(
+    house: House, clock: MovableClock, days: int, number: int
+) -> None:
+    """On Friday, 6 March; the third business day is Wednesday, 11 March."""
+    clock.advance(4 * DAY)
+    [claim_id] = await house.create()
+    await Arrangement(house, claim_id).ask()
+    clock.advance((days + 1) * DAY)
+    assert (await look(house))[Kind.OVERDUE_MODALITIES].count.number == number
 
 
 async def test_a_message_that_did_not_arrive_waits_for_seven_days(

@@ -185,6 +185,8 @@ class Modalities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     deferment: Deferments | None = None
     # So long a debtor who cannot pay at all may pause the claim; 0: not at all.
     pause_days: int = 14
+    # Business days after the request within which debtors are promised an answer.
+    answer_within_days: int = 3
 
 
 class DisputeReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

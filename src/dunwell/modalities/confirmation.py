@@ -1,8 +1,11 @@
 """What is told of a plan or a deferment that was asked for or answered, by message and on paper."""
 
+from datetime import date
+
 from dunwell.claims.store import LockedClaim
 from dunwell.merchants.account import Work
 from dunwell.modalities.modality import EndReason, Modality, ModalityState, ModalityType
+from dunwell.modalities.progress import find_request_answer_day
 from dunwell.notices.facts import DefermentFacts, PlanFacts, RejectionFacts
 from dunwell.notices.tell_debtor import tell_debtor
 
@@ -14,8 +17,9 @@ def is_agreed(modality: Modality) -> bool:
 
 
 def tell_answer(
-    modality: Modality, reference_number: str
+    modality: Modality, reference_number: str, answer_on: date | None = None
 ) -> PlanFacts | DefermentFacts | RejectionFacts:
+    """answer_on: by when a request is answered."""
     if modality.state is ModalityState.REJECTED:
         return RejectionFacts(
             reference_number, modality.type is ModalityType.PAYMENT_PLAN, modality.reason
@@ -29,6 +33,7 @@ def tell_answer(
             rows=rows,
             costs_cents=0,
             is_approved=is_approved,
+            answer_on=answer_on,
         )
     until = modality.schedule[0].due_on
     return DefermentFacts(
@@ -37,11 +42,16 @@ def tell_answer(
         amount_cents=modality.amount_cents,
         until=until,
         is_approved=is_approved,
+        answer_on=answer_on,
     )
 
 
 async def tell_modality(work: Work, claim: LockedClaim, modality: Modality) -> None:
     """That it was asked for, or how that was answered; of each state once."""
     subject = f"{modality.modality_id} {modality.state}"
-    facts = tell_answer(modality, claim.reference_number)
+    configuration, answer_on = work.merchant.configuration, None
+    if modality.state is ModalityState.REQUESTED:
+        within = configuration.modalities.answer_within_days
+        answer_on = find_request_answer_day(modality, within, configuration.timezone)
+    facts = tell_answer(modality, claim.reference_number, answer_on)
     await tell_debtor(work, claim.claim_id, subject, facts)

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from dunwell.claims.states import ACTIVE, Status
 from dunwell.escalation.calendars import Calendar
+from dunwell.merchants.answer_days import find_answer_day
 from dunwell.modalities.modality import EndReason, Modality, ModalityState, ModalityType
 from dunwell.modalities.plans import Instalment
 
@@ -39,6 +40,16 @@ def decide_course(modality: Modality, status: Status, today: date) -> EndReason 
 def find_end(modality_type: ModalityType, schedule: Sequence[Instalment]) -> date:
     """The first day on which nothing of the schedule is awaited any more."""
     return _day_after(modality_type, schedule[-1])
+
+
+def find_request_answer_day(modality: Modality, business_days: int, timezone: str) -> date:
+    """Return the day by which a request is answered.
+
+    It is never after the last day on which the request stands: later there is nothing to answer.
+    """
+    awaited = next((each for each in modality.schedule if not each.is_paid), modality.schedule[-1])
+    last_day = _day_after(modality.type, awaited) - _ONE_DAY
+    return min(find_answer_day(modality.requested_at, business_days, timezone), last_day)
 
 
 def start_of_day(day: date, timezone: str) -> datetime:

@@ -62,9 +62,10 @@ LOAD_LIVE = compose(
 )
 # By primary keys.
 _LOAD_BY_ID = compose("{select} AND p.modality_id = ANY($2::uuid[])", select=_SELECT)
-# The newest, if it broke: every debtor's page nests it. Rides on payment_modalities_claim.
-LOAD_BROKEN = compose(
-    """{select} AND p.claim_id = $2 AND p.ended_reason = 'BROKEN'
+# The newest, if it broke or was refused: every debtor's page nests it. Rides on
+# payment_modalities_claim.
+LOAD_UNSUCCESSFUL = compose(
+    """{select} AND p.claim_id = $2 AND p.ended_reason IN ('BROKEN', 'REJECTED')
   AND NOT EXISTS (
       SELECT FROM payment_modalities later
       WHERE later.merchant_id = $1 AND later.claim_id = $2

@@ -58,6 +58,8 @@ class PlanFacts:
     # What the plan itself costs, within the instalments.
     costs_cents: int
     is_approved: bool
+    # Of a request: by when it is answered; none: facts noted before this was promised.
+    answer_on: date | None = None
 
     @property
     def total_cents(self) -> int:
@@ -75,6 +77,8 @@ class DefermentFacts:
     amount_cents: int
     until: date
     is_approved: bool
+    # As a plan's.
+    answer_on: date | None = None
 
 
 @dataclass(frozen=True, slots=True)

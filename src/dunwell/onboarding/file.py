@@ -177,6 +177,8 @@ class ModalitiesPart(_Part, frozen=True):
     plan: PlansPart | None = None
     deferment: DefermentsPart | None = None
     pause_days: Annotated[int, Meta(ge=0, le=60)] = 14
+    # Business days within which debtors are promised an answer; as long as disputes allow at most.
+    answer_within_days: Annotated[int, Meta(ge=1, le=60)] = 3
 
 
 class DisputeReasonPart(_Part, frozen=True):

@@ -29,6 +29,7 @@ def read_modalities(part: ModalitiesPart) -> Modalities:
         plan=None if part.plan is None else _read_plan(part.plan),
         deferment=None if part.deferment is None else _read_deferment(part.deferment),
         pause_days=part.pause_days,
+        answer_within_days=part.answer_within_days,
     )
 
 
@@ -54,6 +55,7 @@ def render_modalities(modalities: Modalities) -> dict[str, Any]:
         if deferment is None
         else {"maxDays": deferment.max_days, "autoApprove": deferment.auto_approve},
         "pauseDays": modalities.pause_days,
+        "answerWithinDays": modalities.answer_within_days,
     }
 
 

@@ -43,6 +43,8 @@ class Kind(StrEnum):
     # Of these, those that should have been answered by now.
     OVERDUE_DISPUTES = "OVERDUE_DISPUTES"
     REQUESTED_MODALITIES = "REQUESTED_MODALITIES"
+    # Of these, those that should have been answered by now.
+    OVERDUE_MODALITIES = "OVERDUE_MODALITIES"
     UNKNOWN_SENDS = "UNKNOWN_SENDS"
     FAILING_ENDPOINTS = "FAILING_ENDPOINTS"
     # Communications that failed in the last seven days.
@@ -74,14 +76,22 @@ async def read_waiting(work: Work) -> Mapping[Kind, Waiting]:
 
 def _list_asked(work: Work) -> Mapping[Kind, tuple[ListedTable[Any], Wanted[Any]]]:
     configuration = work.merchant.configuration
+    zone, answer_days = configuration.timezone, configuration.modalities.answer_within_days
     within = configuration.disputes.answer_within_days
-    opened_before = find_overdue_before(work.now, within, configuration.timezone)
+    opened_before = find_overdue_before(work.now, within, zone)
+    requested_before = find_overdue_before(work.now, answer_days, zone)
     return {
         Kind.OPEN_DISPUTES: (_DISPUTES, Wanted(seek=(_OPEN,))),
         Kind.OVERDUE_DISPUTES: (
             _DISPUTES, Wanted(seek=(_OPEN,), filters=(("l.opened_at < {}", (opened_before,)),)),
         ),
         Kind.REQUESTED_MODALITIES: (MODALITIES, Wanted(seek=(UNANSWERED,))),
+        Kind.OVERDUE_MODALITIES: (
+            MODALITIES,
+            Wanted(
+                seek=(UNANSWERED,), filters=(("l.requested_at < {}", (requested_before,)),)
+            ),
+        ),
         Kind.UNKNOWN_SENDS: (COMMUNICATIONS, Wanted(seek=(UNKNOWN,))),
         Kind.FAILING_ENDPOINTS: (ENDPOINTS, Wanted(filters=(LIVE, UNWELL))),
         Kind.PENDING_PAYMENTS: (REQUESTS, Wanted(seek=(PENDING,))),

@@ -47,8 +47,9 @@ async def show_modality(site: Site, visit: Visit, opened: OpenedClaim) -> Respon
     frame, modality = site.frame_opened(visit, opened), _read(visit, opened)
     note = visit.read_query("note")
     page = describe_modality(
-        opened, modality, can_pay=can_pay(site, opened), note=note if note in _NOTES else None
-    )
+        opened, modality, opened.merchant.now(site.resources.clock),
+        can_pay=can_pay(site, opened), note=note if note in _NOTES else None,
+    )  # fmt: skip
     return site.answer(frame, page)
 
 

@@ -10,10 +10,17 @@ from dunwell.landing.arranging.asking import OWN, Ground, Refused, find_live, ma
 from dunwell.landing.render.pages import Page
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.store_opened import OpenedClaim
+from dunwell.merchants.configuration import Configuration
 from dunwell.messages.identities import mask_address
 from dunwell.modalities.bounds import DefermentTerms, PlanTerms, is_approved_at_once
 from dunwell.modalities.confirmation import is_agreed
-from dunwell.modalities.modality import EndReason, Modality, ModalityType, find_open_rate
+from dunwell.modalities.modality import (
+    EndReason,
+    Modality,
+    ModalityState,
+    ModalityType,
+    find_open_rate,
+)
 from dunwell.modalities.offers import (
     count_rate,
     list_offered_deferments,
@@ -21,7 +28,7 @@ from dunwell.modalities.offers import (
     pick_offered,
 )
 from dunwell.modalities.plans import Instalment, Shares, add_months, share_out
-from dunwell.modalities.progress import GRACE
+from dunwell.modalities.progress import GRACE, find_request_answer_day, local_date
 
 
 class OptionsPage(Page, frozen=True):
@@ -126,6 +133,9 @@ class ModalityPage(Page, frozen=True):
     timezone: str
     currency: str
     outstanding_cents: int
+    # Of a request: by when it is answered, and whether that day is over.
+    answer_on: date | None
+    is_late: bool
     # What is to be paid next.
     next_rate: Instalment | None
     # What is left of a plan's rate, unless it is all that is owed.
@@ -214,8 +224,11 @@ def describe_later_check(
 
 
 def describe_modality(
-    opened: OpenedClaim, modality: Modality, *, can_pay: bool, note: str | None
+    opened: OpenedClaim, modality: Modality, now: datetime, *, can_pay: bool, note: str | None
 ) -> ModalityPage:
+    """now: the merchant's."""
+    configuration = opened.merchant.configuration
+    answer_on = _find_answer_day(modality, configuration)
     outstanding_cents, has_confirmation = opened.facts.outstanding_cents, is_agreed(modality)
     email = opened.facts.on_file.email if has_confirmation else None
     rate = find_open_rate(modality)
@@ -224,9 +237,11 @@ def describe_modality(
         modality=modality,
         is_plan=modality.type is ModalityType.PAYMENT_PLAN,
         reason=modality.ended_reason,
-        timezone=opened.merchant.configuration.timezone,
+        timezone=configuration.timezone,
         currency=opened.facts.currency,
         outstanding_cents=outstanding_cents,
+        answer_on=answer_on,
+        is_late=answer_on is not None and answer_on < local_date(now, configuration.timezone),
         next_rate=next((each for each in modality.schedule if not each.is_paid), None),
         rate_cents=rate.left_cents if rate is not None and is_part else None,
         has_confirmation=has_confirmation,
@@ -235,6 +250,14 @@ def describe_modality(
         grace_days=GRACE.days,
         note=note,
     )
+
+
+def _find_answer_day(modality: Modality, configuration: Configuration) -> date | None:
+    """None: there is nothing left to answer."""
+    if modality.state is not ModalityState.REQUESTED or modality.ended_at is not None:
+        return None
+    within = configuration.modalities.answer_within_days
+    return find_request_answer_day(modality, within, configuration.timezone)
 
 
 def _describe_plan(terms: PlanTerms, total_cents: int) -> ShownPlan:

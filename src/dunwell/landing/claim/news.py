@@ -1,5 +1,5 @@
-"""What stands first on a claim's page for a month: how an objection was answered, that a payment
-plan has ended."""
+"""What a claim's page shows first for a month: how a dispute was answered, that a payment plan or a
+deferral was refused, that a payment plan has ended."""
 
 from datetime import date, datetime, timedelta
 from uuid import UUID
@@ -10,6 +10,7 @@ from dunwell.claims.holds import HoldKind
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.states import PageState, find_day, find_hold
 from dunwell.landing.session.store_opened import OpenedClaim
+from dunwell.modalities.modality import EndReason, Modality, ModalityType
 
 _NEWS = timedelta(days=30)
 
@@ -35,6 +36,16 @@ class EndedPlan(msgspec.Struct, frozen=True, gc=False):
     rests_until: datetime | None
 
 
+class Refusal(msgspec.Struct, frozen=True, gc=False):
+    """A payment plan or a deferral that was asked for and refused."""
+
+    modality_id: UUID
+    is_plan: bool
+    answered_on: date
+    # The creditor's words, if it gave any and the session may see them.
+    reason: str | None
+
+
 def find_answer(opened: OpenedClaim, now: datetime) -> Answer | None:
     """now: the merchant's, as below."""
     answer, timezone = opened.facts.answer, opened.merchant.configuration.timezone
@@ -51,8 +62,8 @@ def find_answer(opened: OpenedClaim, now: datetime) -> Answer | None:
 
 def find_ended_plan(opened: OpenedClaim, state: PageState, now: datetime) -> EndedPlan | None:
     """Unless something else was agreed or asked for since, or nothing is left to pay."""
-    plan, timezone = opened.broken, opened.merchant.configuration.timezone
-    if plan is None or plan.ended_at is None:
+    plan, timezone = opened.unsuccessful, opened.merchant.configuration.timezone
+    if plan is None or plan.ended_at is None or plan.ended_reason is not EndReason.BROKEN:
         return None
     hold = find_hold(opened.facts, HoldKind.MODALITY_ACTIVE, now)
     if hold is None and now >= plan.ended_at + _NEWS:
@@ -67,3 +78,26 @@ def find_ended_plan(opened: OpenedClaim, state: PageState, now: datetime) -> End
         left_cents=missed.left_cents,
         rests_until=hold.until if hold else None,
     )
+
+
+def find_refusal(opened: OpenedClaim, state: PageState, now: datetime) -> Refusal | None:
+    """Unless something else was asked for since, or nothing is left to pay."""
+    refused, timezone = opened.unsuccessful, opened.merchant.configuration.timezone
+    if refused is None or refused.ended_reason is not EndReason.REJECTED or opened.modality:
+        return None
+    if not is_recent_refusal(refused, now) or state in (PageState.PAID, PageState.CLOSED):
+        return None
+    assert refused.answered_at is not None, "a refusal has its time"
+    shows_all = opened.session.level.reaches(Level.FACT)
+    return Refusal(
+        modality_id=refused.modality_id,
+        is_plan=refused.type is ModalityType.PAYMENT_PLAN,
+        answered_on=find_day(refused.answered_at, timezone),
+        reason=refused.reason if shows_all else None,
+    )
+
+
+def is_recent_refusal(modality: Modality, now: datetime) -> bool:
+    answered_at = modality.answered_at
+    is_refused = modality.ended_reason is EndReason.REJECTED and answered_at is not None
+    return is_refused and answered_at is not None and now < answered_at + _NEWS

@@ -3,7 +3,8 @@
     the claim is                               the page says
     paid                                       that nothing is left to do
     closed                                     nothing here: its page says so first
-    being checked (an objection, a request)    by when there is an answer; nothing happens before it
+    being checked (an objection, a request)    by when there is an answer, or that it is late;
+                                               nothing happens before it
     in a plan, or deferred, for a link alone   that nothing happens while it is kept
     in a plan                                  the next rate, and until when it can be mended
     in a plan that broke, and not told so yet  that it is told first, and what is quiet after it
@@ -38,7 +39,7 @@ from dunwell.landing.session.states import (
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.merchants.answer_days import find_answer_day
 from dunwell.modalities.plans import Instalment
-from dunwell.modalities.progress import GRACE
+from dunwell.modalities.progress import GRACE, find_request_answer_day
 
 # A hold until midnight is one until the day before.
 _INSTANT = timedelta(microseconds=1)
@@ -65,7 +66,7 @@ class NextSteps(msgspec.Struct, frozen=True, gc=False):
     # Of a course: the day until which nothing happens, if it is stopped; then what follows.
     still_until: date | None = None
     announced: Sequence[Announced] = ()
-    # Of an objection: when all have their answer, and whether that day is over.
+    # Of objections and of a request: when all have their answer, and whether that day is over.
     answer_on: date | None = None
     is_late: bool = False
     # Of a plan: the first rate that is not paid, whether its day is over, and the last day of its
@@ -124,6 +125,12 @@ def describe_next(opened: OpenedClaim, now: datetime, announced: Sequence[Announ
         answer_on = max((find_answer_day(at, days, zone) for at in opened_at), default=None)
         is_late = answer_on is not None and answer_on < today
         return NextSteps(kind, answer_on=answer_on, is_late=is_late)
+    if kind is NextKind.REQUEST:
+        assert opened.modality is not None, "what was asked for"
+        answer_on = find_request_answer_day(
+            opened.modality, configuration.modalities.answer_within_days, zone
+        )
+        return NextSteps(kind, answer_on=answer_on, is_late=answer_on < today)
     if kind is NextKind.PLAN:
         rate = find_next_rate(opened.modality)
         assert rate is not None

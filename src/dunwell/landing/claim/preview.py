@@ -7,6 +7,7 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.errors import NotFound
+from dunwell.landing.claim.alternative import find_alternative
 from dunwell.landing.claim.look_ahead import look_ahead
 from dunwell.landing.claim.views import PreviewedClaimPage, describe_claim
 from dunwell.landing.paying.methods import has_method
@@ -50,7 +51,10 @@ async def prepare_claim_preview(
         raise NotFound(f"There is no claim {claim_id}.")
     announced = await look_ahead(site.resources, opened, work.now, work.tx)
     can_pay = has_method(site.providers, merchant)
-    page = describe_claim(opened, work.now, announced, can_pay=can_pay, other_count=0)
+    alternative = await find_alternative(site.resources, opened, work.now, work.tx)
+    page = describe_claim(
+        opened, work.now, announced, can_pay=can_pay, other_count=0, alternative=alternative
+    )
     shown = PreviewedClaimPage(**{name: getattr(page, name) for name in page.__struct_fields__})
     return ClaimPreview(merchant, opened.facts.language, shown)
 

@@ -3,6 +3,7 @@
 import msgspec
 from starlette.responses import Response
 
+from dunwell.landing.claim.alternative import find_alternative
 from dunwell.landing.claim.look_ahead import look_ahead
 from dunwell.landing.claim.others import OTHERS, list_others
 from dunwell.landing.claim.views import describe_claim
@@ -24,7 +25,10 @@ async def show_claim(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     now, can_pay = merchant.now(site.resources.clock), has_method(site.providers, merchant)
     announced = await look_ahead(site.resources, opened, now)
     others = list_others(site.resources.keys, opened)
-    page = describe_claim(opened, now, announced, can_pay=can_pay, other_count=len(others))
+    page = describe_claim(
+        opened, now, announced, can_pay=can_pay, other_count=len(others),
+        alternative=await find_alternative(site.resources, opened, now),
+    )  # fmt: skip
     return site.answer(frame, page)
 
 

@@ -12,7 +12,14 @@ from dunwell.disputes.dispute import render_case_number
 from dunwell.escalation.announcing import Announced
 from dunwell.files.attached import AttachedFile
 from dunwell.files.names import name_for_reader
-from dunwell.landing.claim.news import Answer, EndedPlan, find_answer, find_ended_plan
+from dunwell.landing.claim.news import (
+    Answer,
+    EndedPlan,
+    Refusal,
+    find_answer,
+    find_ended_plan,
+    find_refusal,
+)
 from dunwell.landing.claim.next_steps import NextSteps, describe_next
 from dunwell.landing.claim.others import OtherClaim
 from dunwell.landing.objecting.disputing import (
@@ -39,6 +46,7 @@ from dunwell.landing.session.states import (
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.merchants.configuration import Feature
 from dunwell.modalities.modality import Modality
+from dunwell.modalities.offers import Offer
 from dunwell.modalities.plans import Instalment
 
 
@@ -90,6 +98,9 @@ class ClaimPage(Page, frozen=True):
     disputes: Sequence[OpenDispute]
     answer: Answer | None
     ended_plan: EndedPlan | None
+    refusal: Refusal | None
+    # What can be asked for instead; none: nothing, or the session may not see it.
+    alternative: Offer | None
     # Until when nothing is done after it; none: not known yet, or it is over.
     rests_until: datetime | None
     # What happens, and when.
@@ -134,7 +145,7 @@ class DocumentsPage(Page, frozen=True):
 
 def describe_claim(
     opened: OpenedClaim, now: datetime, announced: Sequence[Announced] = (),
-    *, can_pay: bool, other_count: int,
+    *, can_pay: bool, other_count: int, alternative: Offer | None = None,
 ) -> ClaimPage:  # fmt: skip
     """now: the merchant's. announced: what is foreseen. can_pay: whether there is any way to."""
     facts, configuration = opened.facts, opened.merchant.configuration
@@ -148,8 +159,7 @@ def describe_claim(
         topics=list_topics(facts, state, opened.modality, now),
         features=configuration.landing_page.features,
         shows_all=shows_all,
-        can_pay=can_pay,
-        can_dispute=can_dispute(facts),
+        can_pay=can_pay, can_dispute=can_dispute(facts),
         currency=facts.currency, timezone=timezone, reference=facts.reference_number,
         initials=render_initials(facts),
         outstanding_cents=facts.outstanding_cents,
@@ -170,6 +180,7 @@ def describe_claim(
         disputes=[_describe_dispute(each, opened) for each in facts.disputes],
         answer=find_answer(opened, now) if is_answered(facts) else None,
         ended_plan=find_ended_plan(opened, state, now),
+        refusal=find_refusal(opened, state, now), alternative=alternative,
         rests_until=hold.until if hold and is_answered(facts) else None,
         next=describe_next(opened, now, announced),
         held_since=hold.since if hold else None,

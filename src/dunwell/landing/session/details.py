@@ -13,7 +13,7 @@ import msgspec
 
 from dunwell.errors import NotFound
 from dunwell.kit.sql import load_statement, nest_row
-from dunwell.modalities.store import LOAD_BROKEN, LOAD_LIVE
+from dunwell.modalities.store import LOAD_LIVE, LOAD_UNSUCCESSFUL
 
 # The merchant and the claim of the session, for what is nested.
 KEY = ("s.merchant_id", "s.claim_id")
@@ -23,7 +23,7 @@ _compose = partial(
     __file__,
     "opened.sql",
     live_modality=nest_row(LOAD_LIVE, "s.merchant_id", "ARRAY[s.claim_id]"),
-    broken_modality=nest_row(LOAD_BROKEN, *KEY),
+    unsuccessful_modality=nest_row(LOAD_UNSUCCESSFUL, *KEY),
 )
 _compose_page = partial(_compose, session="debtor_sessions", found="s.session_hash = $1")
 # The same of a claim ($1 and $2) that nobody has opened, as a session of this level ($3) would see

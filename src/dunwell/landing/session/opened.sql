@@ -104,12 +104,12 @@ SELECT json_build_object(
               AND y.ended_at IS NULL)
         THEN {live_modality}
     END,
-    'broken', CASE
+    'unsuccessful', CASE
         WHEN EXISTS (
             SELECT FROM payment_modalities y
             WHERE y.merchant_id = s.merchant_id AND y.claim_id = s.claim_id
-              AND y.ended_reason = 'BROKEN')
-        THEN {broken_modality}
+              AND y.ended_reason IN ('BROKEN', 'REJECTED'))
+        THEN {unsuccessful_modality}
     END,
     'detail', {detail})::text
 FROM {session} s

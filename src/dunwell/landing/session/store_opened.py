@@ -25,8 +25,8 @@ class OpenedClaim(msgspec.Struct, frozen=True, gc=False):
     facts: ClaimFacts
     # The one that has not ended.
     modality: Modality | None = None
-    # The newest, if it is a plan that broke.
-    broken: Modality | None = None
+    # The newest, if it is a plan that broke or a request that was refused.
+    unsuccessful: Modality | None = None
     # The subjects of what was typed for it and is kept.
     drafts: list[str] = []
     # Of the page's own (`details`), for it to read.
@@ -53,7 +53,7 @@ class _Opened(msgspec.Struct, gc=False):
     drafts: list[str]
     facts: ClaimFacts
     modality: ModalityRow | None
-    broken: ModalityRow | None
+    unsuccessful: ModalityRow | None
     detail: msgspec.Raw
 
 
@@ -84,7 +84,7 @@ async def _read(tx: Connection, document: str) -> OpenedClaim:
         merchant=await find_merchant(tx, opened.merchant),
         facts=opened.facts,
         modality=None if opened.modality is None else read_modality(opened.modality),
-        broken=None if opened.broken is None else read_modality(opened.broken),
+        unsuccessful=None if opened.unsuccessful is None else read_modality(opened.unsuccessful),
         drafts=opened.drafts,
         detail=opened.detail,
     )

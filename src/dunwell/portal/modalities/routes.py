@@ -1,6 +1,9 @@
 """The inbox of plans and deferments, and the answer to one."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
+from uuid import UUID
 
 from starlette.responses import Response
 
@@ -11,7 +14,8 @@ from dunwell.modalities.answer_modality import approve_modality, reject_modality
 from dunwell.modalities.assign_modality import assign_modality, read_assignees
 from dunwell.modalities.find_modalities import ModalityFilter, find_modalities
 from dunwell.modalities.list_modalities import list_modalities
-from dunwell.modalities.modality import ModalityState
+from dunwell.modalities.modality import Modality, ModalityState
+from dunwell.modalities.progress import find_request_answer_day
 from dunwell.people.assignee import EVERYBODYS, AssignedMeanwhile
 from dunwell.portal.modalities.views import PlanPage, PlansPage
 from dunwell.portal.render.sorting import read_sorting
@@ -57,6 +61,7 @@ async def show_plans(site: Site, visit: Visit, access: Access) -> Response:
         whose=asked,
         me=access.person.user_id,
         plans=found.modalities,
+        answer_days=_find_answer_days(access, [plan for plan, _ in found.modalities]),
         assignees=assignees,
         sorting=sorting,
         after=after,
@@ -138,6 +143,7 @@ async def _answer(
         claim=claim,
         name=render_name(claim.debtor),
         plan=plan,
+        answer_on=_find_answer_days(access, [plan]).get(plan_id),
         assignee=assignees.get(plan_id),
         colleagues=colleagues,
         me=access.person.user_id,
@@ -147,6 +153,17 @@ async def _answer(
     )
     status = {"REQUIRED": 422, "CONTROL_CHARACTER": 422, "OVERTAKEN": 409}.get(fault, 200)
     return site.answer_at(visit, access, page, status)
+
+
+def _find_answer_days(access: Access, plans: Sequence[Modality]) -> Mapping[UUID, date]:
+    """By the modality's id, of those that wait for an answer."""
+    configuration = access.merchant.configuration
+    within, zone = configuration.modalities.answer_within_days, configuration.timezone
+    return {
+        each.modality_id: find_request_answer_day(each, within, zone)
+        for each in plans
+        if each.state is ModalityState.REQUESTED and each.ended_at is None
+    }
 
 
 PAGES: RoutedPages = {

@@ -1,6 +1,7 @@
 """What the pages about plans and deferments show."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import ClassVar
 from uuid import UUID
 
@@ -24,6 +25,8 @@ class PlansPage(Page, frozen=True):
     # Each with its claim's reference.
     plans: Sequence[tuple[Modality, str]]
     sorting: Sorting
+    # Of those that wait for an answer: by when the debtor was promised one.
+    answer_days: Mapping[UUID, date]
     # Of those that are somebody's.
     assignees: Mapping[UUID, Assignee]
     after: str
@@ -37,6 +40,8 @@ class PlanPage(Page, frozen=True):
     claim: ClaimView
     name: str
     plan: Modality
+    # By when the debtor was promised an answer; none: nothing is left to answer.
+    answer_on: date | None
     # Who answers it; who can be given it; who looks.
     assignee: Assignee | None
     colleagues: Sequence[Assignee]

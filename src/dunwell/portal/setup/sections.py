@@ -98,6 +98,7 @@ _OFFERS = (
     Field("modalities.deferment", Kind.PART, group="deferment"),
     Field("modalities.deferment.maxDays", Kind.NUMBER, group="deferment"),
     Field("modalities.deferment.autoApprove", Kind.FLAG, group="deferment"),
+    _required("modalities.answerWithinDays", Kind.NUMBER),
     _required("modalities.pauseDays", Kind.NUMBER),
 )
 _DISPUTES = (

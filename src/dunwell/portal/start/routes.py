@@ -9,12 +9,12 @@ from dunwell.alarms.read_alarms import read_alarms
 from dunwell.explanation.read_overview import MOST, NEWEST, read_overview
 from dunwell.files.read_storage_use import read_storage_use
 from dunwell.merchants.rights import Right
-from dunwell.portal.start.views import StartPage, count_channels, fill_days, list_waiting
+from dunwell.portal.start.views import OVERDUE, StartPage, count_channels, fill_days, list_waiting
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
-from dunwell.waiting.read_waiting import Kind, read_waiting
+from dunwell.waiting.read_waiting import read_waiting
 
 
 @at_merchant
@@ -37,7 +37,7 @@ async def show_start(site: Site, visit: Visit, access: Access) -> Response:
     ]
     page = StartPage(
         lines=list_waiting(waiting),
-        overdue=waiting[Kind.OVERDUE_DISPUTES].count.number,
+        overdue={str(kind): waiting[late].count.number for kind, late in OVERDUE.items()},
         states=list(overview.states.items()),
         most=MOST,
         held=overview.held,

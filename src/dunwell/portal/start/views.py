@@ -27,7 +27,8 @@ class StartPage(Page, frozen=True):
     area: ClassVar[str] = "start"
 
     lines: Sequence[WaitingLine]
-    overdue: int
+    # How many of them are overdue, by the kind of their line.
+    overdue: Mapping[str, int]
     states: Sequence[tuple[str, int]]
     most: int
     held: int
@@ -49,15 +50,20 @@ class StartPage(Page, frozen=True):
     storage: StorageUse | None
 
 
+# The kind of a line -> which of it is overdue.
+OVERDUE: Mapping[Kind, Kind] = {
+    Kind.OPEN_DISPUTES: Kind.OVERDUE_DISPUTES,
+    Kind.REQUESTED_MODALITIES: Kind.OVERDUE_MODALITIES,
+}
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def list_waiting(waiting: Mapping[Kind, Waiting]) -> list[WaitingLine]:
-    """The oldest first; what is overdue is told beside the disputes."""
+    """The oldest first. What is overdue is shown in the line of its kind (`OVERDUE`)."""
     lines = [
         WaitingLine(str(kind), each.count.number, each.count.is_more, each.oldest_at)
         for kind, each in waiting.items()
-        if kind is not Kind.OVERDUE_DISPUTES and each.count.number
+        if kind not in OVERDUE.values() and each.count.number
     ]
     return sorted(lines, key=lambda each: each.since or _LONG_AGO)
 

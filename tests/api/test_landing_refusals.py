@@ -1,0 +1,232 @@
+"""What the claim's page says while a request waits for its answer, and once it was refused."""
+
+import html
+import re
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.modalities.bounds import DefermentTerms, Terms
+from tests.support.landing import Browser, Doorstep, a_doorstep
+from tests.support.landing_plans import (
+    LATER_CHECK,
+    OFFERING,
+    PLAN_CHECK,
+    ask,
+    enter,
+    modalities,
+    read_text,
+    reject,
+)
+from tests.support.modalities import DEFERMENT, OFFERED, PLAN, Arrangement
+from tests.support.telling import tell
+
+DAY = timedelta(days=1)
+REASON = "Drei Raten sind uns zu lang."
+
+
+@pytest.fixture
+async def doorstep(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
+    """On Monday, 2 March 2026, a debtor who has entered a letter's code."""
+    async with a_doorstep(resources, clock, configuration=OFFERING) as doorstep:
+        await enter(doorstep)
+        yield doorstep
+
+
+async def see(doorstep: Doorstep, browser: Browser | None = None, language: str = "de") -> str:
+    """The claim's page."""
+    page = await (browser or doorstep.browser).get(f"/claim?lang={language}")
+    assert page.status_code == 200
+    return page.text
+
+
+def cut_refusal(page: str) -> str:
+    """The notice about a refusal, in one line; "" where there is none."""
+    _, _, behind = page.partition('id="refusal">')
+    return read_text(f"<main>{behind.partition('</div>')[0]}</main>")
+
+
+async def refuse(doorstep: Doorstep, terms: Terms, reason: str | None = None) -> None:
+    arrangement = Arrangement(doorstep.till.house, doorstep.claim_id)
+    asked = await arrangement.ask(terms)
+    await arrangement.reject(asked.modality_id, reason)
+
+
+async def come_back(doorstep: Doorstep) -> Browser:
+    """Some time later, when the session is over."""
+    browser = doorstep.visitor()
+    await browser.type_code(await doorstep.give_code())
+    return browser
+
+
+async def test_a_refused_plan_is_shown_first_with_its_reason_and_what_to_ask_for_instead(
+    doorstep: Doorstep,
+) -> None:
+    await ask(doorstep)
+    await reject(doorstep, REASON)
+    page = await see(doorstep)
+    assert cut_refusal(page) == (
+        "Wir können Ihrer Anfrage zur Ratenzahlung nicht zustimmen."
+        " Das haben wir am 2. März 2026 entschieden."
+        " Nordwind nennt diesen Grund: Drei Raten sind uns zu lang."
+        " Stattdessen können Sie Folgendes anfragen: 2 Monatsraten von bis zu 51,20 € ."
+        " Die erste ist am 16. März 2026 fällig, die letzte am 16. April 2026."
+        " Diese Ratenzahlung ansehen"
+    )
+    assert page.index('id="refusal"') < page.index('class="amount"')
+    english = cut_refusal(await see(doorstep, language="en"))
+    assert english == (
+        "We cannot agree to your request to pay in instalments. We decided this on 2 March 2026."
+        " The reason that Nordwind gives: Drei Raten sind uns zu lang."
+        " You can ask for this instead: 2 monthly payments of up to €51.20 ."
+        " The first is due on 16 March 2026, the last on 16 April 2026. Look at this plan"
+    )
+
+
+async def test_a_refused_deferral_is_shown_with_an_earlier_day(doorstep: Doorstep) -> None:
+    await ask(doorstep, LATER_CHECK)
+    await reject(doorstep)
+    assert cut_refusal(await see(doorstep, language="en")) == (
+        "We cannot agree to your request for more time. We decided this on 2 March 2026."
+        " You can ask for this instead: pay all of it by 16 March 2026. Look at this date"
+    )
+    assert cut_refusal(await see(doorstep)) == (
+        "Mehr Zeit können wir Ihnen leider nicht geben."
+        " Das haben wir am 2. März 2026 entschieden."
+        " Stattdessen können Sie Folgendes anfragen: alles bis zum 16. März 2026 zahlen."
+        " Diesen Termin ansehen"
+    )
+
+
+@pytest.mark.parametrize("check", [PLAN_CHECK, LATER_CHECK])
+async def test_what_is_offered_instead_can_be_asked_for_as_it_stands(
+    doorstep: Doorstep, check: str
+) -> None:
+    await ask(doorstep, check)
+    await reject(doorstep)
+    page = await doorstep.browser.get("/claim")
+    notice = page.text.partition('id="refusal">')[2].partition("</div>")[0]
+    [address] = re.findall('href="([^"]*)"', notice)
+    address = html.unescape(address)
+    await doorstep.browser.get(address)
+    await doorstep.browser.submit(address.partition("?")[0])
+    assert [each["state"] for each in await modalities(doorstep)] == ["REJECTED", "REQUESTED"]
+    assert cut_refusal(await see(doorstep)) == ""
+
+
+async def test_a_link_alone_shows_that_it_was_refused_and_no_more(doorstep: Doorstep) -> None:
+    await refuse(doorstep, PLAN, REASON)
+    visitor = doorstep.visitor()
+    await visitor.open(await doorstep.give_link())
+    page = await see(doorstep, visitor)
+    assert cut_refusal(page) == (
+        "Wir können Ihrer Anfrage nicht zustimmen. Das haben wir am 2. März 2026 entschieden."
+        " Grund und Möglichkeiten ansehen"
+    )
+    assert REASON not in page
+    assert "51,20" not in page
+
+
+async def test_nothing_is_offered_that_was_refused_before(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    await refuse(doorstep, PLAN)
+    await refuse(doorstep, msgspec.structs.replace(PLAN, count=2))
+    text = cut_refusal(await see(doorstep))
+    assert "alles bis zum 16. März 2026 zahlen" in text
+    assert "Monatsraten" not in text
+
+
+async def test_whoever_may_not_ask_again_is_offered_nothing(doorstep: Doorstep) -> None:
+    for terms in (DEFERMENT, DefermentTerms(PLAN.first_on), msgspec.structs.replace(PLAN, count=6)):
+        await refuse(doorstep, terms)
+    text = cut_refusal(await see(doorstep, language="en"))
+    assert "You can ask for this instead" not in text
+    assert "Please tell Nordwind what you can pay, and when." in text
+
+
+async def test_it_is_shown_for_thirty_days_and_not_once_all_is_paid(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    await refuse(doorstep, PLAN)
+    clock.advance(30 * DAY - timedelta(seconds=1))
+    browser = await come_back(doorstep)
+    # Its first day has passed: the new plan begins on a day that can be kept.
+    assert "Die erste ist am 15. April 2026 fällig" in cut_refusal(await see(doorstep, browser))
+    clock.advance(timedelta(seconds=1))
+    assert cut_refusal(await see(doorstep, browser)) == ""
+
+
+async def test_a_claim_that_is_paid_says_nothing_of_a_refusal(doorstep: Doorstep) -> None:
+    await refuse(doorstep, PLAN)
+    await doorstep.till.house.pay(doorstep.claim_id, 10240)
+    assert cut_refusal(await see(doorstep)) == ""
+
+
+async def test_a_plan_that_broke_after_a_refusal_is_what_is_shown(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    await refuse(doorstep, msgspec.structs.replace(PLAN, count=6))
+    arrangement = Arrangement(doorstep.till.house, doorstep.claim_id)
+    await arrangement.agree(PLAN)
+    await arrangement.sweep_at(clock.now() + 23 * DAY)
+    await tell(doorstep.till.house)
+    page = await see(doorstep, await come_back(doorstep))
+    assert cut_refusal(page) == ""
+    assert 'id="ended-plan"' in page
+
+
+@pytest.mark.parametrize(
+    ("days", "says"),
+    [
+        (3, "Wir prüfen Ihre Anfrage und antworten Ihnen bis zum 5. März 2026."),
+        (4, "Unsere Antwort auf Ihre Anfrage verspätet sich. Das tut uns leid."),
+    ],
+)
+async def test_a_request_says_by_when_it_is_answered_and_then_that_this_is_late(
+    doorstep: Doorstep, clock: MovableClock, days: int, says: str
+) -> None:
+    asked = await Arrangement(doorstep.till.house, doorstep.claim_id).ask(PLAN)
+    clock.advance(days * DAY)
+    browser = await come_back(doorstep)
+    assert says in read_text(await see(doorstep, browser))
+    page = read_text((await browser.get(f"/claim/modality/{asked.modality_id}")).text)
+    said = "Sie erhalten eine Antwort bis" if days == 3 else "Wir wollten antworten bis"
+    assert f"{said} 5. März 2026" in page
+    assert ("verspätet sich" in page) is (days == 4)
+
+
+async def test_the_merchant_sets_within_how_many_business_days(
+    resources: Resources, clock: MovableClock
+) -> None:
+    within = msgspec.structs.replace(OFFERED, answer_within_days=5)
+    configuration = msgspec.structs.replace(OFFERING, modalities=within)
+    async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
+        await enter(doorstep)
+        await ask(doorstep)
+        assert "bis zum 9. März 2026" in read_text(await see(doorstep))
+
+
+async def test_no_answer_is_promised_after_the_request_has_ended(doorstep: Doorstep) -> None:
+    """A deferral until tomorrow that is not answered tomorrow has no meaning any more."""
+    tomorrow = DefermentTerms(doorstep.till.now.date() + DAY)
+    await Arrangement(doorstep.till.house, doorstep.claim_id).ask(tomorrow)
+    assert "antworten Ihnen bis zum 3. März 2026." in read_text(await see(doorstep))
+
+
+async def test_the_confirmation_of_a_request_says_by_when_it_is_answered(
+    doorstep: Doorstep,
+) -> None:
+    await ask(doorstep)
+    await tell(doorstep.till.house)
+    texts = await doorstep.till.house.rows(
+        "SELECT body_text FROM debtor_notices WHERE merchant_id = $1 AND kind = 'CONFIRMATION'"
+    )
+    assert [
+        "Wir prüfen Ihre Anfrage und antworten Ihnen bis zum 5. März 2026." in each["body_text"]
+        for each in texts
+    ] == [True]

@@ -1,0 +1,157 @@
+"""What a debtor is offered in place of a plan or a deferral that was refused."""
+
+from datetime import date, timedelta
+from itertools import accumulate
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from dunwell.merchants.configuration import Deferments, Modalities, Plans
+from dunwell.modalities.bounds import (
+    MOST_RATES,
+    ClaimFacts,
+    DefermentTerms,
+    PlanTerms,
+    Terms,
+    find_terms_faults,
+)
+from dunwell.modalities.nearest_offer import find_nearest_offer
+from dunwell.modalities.offers import list_offered_deferments
+from dunwell.modalities.plans import Instalment
+
+TODAY = date(2026, 3, 2)
+OWED = ClaimFacts(10240)
+OFFERED = Modalities(Plans(counts=(2, 3, 6)), Deferments(max_days=30))
+PLANS = st.builds(
+    Plans,
+    counts=st.lists(st.integers(2, MOST_RATES), unique=True, max_size=6).map(sorted).map(tuple),
+    min_rate_cents=st.integers(1, 20_000),
+    first_date_within_days=st.integers(1, 90),
+)
+BOUNDS = st.builds(
+    Modalities,
+    plan=st.none() | PLANS,
+    deferment=st.none() | st.builds(Deferments, max_days=st.integers(1, 365)),
+)
+DAYS = st.dates(TODAY - timedelta(days=40), TODAY + timedelta(days=120))
+ASKED = st.builds(PlanTerms, count=st.integers(2, MOST_RATES), first_on=DAYS) | st.builds(
+    DefermentTerms, until=DAYS
+)
+FACTS = st.builds(
+    ClaimFacts,
+    outstanding_cents=st.integers(1, 500_000),
+    max_deferral_on=st.none() | st.dates(TODAY, TODAY + timedelta(days=400)),
+)
+REFUSED = st.lists(ASKED, min_size=1, max_size=3)
+
+
+def find(*refused: Terms, bounds: Modalities = OFFERED, facts: ClaimFacts = OWED) -> Terms | None:
+    found = find_nearest_offer(refused, bounds, facts, TODAY)
+    return None if found is None else found.terms
+
+
+def plan(count: int, day: str) -> PlanTerms:
+    return PlanTerms(count, date.fromisoformat(day))
+
+
+def until(day: str) -> DefermentTerms:
+    return DefermentTerms(date.fromisoformat(day))
+
+
+@pytest.mark.parametrize(
+    ("refused", "offered"),
+    [
+        # The next number of instalments below, from the same day.
+        ([plan(6, "2026-03-20")], plan(3, "2026-03-20")),
+        # Below everything that was refused, and not only below what was refused last.
+        ([plan(6, "2026-03-20"), plan(3, "2026-03-16")], plan(2, "2026-03-20")),
+        ([plan(3, "2026-03-20"), plan(6, "2026-03-16")], plan(2, "2026-03-20")),
+        # No smaller plan is left: all of it on the day of the first instalment.
+        ([plan(2, "2026-03-20")], until("2026-03-20")),
+        # That was refused as well.
+        ([plan(2, "2026-03-20"), until("2026-03-09")], until("2026-03-08")),
+        # The first day has passed since: the usual one, which can be kept.
+        ([plan(6, "2026-03-02")], plan(3, "2026-03-16")),
+        ([plan(6, "2026-02-20")], plan(3, "2026-03-16")),
+        # The latest of the days that are offered before the refused one.
+        ([until("2026-04-01")], until("2026-03-16")),
+        ([until("2026-03-20")], until("2026-03-16")),
+        ([until("2026-03-16")], until("2026-03-09")),
+        ([until("2026-03-09")], None),
+    ],
+)
+def test_it_is_the_next_smaller_thing_to_ask_for(
+    refused: list[Terms], offered: Terms | None
+) -> None:
+    assert find(*refused) == offered
+
+
+def test_nothing_is_offered_where_the_merchant_offers_nothing_any_more() -> None:
+    assert find(plan(6, "2026-03-20"), bounds=Modalities()) is None
+    assert find(until("2026-03-20"), bounds=Modalities()) is None
+    assert find(plan(6, "2026-03-20"), facts=ClaimFacts(0)) is None
+    assert find(until("2026-03-20"), facts=ClaimFacts(0)) is None
+
+
+@given(REFUSED, BOUNDS, FACTS)
+def test_the_merchants_bounds_accept_it_and_it_adds_up(
+    refused: list[Terms], bounds: Modalities, facts: ClaimFacts
+) -> None:
+    offer = find_nearest_offer(refused, bounds, facts, TODAY)
+    assume(offer is not None)
+    assert offer is not None
+    assert find_terms_faults(offer.terms, bounds, facts, TODAY) == []
+    assert offer.total_cents == facts.outstanding_cents
+    assert offer.schedule == offer.terms.schedule(facts.outstanding_cents)
+
+
+@given(REFUSED, BOUNDS, FACTS)
+def test_it_asks_the_merchant_for_less_than_everything_that_was_refused(
+    refused: list[Terms], bounds: Modalities, facts: ClaimFacts
+) -> None:
+    terms = find(*refused, bounds=bounds, facts=facts)
+    if isinstance(terms, PlanTerms):
+        assert all(terms.count < each.count for each in refused if isinstance(each, PlanTerms))
+    if isinstance(terms, DefermentTerms):
+        days = [each.until for each in refused if isinstance(each, DefermentTerms)]
+        assert all(terms.until < each for each in days)
+
+
+@given(ASKED, BOUNDS, FACTS)
+def test_the_merchant_has_never_received_less_by_any_day_than_by_what_it_refused(
+    asked: Terms, bounds: Modalities, facts: ClaimFacts
+) -> None:
+    """As long as the first day that was asked for is still to come."""
+    offer = find_nearest_offer([asked], bounds, facts, TODAY)
+    assume(offer is not None)
+    assert offer is not None
+    first_on = asked.first_on if isinstance(asked, PlanTerms) else asked.until
+    assume(offer.schedule[0].due_on <= first_on)
+    before = asked.schedule(facts.outstanding_cents)
+    for day in {each.due_on for each in (*before, *offer.schedule)}:
+        assert _sum_by(day, offer.schedule) >= _sum_by(day, before)
+
+
+@given(ASKED, BOUNDS, FACTS)
+def test_nothing_acceptable_lies_between_it_and_what_was_asked_for(
+    asked: Terms, bounds: Modalities, facts: ClaimFacts
+) -> None:
+    terms = find(asked, bounds=bounds, facts=facts)
+    if isinstance(asked, DefermentTerms):
+        days = [each.until for each in list_offered_deferments(bounds, facts, TODAY)]
+        before = [each for each in days if each < asked.until]
+        assert terms == (DefermentTerms(before[-1]) if before else None)
+        return
+    assume(asked.first_on > TODAY)
+    least = terms.count if isinstance(terms, PlanTerms) else 1
+    nearer = [PlanTerms(count, asked.first_on) for count in range(least + 1, asked.count)]
+    if isinstance(terms, PlanTerms) and terms.first_on != asked.first_on:
+        # The day cannot be had at all with fewer instalments.
+        nearer = [PlanTerms(count, asked.first_on) for count in range(2, asked.count)]
+    assert all(find_terms_faults(each, bounds, facts, TODAY) for each in nearer)
+
+
+def _sum_by(day: date, schedule: tuple[Instalment, ...]) -> int:
+    sums = accumulate(each.amount_cents for each in schedule if each.due_on <= day)
+    return max(sums, default=0)

@@ -1,0 +1,54 @@
+"""Requests for plans and deferrals in the portal: by when they are answered, and which are late."""
+
+from datetime import timedelta
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from tests.support.application import an_application
+from tests.support.documents import read_text
+from tests.support.house import a_house
+from tests.support.modalities import OFFERING, PLAN, Arrangement
+from tests.support.portal import Clerk, sign_in
+
+DAY = timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("days", "is_today", "is_overdue"),
+    [(0, False, False), (3, True, False), (4, False, True)],
+)
+async def test_a_request_is_listed_with_the_day_to_answer_by_and_then_as_overdue(
+    resources: Resources, clock: MovableClock, days: int, is_today: bool, is_overdue: bool
+) -> None:
+    """It is made on Monday, 2 March 2026; three business days later is Thursday."""
+    house = await a_house(resources, clock, configuration=OFFERING)
+    [claim_id] = await house.create("INV-1001")
+    asked = await Arrangement(house, claim_id).ask(PLAN)
+    clock.advance(days * DAY)
+    clerk: Clerk = await sign_in(resources, an_application(resources).app, house)
+
+    for path in ("/plans", f"/claims/{claim_id}/plans/{asked.modality_id}"):
+        page = read_text((await clerk.get(path)).text)
+        assert "Answer by" in page
+        assert "5 Mar 2026" in page
+        assert (" overdue" in page) is is_overdue
+        assert (" today" in page) is is_today
+    start = read_text((await clerk.get("")).text)
+    assert ("1 overdue" in start) is is_overdue
+    assert "5 Mar 2026" not in read_text((await clerk.get("/plans?show=all")).text)
+
+
+async def test_what_is_answered_has_no_day_and_is_not_overdue(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house(resources, clock, configuration=OFFERING)
+    [claim_id] = await house.create("INV-1001")
+    approved = await Arrangement(house, claim_id).agree(PLAN)
+    clock.advance(10 * DAY)
+    clerk: Clerk = await sign_in(resources, an_application(resources).app, house)
+
+    page = read_text((await clerk.get(f"/claims/{claim_id}/plans/{approved.modality_id}")).text)
+    assert "Answer by" not in page
+    assert "overdue" not in page + read_text((await clerk.get("")).text)
