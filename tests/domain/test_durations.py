@@ -251,8 +251,11 @@ LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {
     "events/retry.py _FIRST_PROBE": (_find_first_probe, timedelta(hours=1)),
     "events/retry.py _LONGEST_PROBE_GAP": (_find_last_probe_gap, timedelta(hours=24)),
     "jobs/job.py _KEPT": (lambda: find_keeping(Archive()), timedelta(days=30)),
+    "notices/notice.py _LETTER_SENT_WITHIN": (
+        lambda: {decide_expiry(kind, "LETTER", NOW) - NOW for kind in Kind}, {timedelta(days=3)},
+    ),
     "notices/notice.py _SENT_WITHIN": (
-        lambda: {str(kind): decide_expiry(kind, NOW) - NOW for kind in Kind},
+        lambda: {str(kind): decide_expiry(kind, "EMAIL", NOW) - NOW for kind in Kind},
         {
             "CODE": timedelta(minutes=10), "LINK": timedelta(hours=1),
             "RECEIPT": timedelta(days=1), "CONFIRMATION": timedelta(days=1),

@@ -225,4 +225,6 @@ def test_no_value_marks_up_or_injects_anything(language: str) -> None:
 
 def test_every_template_is_written_by_a_kind() -> None:
     names = {f"{facts.template}.md" for facts in ALL} | {f"{each.template}.txt" for each in BY_SMS}
-    assert {path.name for path in NOTICE_TEMPLATES.iterdir()} == names
+    # What several templates include has a name that begins with an underscore.
+    written = {path.name for path in NOTICE_TEMPLATES.iterdir() if not path.name.startswith("_")}
+    assert written == names

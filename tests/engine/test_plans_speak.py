@@ -100,7 +100,7 @@ async def test_a_missed_one_is_told_with_until_when_it_is_mended(arrangement: Ar
     await arrangement.house.pay(arrangement.claim_id, 1000)
     await go(arrangement, MISSED)
     *_, notice = await arrangement.house.rows(_NOTICES)
-    assert notice["subject"] == "Ihre Rate an Nordwind ist nicht angekommen"
+    assert notice["subject"] == "Ihre Rate an Nordwind ist noch nicht eingegangen"
     assert "24,14\u00a0€ waren am 16. März 2026 fällig." in notice["body_text"]
     assert "Zahlen Sie bis zum 23. März 2026, dann läuft" in notice["body_text"]
     await go(arrangement, BROKEN - 10 * HOUR)
@@ -215,7 +215,7 @@ async def test_nothing_is_told_that_is_not_true_any_more(
     assert len(await occasions(arrangement)) == 1
     await meanwhile(arrangement)
     await tell(house)
-    names = {"Ihre nächste Rate an Nordwind", "Ihre Rate an Nordwind ist nicht angekommen"}
+    names = {"Ihre nächste Rate an Nordwind", "Ihre Rate an Nordwind ist noch nicht eingegangen"}
     assert not names.intersection(await subjects(arrangement))
     [row] = [r for r in await house.rows(_OCCASIONS) if r["occasion"].startswith("rate")]
     assert row["over_at"] is not None

@@ -46,6 +46,7 @@ NO_RULE: Mapping[str, str] = {
     "cli/up.py _WATCH_SECONDS": _PAUSE,
     "cli/workflow_preview_text.py _MOST_DAYS_SHOWN": _BOUND,
     "merchants/answer_days.py _ONE_DAY": _UNIT,
+    "modalities/nearest_offer.py _ONE_DAY": _UNIT,
     "escalation/ask_channels.py ASK_SECONDS": _PAUSE,
     "escalation/calendars.py _ONE_DAY": _UNIT,
     "escalation/calendars.py to_instant": _UNIT,

@@ -260,9 +260,38 @@ OccasionFacts = (
 )
 Facts = OccasionFacts | CodeFacts | LinkFacts | ChangeCodeFacts | ChangeNoticeFacts | OverdueFacts
 
-# What is worth a letter where nothing else reaches the debtor (`list_ways`).
-LetterFacts = DisputeAnswerFacts | RejectionFacts | PlanBrokenFacts
+# What can be written as a letter (`is_worth_letter`).
+LetterFacts = (
+    DisputeAnswerFacts
+    | RejectionFacts
+    | PlanFacts
+    | DefermentFacts
+    | RateMissedFacts
+    | PlanBrokenFacts
+)
 # By the name of their templates, which is the occasion's name.
 OCCASIONS: Mapping[str, type[OccasionFacts]] = {
     each.template: each for each in get_args(OccasionFacts)
 }
+
+
+def is_worth_letter(facts: OccasionFacts) -> bool:
+    """Whether a debtor whom no e-mail and no SMS reaches gets a letter.
+
+    Decisions are, and what has to be done to keep a plan. That a request was received is confirmed
+    by e-mail or SMS only.
+    """
+    if isinstance(facts, PlanFacts | DefermentFacts):
+        return facts.is_approved
+    return isinstance(facts, LetterFacts)
+
+
+def find_amount_due(facts: LetterFacts, outstanding_cents: int) -> int:
+    """What the debtor is to pay next, in minor units; 0: nothing."""
+    if isinstance(facts, PlanFacts):
+        return min(facts.rows[0][1], outstanding_cents)
+    if isinstance(facts, RateMissedFacts):
+        return min(facts.left_cents, outstanding_cents)
+    if isinstance(facts, DisputeAnswerFacts) and facts.is_closed:
+        return 0
+    return max(0, outstanding_cents)

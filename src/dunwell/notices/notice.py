@@ -58,9 +58,10 @@ _SENT_WITHIN = {
     Kind.REMINDER: timedelta(days=1),
     Kind.OVERDUE: timedelta(days=3),
 }
+# A print service may be away over a weekend, and no other way is left after a letter. A letter
+# about a missed instalment can still arrive before the seven days of its grace are over.
+_LETTER_SENT_WITHIN = timedelta(days=3)
 _WAYS: tuple[NoticeChannel, ...] = ("EMAIL", "SMS", "LETTER")
-# Of occasions: what is worth a letter where nothing else reaches the debtor.
-_BY_LETTER = frozenset({Kind.ANSWER})
 # Asked for just now by somebody who waits for it: it goes to a suppressed address too.
 _AWAITED = frozenset({Kind.CODE, Kind.LINK, Kind.CHANGE_CODE})
 # Sent of itself, again and again, as a process's messages are. All else answers one act.
@@ -122,15 +123,20 @@ def decide_limit_to_one(sent_at: Sequence[datetime], now: datetime) -> TooMany |
     return TooMany(again_at) if again_at else None
 
 
-def decide_expiry(kind: Kind, now: datetime) -> datetime:
+def decide_expiry(kind: Kind, channel: NoticeChannel, now: datetime) -> datetime:
     """When it is not sent any more."""
-    return now + _SENT_WITHIN[kind]
+    within = _SENT_WITHIN[kind]
+    return now + (max(within, _LETTER_SENT_WITHIN) if channel == "LETTER" else within)
 
 
-def list_ways(kind: Kind, tried: NoticeChannel | None) -> Sequence[NoticeChannel]:
-    """By which an occasion is told, the first that works: those behind the one tried last."""
+def list_ways(tried: NoticeChannel | None, *, is_worth_letter: bool) -> Sequence[NoticeChannel]:
+    """Return the channels left for an occasion, the first that works being used.
+
+    is_worth_letter: whether a letter is sent where nothing else reaches the debtor
+    (`facts.is_worth_letter`).
+    """
     left = _WAYS if tried is None else _WAYS[_WAYS.index(tried) + 1 :]
-    return [each for each in left if each != "LETTER" or kind in _BY_LETTER]
+    return [each for each in left if each != "LETTER" or is_worth_letter]
 
 
 def is_awaited(kind: Kind) -> bool:

@@ -55,7 +55,8 @@ async def send_notice(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMa
     if refusal is not None:
         return refusal
     notice_id = work.ids.new(work.real_now)
-    times = NoticeTimes(work.now, work.real_now, decide_expiry(notice.kind, work.real_now))
+    expires_at = decide_expiry(notice.kind, addressee.channel, work.real_now)
+    times = NoticeTimes(work.now, work.real_now, expires_at)
     keyed = Keyed(next(iter(_digest_recipient(keys, notice)), None), keys.version)
     await save_notice(
         work.tx,

@@ -63,7 +63,7 @@ UPDATE debtor_occasions SET due_at = NULL, over_at = $5
 WHERE merchant_id = $1 AND claim_id = $2 AND occasion = $3 AND subject = $4
 """
 _LOAD_DEBTOR = """
-SELECT email, mobile_number, address, first_name, last_name, company_name, language
+SELECT email, mobile_number, address, salutation, first_name, last_name, company_name, language
 FROM debtors
 WHERE merchant_id = $1 AND claim_id = $2
 """
@@ -187,6 +187,7 @@ async def load_debtor(tx: Connection, merchant_id: int, claim_id: int) -> Debtor
     row = await tx.fetchrow(_LOAD_DEBTOR, merchant_id, claim_id)
     assert row is not None, "goes with its claim"
     name = DebtorName(
+        salutation=row["salutation"],
         first_name=row["first_name"],
         last_name=row["last_name"],
         company_name=row["company_name"],

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import structlog
 
+from dunwell.claims.access import access_claim
 from dunwell.claims.store import lock_claim
 from dunwell.disputes.rest_after_answer import rest_after_answer
 from dunwell.errors import Unavailable
@@ -25,8 +26,15 @@ from dunwell.messages.identities import render_postal_address
 from dunwell.messages.letters.address import render_address
 from dunwell.modalities.progress import local_date
 from dunwell.modalities.rest_after_break import rest_after_break
+from dunwell.modalities.store import load_claim_facts
 from dunwell.modalities.tell_plan import is_still_true
-from dunwell.notices.facts import DisputeAnswerFacts, LetterFacts, OccasionFacts, PlanBrokenFacts
+from dunwell.notices.facts import (
+    DisputeAnswerFacts,
+    LetterFacts,
+    OccasionFacts,
+    PlanBrokenFacts,
+    is_worth_letter,
+)
 from dunwell.notices.notice import Addressee, Notice, TooMany, list_ways
 from dunwell.notices.send_notice import send_notice
 from dunwell.notices.store_occasions import (
@@ -101,7 +109,12 @@ async def _send(
     """By the first way left that takes it. False: there is none."""
     debtor = await load_debtor(work.tx, work.merchant_id, occasion.claim_id)
     for addressee in _list_addressees(work, occasion, standing, debtor):
-        notice = _write(work, writer, addressee=addressee, facts=standing.facts, debtor=debtor)
+        if addressee.channel == "LETTER":
+            notice = await _write_letter(
+                work, writer, addressee=addressee, facts=standing.facts, debtor=debtor
+            )
+        else:
+            notice = writer.write(work.merchant, addressee, standing.facts)
         sent = await send_notice(work, resources.keys, notice)
         if isinstance(sent, TooMany):
             await put_off(work.tx, occasion, sent.again_at)
@@ -122,23 +135,30 @@ def _list_addressees(
     addresses = {"EMAIL": debtor.email, "SMS": debtor.mobile_number, "LETTER": line}
     language = debtor.language or work.merchant.configuration.language
     tried = None if standing.sent is None else standing.sent.channel
-    for channel in list_ways(standing.facts.kind, tried):
+    for channel in list_ways(tried, is_worth_letter=is_worth_letter(standing.facts)):
         address = addresses[channel]
         if address is not None:
             yield Addressee(occasion.claim_id, channel, address, language)
 
 
-def _write(
+async def _write_letter(
     work: Work, writer: NoticeWriter, addressee: Addressee, facts: OccasionFacts, debtor: Debtor
 ) -> Notice:
-    if addressee.channel != "LETTER":
-        return writer.write(work.merchant, addressee, facts)
+    """With what is outstanding now; the claim is locked, so nothing is paid meanwhile."""
     configuration = work.merchant.configuration
     window = render_address(
         debtor.name, debtor.address or {}, find_home(configuration.timezone), configuration.language
     )
-    assert isinstance(facts, LetterFacts), "the kind that is worth a letter"
-    post = Post(window, local_date(work.now, configuration.timezone))
+    assert isinstance(facts, LetterFacts), "is_worth_letter says so"
+    claim = await access_claim(work, addressee.claim_id)
+    owed = await load_claim_facts(work.tx, work.merchant_id, addressee.claim_id)
+    post = Post(
+        window,
+        debtor.name,
+        local_date(work.now, configuration.timezone),
+        outstanding_cents=owed.outstanding_cents,
+        currency=claim.currency,
+    )
     return writer.write_letter(work.merchant, addressee, facts, post)
 
 

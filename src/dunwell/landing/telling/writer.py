@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
+from dunwell.claims.fields import DebtorName
 from dunwell.installation.identity import FindOperator, find_nobody
 from dunwell.landing.render.addresses import build_address
 from dunwell.landing.render.formats import build_filters
@@ -24,8 +25,9 @@ from dunwell.merchants.merchant import Merchant
 from dunwell.messages.codes import CODE_MASK
 from dunwell.messages.creditors import find_creditor
 from dunwell.messages.facts import CreditorFacts
-from dunwell.messages.formatting import NamedTexts, render_money
+from dunwell.messages.formatting import NamedTexts, render_greeting, render_money
 from dunwell.messages.gsm import write_plainly
+from dunwell.messages.letters.rendering import AmountDue
 from dunwell.messages.letters.sheet import Page
 from dunwell.messages.letters.short_letter import ShortLetter, compose_sheet, write_out
 from dunwell.messages.links import TOKEN_MASK
@@ -33,7 +35,8 @@ from dunwell.messages.markdown import parse_line, parse_lines, parse_markdown
 from dunwell.messages.parts import fill
 from dunwell.messages.placeholders import LANDING_URL
 from dunwell.messages.rendering import add_check, frame_email, name_check_page
-from dunwell.notices.facts import Facts, LetterFacts
+from dunwell.messages.wording import find_wording
+from dunwell.notices.facts import Facts, LetterFacts, find_amount_due
 from dunwell.notices.notice import Addressee, Notice
 from dunwell.notices.secrets import NOTICE_CODE_MASK, bears_check
 
@@ -50,10 +53,13 @@ class _Link(str):
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """The window's lines, and the day the letter bears."""
+    """The window's lines, the debtor's name, the letter's date, and what is outstanding."""
 
     window: Sequence[str]
+    name: DebtorName
     today: date
+    outstanding_cents: int
+    currency: str
 
 
 class NoticeWriter:
@@ -116,23 +122,31 @@ class NoticeWriter:
         """The same on paper. Raises MerchantNotConfigured."""
         language = self._choose(addressee)
         creditor = find_creditor(merchant, self._find_operator())
+        due_cents = find_amount_due(facts, post.outstanding_cents)
         text, told = self._render(
             f"{facts.template}.md",
             merchant,
             language=language,
             facts=facts,
             creditor=creditor,
-            is_letter=True,
+            letter={
+                "due_cents": due_cents,
+                "outstanding_cents": post.outstanding_cents,
+                "currency": post.currency,
+                "can_transfer": creditor.bank_iban is not None,
+            },
         )
         subject, _, body = text.strip().partition("\n\n")
         letter = ShortLetter(
             subject=fill(parse_line(subject), told),
+            greeting=render_greeting(post.name, find_wording(language)),
             body=parse_markdown(body),
             values=told,
             address=post.window,
             today=self._environments[language].filters["day"](post.today),
             reference=facts.reference_number,
             page=Page(self._entrance, CODE_MASK, self._address),
+            due=AmountDue(due_cents, post.currency, facts.reference_number) if due_cents else None,
         )
         sheet = compose_sheet(letter, creditor, language)
         return Notice(
@@ -149,13 +163,16 @@ class NoticeWriter:
 
     def _render(
         self, name: str, merchant: Merchant, language: str, facts: Facts, creditor: CreditorFacts,
-        *, is_letter: bool = False,
+        *, letter: Mapping[str, object] | None = None,
     ) -> tuple[str, NamedTexts]:  # fmt: skip
-        """The template's Markdown with its values cut out, and the values."""
+        """The template's Markdown with its values cut out, and the values.
+
+        letter: what only a letter says; None for an e-mail or an SMS.
+        """
         values: dict[str, str] = {}
         shown = {
             "facts": facts, "creditor": creditor, _VALUES: values,
-            "timezone": merchant.configuration.timezone, "is_letter": is_letter,
+            "timezone": merchant.configuration.timezone, "letter": letter,
         }  # fmt: skip
         text = self._environments[language].get_template(name).render(self._shown | shown)
         return text, NamedTexts(values, language, creditor.color)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from dunwell.messages.creditors import write_operator
 from dunwell.messages.facts import CreditorFacts, MessageFacts
-from dunwell.messages.formatting import Values, render_iban, render_line
+from dunwell.messages.formatting import Values, render_iban, render_line, render_money
 from dunwell.messages.items import describe_item, explain_item, list_sums
 from dunwell.messages.letters.printed_names import print_creditor, print_debtor
 from dunwell.messages.letters.sheet import (
@@ -54,6 +54,15 @@ class Post:
 
 
 @dataclass(frozen=True, slots=True)
+class AmountDue:
+    """What is to be transferred, and with which reference."""
+
+    cents: int
+    currency: str
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
 class RenderedLetter:
     subject: str
     body_text: str
@@ -94,7 +103,7 @@ def render_letter(
         body=fill_blocks(body.letter, values),
         items=_list_items(values),
         page=Page(post.entrance, facts.landing.code or "", facts.landing.url or ""),
-        transfer=_render_transfer(values, wording),
+        transfer=_render_whole_transfer(facts, language),
         enclosures=enclosures,
         footer=list_sender(facts.creditor, language),
         operator=write_operator(facts.creditor, values.wording),
@@ -134,24 +143,32 @@ def _list_items(values: Values) -> Items:
     )
 
 
-def _render_transfer(values: Values, wording: LetterWording) -> Transfer | None:
-    claim, creditor = values.facts.claim, values.facts.creditor
+def _render_whole_transfer(facts: MessageFacts, language: str) -> Transfer | None:
+    """Of all that is outstanding."""
+    claim = facts.claim
+    due = AmountDue(claim.outstanding_cents, claim.currency, claim.reference_number)
+    return render_transfer(facts.creditor, due, language)
+
+
+def render_transfer(creditor: CreditorFacts, due: AmountDue, language: str) -> Transfer | None:
+    """Return how to pay by bank transfer; None if the creditor has no bank account."""
     if creditor.bank_iban is None or creditor.bank_holder is None:
         return None
+    wording = find_letter_wording(language)
     rows = [
         (wording.holder, creditor.bank_holder),
         (wording.iban, render_iban(creditor.bank_iban)),
         (wording.bic, creditor.bank_bic),
-        (wording.amount, values.money(claim.outstanding_cents)),
-        (wording.purpose, claim.reference_number),
+        (wording.amount, render_money(due.cents, due.currency, language)),
+        (wording.purpose, due.reference),
     ]
     payload = render_payment_code(
         holder=creditor.bank_holder,
         iban=creditor.bank_iban,
         bic=creditor.bank_bic,
-        cents=claim.outstanding_cents,
-        currency=claim.currency,
-        purpose=claim.reference_number,
+        cents=due.cents,
+        currency=due.currency,
+        purpose=due.reference,
     )
     return Transfer([(label, render_line(value)) for label, value in rows if value], payload)
 
@@ -181,9 +198,12 @@ def _render_enclosure(enclosure: Enclosure, wording: LetterWording) -> str:
 def _render_ways(sheet: Sheet, wording: LetterWording) -> str:
     """What the layout adds, in words, for whoever reads the letter's text later."""
     lines = [f"{wording.page_title}: {sheet.page.url}", f"{wording.code}: {sheet.page.code}"]
-    if sheet.transfer:
-        lines += [f"{label}: {value}" for label, value in sheet.transfer.rows]
-    return "\n".join(lines)
+    return "\n".join([*lines, *list_transfer_lines(sheet)])
+
+
+def list_transfer_lines(sheet: Sheet) -> list[str]:
+    """How to pay by transfer, in words."""
+    return [f"{label}: {value}" for label, value in sheet.transfer.rows] if sheet.transfer else []
 
 
 def render_payment_code(

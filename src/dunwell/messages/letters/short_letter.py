@@ -1,4 +1,5 @@
-"""A letter of one text, such as an answer: no items, no transfer, and the way to the debtor's page.
+"""A letter of one text, such as an answer: with a greeting, without items, with the amount to
+transfer, if there is one, and the way to the debtor's page.
 
 As data for the one layout of letters. The merchant's brand is put on when it is printed: what is
 kept of a letter is its words. Pure.
@@ -14,7 +15,13 @@ from dunwell.messages.creditors import write_operator
 from dunwell.messages.facts import CreditorFacts
 from dunwell.messages.formatting import render_line
 from dunwell.messages.letters.printed_names import print_creditor
-from dunwell.messages.letters.rendering import list_sender, render_return_line
+from dunwell.messages.letters.rendering import (
+    AmountDue,
+    list_sender,
+    list_transfer_lines,
+    render_return_line,
+    render_transfer,
+)
 from dunwell.messages.letters.sheet import Items, Page, Picture, Sheet
 from dunwell.messages.letters.wording import find_letter_wording
 from dunwell.messages.markdown import Parsed
@@ -25,15 +32,17 @@ from dunwell.messages.wording import find_wording
 
 @dataclass(frozen=True, slots=True)
 class ShortLetter:
-    """today: as it is printed."""
+    """today: as it is printed. due: none: nothing is to be paid."""
 
     subject: str
+    greeting: str
     body: Parsed
     values: Source
     address: Sequence[str]
     today: str
     reference: str
     page: Page
+    due: AmountDue | None = None
 
 
 def compose_sheet(letter: ShortLetter, creditor: CreditorFacts, language: str) -> Sheet:
@@ -55,10 +64,14 @@ def compose_sheet(letter: ShortLetter, creditor: CreditorFacts, language: str) -
         reference=letter.reference,
         information=[(label, render_line(value)) for label, value in rows if value],
         subject=letter.subject,
-        body=fill_blocks(letter.body.letter, letter.values),
+        body=[
+            ["p", [_run(f"{letter.greeting},")]],
+            *fill_blocks(letter.body.letter, letter.values),
+            ["p", [_run(wording.closing), ["b"], _run(creditor.name)]],
+        ],
         items=Items(("", ""), [], []),
         page=letter.page,
-        transfer=None,
+        transfer=None if letter.due is None else render_transfer(creditor, letter.due, language),
         enclosures=[],
         footer=list_sender(creditor, language),
         operator=write_operator(creditor, find_wording(language)),
@@ -72,7 +85,13 @@ def write_out(sheet: Sheet, letter: ShortLetter) -> str:
         f"{sheet.words.page_title}: {sheet.page.url}",
         f"{sheet.words.code}: {sheet.page.code}",
     ]
-    return "\n\n".join([fill(letter.body.text, letter.values), "\n".join(ways)]) + "\n"
+    words = [
+        f"{render_line(letter.greeting)},",
+        fill(letter.body.text, letter.values),
+        f"{sheet.words.closing}\n{sheet.sender_name}",
+        "\n".join([*ways, *list_transfer_lines(sheet)]),
+    ]
+    return "\n\n".join(words) + "\n"
 
 
 def put_on(sheet: Sheet, brand: Brand, layout: str) -> Sheet:
@@ -80,3 +99,8 @@ def put_on(sheet: Sheet, brand: Brand, layout: str) -> Sheet:
     logo = brand.logo
     picture = None if logo is None else Picture(logo.content_type, logo.content)
     return replace(sheet, color=brand.color, logo=picture, layout=layout)
+
+
+def _run(text: str) -> list[object]:
+    """Plain text, as `markdown_letter` describes a run."""
+    return ["t", render_line(text), False, False]

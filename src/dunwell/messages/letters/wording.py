@@ -25,6 +25,8 @@ class LetterWording:
     amount: str
     purpose: str
     enclosures: str
+    # Before the creditor's name at the end of a letter that no template of the merchant's writes.
+    closing: str
     one_page: str
     pages: str
 
@@ -51,6 +53,7 @@ _ENGLISH = LetterWording(
     amount="Amount",
     purpose="Reference",
     enclosures="Enclosed",
+    closing="Kind regards",
     one_page="{} (1 page)",
     pages="{} ({} pages)",
 )
@@ -76,6 +79,7 @@ _GERMAN = LetterWording(
     amount="Betrag",
     purpose="Verwendungszweck",
     enclosures="Anlagen",
+    closing="Mit freundlichen Grüßen",
     one_page="{} (1 Seite)",
     pages="{} ({} Seiten)",
 )

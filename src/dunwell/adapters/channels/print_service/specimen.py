@@ -20,6 +20,7 @@ from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.letters.sheet import Page, write_sheet
 from dunwell.messages.letters.short_letter import ShortLetter, compose_sheet
 from dunwell.messages.markdown import parse_markdown
+from dunwell.messages.wording import find_wording
 from dunwell.sending.batches.depot import Depot
 from dunwell.sending.batches.manifest import write_manifest
 from dunwell.sending.channel import Message, MessageFile
@@ -43,6 +44,7 @@ async def print_specimen(
     """The PDF, in the line's layout. Raises Unprintable, and OSError when no child can start."""
     letter = ShortLetter(
         subject=_SUBJECT,
+        greeting=find_wording("en").company_greeting,
         body=parse_markdown(_BODY.format(name=name)),
         values=NamedTexts({}, "en"),
         address=address,

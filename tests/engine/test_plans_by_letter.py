@@ -1,0 +1,291 @@
+"""Who has only a postal address is told by letter what becomes of a plan or a deferral: with a
+greeting, the amount, the account and the reference, in the debtor's language, and once."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.landing.telling.tell_occasions import tell_occasions
+from dunwell.merchants.configuration import ChannelSetup, QuietHours
+from dunwell.messages.identities import render_postal_address
+from dunwell.messages.suppression import suppress
+from dunwell.modalities.bounds import PlanTerms
+from dunwell.sending.channel import Permanent, Temporary
+from tests.support.disputes import ACCEPTED, answer, dispute
+from tests.support.house import ScriptedChannel
+from tests.support.letters import PrintedLetter
+from tests.support.modalities import DEFERMENT, OFFERING, PLAN, Arrangement, an_arrangement
+from tests.support.payments import PAYING
+from tests.support.telling import a_writer, tell
+
+ADDRESS = {"street": "Heidestraße 17", "postalCode": "51147", "city": "Köln", "country": "DE"}
+BY_POST = msgspec.structs.replace(
+    OFFERING, channels=OFFERING.channels | {"LETTER": ChannelSetup(adapter="outbox")}
+)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+# Nine in the morning in Berlin, on the day after the first rate and when its grace is over.
+MISSED = datetime(2026, 3, 17, 8, tzinfo=UTC)
+BROKEN = datetime(2026, 3, 24, 8, tzinfo=UTC)
+_GUARDS = "SELECT count(*) AS number FROM contact_guards WHERE merchant_id = $1"
+IBAN = "DE02 1203 0000 0000 2020 51"
+
+
+async def at_home(
+    resources: Resources, clock: MovableClock, configuration: Any = BY_POST, **debtor: Any
+) -> Arrangement:
+    """Whose debtor has no e-mail address and no mobile number."""
+    channels = [ScriptedChannel(channel=each) for each in ("EMAIL", "SMS", "LETTER")]
+    return await an_arrangement(
+        resources, clock, configuration=configuration, channels=channels,
+        debtor={
+            "email": None, "address": ADDRESS, "salutation": "MS", "language": "de", **debtor,
+        },
+    )  # fmt: skip
+
+
+def letters(arrangement: Arrangement) -> list[Any]:
+    return arrangement.house.channels[2].sent
+
+
+async def go(arrangement: Arrangement, until: datetime) -> None:
+    """Hour by hour, with all that falls due beside the process."""
+    house = arrangement.house
+    while house.clock.now() < until:
+        await arrangement.sweep_at(min(until, house.clock.now() + HOUR))
+        await tell(house)
+
+
+def read(letter: Any, folder: Path) -> tuple[str, list[str]]:
+    """The printed words in one line, and the payment codes on it."""
+    assert letter.document is not None
+    path = folder / f"{letter.communication_id}.pdf"
+    path.write_bytes(letter.document.content)
+    printed = PrintedLetter(path)
+    assert "\f" not in printed.text().strip(), "one page"
+    text = " ".join(printed.text().split())
+    assert "_" not in text, "no mask is left"
+    return text, [code for code in printed.codes() if code.startswith("BCD")]
+
+
+def list_transfer(letter: Any) -> list[str]:
+    """The lines that say how to pay by transfer, as the letter's text keeps them."""
+    return list(letter.body_text.strip().splitlines()[-4:])
+
+
+@pytest.mark.parametrize(
+    ("language", "says", "pays"),
+    [
+        (
+            "de",
+            (
+                "Sehr geehrte Frau Mustermann,", "Ihr Ratenplan", "16. März 2026: 34,14 €",
+                "Zusammen sind das 102,40 €", "Mit freundlichen Grüßen", "Per Überweisung zahlen",
+            ),
+            [
+                "Empfänger: Nordwind", f"IBAN: {IBAN}", "Betrag: 34,14\u00a0€",
+                "Verwendungszweck: INV-1001",
+            ],
+        ),
+        (
+            "en",
+            (
+                "Dear Ms Mustermann,", "Your payment plan for INV-1001 is agreed.",
+                "16 March 2026: €34.14", "Together that is €102.40", "Kind regards",
+                "To pay by bank transfer",
+            ),
+            ["To: Nordwind", f"IBAN: {IBAN}", "Amount: €34.14", "Reference: INV-1001"],
+        ),
+    ],
+)  # fmt: skip
+async def test_an_agreed_plan_is_told_by_letter(
+    resources: Resources, clock: MovableClock, tmp_path: Path, language: str, says: tuple[str, ...],
+    pays: list[str],
+) -> None:  # fmt: skip
+    arrangement = await at_home(resources, clock, language=language)
+    await arrangement.agree(PLAN)
+    await tell(arrangement.house)
+    [letter] = letters(arrangement)
+    text, [payment] = read(letter, tmp_path)
+    for part in (*says, "Heidestraße 17", "51147 Köln", IBAN):
+        assert part in text, text
+    assert "EUR34.14" in payment.splitlines()
+    assert list_transfer(letter) == pays
+    # Nobody reminds a debtor whom only letters reach.
+    assert "erinnern" not in text
+    assert "remind" not in text
+
+
+async def test_a_request_alone_is_not_worth_a_letter(
+    resources: Resources, clock: MovableClock
+) -> None:
+    arrangement = await at_home(resources, clock)
+    await arrangement.ask(PLAN)
+    await tell(arrangement.house)
+    assert letters(arrangement) == []
+
+
+async def test_a_missed_instalment_and_a_broken_plan_are_told_by_letter(
+    resources: Resources, clock: MovableClock, tmp_path: Path
+) -> None:
+    arrangement = await at_home(resources, clock)
+    await arrangement.agree(PLAN)
+    await arrangement.house.pay(arrangement.claim_id, 1000)
+    await go(arrangement, MISSED - HOUR)
+    assert len(letters(arrangement)) == 1
+    await go(arrangement, MISSED + DAY)
+    [_, missed] = letters(arrangement)
+    text, [payment] = read(missed, tmp_path)
+    for part in (
+        "Sehr geehrte Frau Mustermann,", "24,14 € waren am 16. März 2026 fällig.",
+        "bis zum 23. März 2026", IBAN,
+    ):  # fmt: skip
+        assert part in text, text
+    assert "EUR24.14" in payment.splitlines()
+    assert list_transfer(missed)[-2:] == ["Betrag: 24,14\u00a0€", "Verwendungszweck: INV-1001"]
+
+    await go(arrangement, BROKEN + DAY)
+    [_, _, broken] = letters(arrangement)
+    text, [payment] = read(broken, tmp_path)
+    for part in (
+        "Sehr geehrte Frau Mustermann,", "Offen sind noch 92,40 €.", IBAN,
+    ):  # fmt: skip
+        assert part in text, text
+    assert "EUR92.40" in payment.splitlines()
+    assert list_transfer(broken)[-2:] == ["Betrag: 92,40\u00a0€", "Verwendungszweck: INV-1001"]
+    # The day of rest may be over when a letter arrives.
+    assert "Einen Tag lang" not in text
+
+
+@pytest.mark.parametrize(
+    ("terms", "is_approved", "says"),
+    [
+        (DEFERMENT, True, "bis zum 31. März 2026"),
+        (DEFERMENT, False, "Dem können wir nicht zustimmen."),
+        (PLAN, False, "Dem können wir nicht zustimmen."),
+    ],
+)
+async def test_every_other_answer_to_a_request_is_told_by_letter(
+    resources: Resources, clock: MovableClock, tmp_path: Path, terms: Any, is_approved: bool,
+    says: str,
+) -> None:  # fmt: skip
+    arrangement = await at_home(resources, clock)
+    asked = await arrangement.ask(terms)
+    if is_approved:
+        await arrangement.approve(asked.modality_id)
+    else:
+        await arrangement.reject(asked.modality_id, "Das ist uns zu lang.")
+    await tell(arrangement.house)
+    [letter] = letters(arrangement)
+    text, [payment] = read(letter, tmp_path)
+    for part in ("Sehr geehrte Frau Mustermann,", says, "102,40 €", IBAN):
+        assert part in text, text
+    assert ("Das ist uns zu lang." in text) is not is_approved
+    assert "EUR102.40" in payment.splitlines()
+
+
+async def test_a_merchant_without_a_bank_account_points_to_the_page(
+    resources: Resources, clock: MovableClock, tmp_path: Path
+) -> None:
+    methods = PAYING.payment.methods
+    payment = msgspec.structs.replace(BY_POST.payment, bank_account=None, methods=methods)
+    configuration = msgspec.structs.replace(BY_POST, payment=payment)
+    arrangement = await at_home(resources, clock, configuration)
+    await arrangement.agree(DEFERMENT)
+    await tell(arrangement.house)
+    text, codes = read(letters(arrangement)[0], tmp_path)
+    assert "Sie können auf Ihrer Seite zahlen." in text
+    assert "Konto" not in text
+    assert codes == []
+
+
+async def test_nothing_is_to_be_paid_for_a_claim_that_a_dispute_has_closed(
+    resources: Resources, clock: MovableClock, tmp_path: Path
+) -> None:
+    arrangement = await at_home(resources, clock)
+    opened = await dispute(arrangement.house, arrangement.claim_id)
+    await answer(arrangement.house, opened, ACCEPTED)
+    text, codes = read(letters(arrangement)[-1], tmp_path)
+    assert "Sehr geehrte Frau Mustermann," in text
+    assert IBAN not in text
+    assert codes == []
+
+
+async def test_each_is_sent_once_however_often_it_is_looked_at(
+    resources: Resources, clock: MovableClock
+) -> None:
+    arrangement = await at_home(resources, clock)
+    approved = await arrangement.agree(PLAN)
+    await arrangement.approve(approved.modality_id)
+    for _ in range(3):
+        await tell(arrangement.house)
+    await go(arrangement, MISSED + 2 * DAY)
+    await tell_occasions(resources, a_writer(arrangement.house))
+    ids = [each.communication_id for each in letters(arrangement)]
+    assert len(ids) == len(set(ids)) == 2
+
+
+async def test_a_print_service_that_is_away_for_two_days_gets_the_same_letter_later(
+    resources: Resources, clock: MovableClock
+) -> None:
+    arrangement = await at_home(resources, clock)
+    arrangement.house.channels[2].answers = [Temporary(2 * 86_400)]
+    await arrangement.agree(PLAN)
+    await tell(arrangement.house)
+    clock.advance(2 * DAY + HOUR)
+    await tell(arrangement.house)
+    first, second = letters(arrangement)
+    assert (first.communication_id, first.document) == (second.communication_id, second.document)
+
+
+async def test_a_letter_comes_only_where_email_and_sms_do_not_work(
+    resources: Resources, clock: MovableClock
+) -> None:
+    arrangement = await at_home(resources, clock, email="erika@example.org")
+    await arrangement.agree(PLAN)
+    await tell(arrangement.house)
+    assert letters(arrangement) == []
+    arrangement.house.channels[0].answers = [Permanent("no such mailbox")] * 2
+    await arrangement.withdraw((await arrangement.house.rows(_NEWEST))[0]["modality_id"])
+    await arrangement.agree(PlanTerms(2, PLAN.first_on))
+    await tell(arrangement.house)
+    assert len(letters(arrangement)) == 1
+
+
+async def test_a_suppressed_postal_address_gets_no_letter(
+    resources: Resources, clock: MovableClock
+) -> None:
+    arrangement = await at_home(resources, clock)
+    line = render_postal_address(
+        {"street": "Heidestraße 17", "postal_code": "51147", "city": "Köln"}
+    )
+    async with arrangement.house.work() as work:
+        await suppress(work, resources.keys, "LETTER", line, "OPERATOR")
+    await arrangement.agree(PLAN)
+    await go(arrangement, MISSED + DAY)
+    assert letters(arrangement) == []
+
+
+async def test_letters_about_a_plan_observe_quiet_hours_and_count_in_no_guard(
+    resources: Resources, clock: MovableClock
+) -> None:
+    """Nine o'clock is quiet here; the letter leaves at ten, as an e-mail would."""
+    guards = msgspec.structs.replace(BY_POST.guards, quiet_hours=QuietHours("20:00", "10:00"))
+    configuration = msgspec.structs.replace(BY_POST, guards=guards)
+    arrangement = await at_home(resources, clock, configuration)
+    await arrangement.agree(PLAN)
+    await go(arrangement, MISSED + HOUR / 2)
+    assert len(letters(arrangement)) == 1
+    await go(arrangement, MISSED + HOUR + HOUR / 2)
+    assert len(letters(arrangement)) == 2
+    [counted] = await arrangement.house.rows(_GUARDS)
+    assert counted["number"] == 0
+
+
+_NEWEST = """
+SELECT modality_id FROM payment_modalities WHERE merchant_id = $1 ORDER BY requested_at DESC
+"""
