@@ -29,7 +29,8 @@ SHOWN_AT: Mapping[str, str] = {
         "claim-plan-by-link claim-deferred claim-objection-accepted claim-objection-rejected "
         "claim-disputed-in-part claim-all-at-once claim-paid-with-documents "
         "claim-what-follows claim-what-follows-a-pause claim-rate-missed claim-answer-late "
-        "claim-unsent claim-others claim-last-hour claim-plan-broken claim-plan-broken-told"
+        "claim-unsent claim-others claim-last-hour claim-plan-broken claim-plan-broken-told "
+        "claim-plan-refused claim-deferment-refused claim-request-late"
     ),
     "/claim/others": "others others-none",
     "/claim/pay": "pay-amount",
@@ -47,7 +48,8 @@ SHOWN_AT: Mapping[str, str] = {
     "/claim/later": "later",
     "/claim/later/check": "later-no-day later-lost-day later-out-of-range later-check",
     "/claim/modality/{modality_id}": (
-        "plan-requested plan-agreed plan-rejected plan-withdrawn plan-broken later-agreed"
+        "plan-requested plan-requested-late plan-agreed plan-rejected plan-withdrawn plan-broken "
+        "later-agreed"
     ),
     "/claim/modality/{modality_id}/withdraw": "plan-withdraw",
     "/claim/help": "help help-paused help-refused help-by-link",

@@ -57,6 +57,27 @@ async def _reject(visit: Visit) -> None:
     await visit.page.reload()
 
 
+async def _see_refused(visit: Visit, path: str) -> None:
+    await _ask(visit, path)
+    house = visit.site.till.house
+    [asked] = await house.rows(_ASKED)
+    async with house.work() as work:
+        await reject_modality(
+            work, visit.site.claim_id, asked["modality_id"],
+            reason="Das ist uns zu lang. Bitte rufen Sie uns an, wenn es anders nicht geht.",
+        )  # fmt: skip
+    await visit.go("/claim")
+
+
+async def _see_late(visit: Visit, path: str | None = None) -> None:
+    await _ask(visit, _PLAN)
+    address = path or visit.page.url
+    visit.site.clock.advance(timedelta(days=4))
+    await visit.site.till.house.run()
+    await visit.enter()
+    await visit.page.goto(visit.site.origin + address if path else address)
+
+
 async def _withdraw(visit: Visit, *, is_sure: bool) -> None:
     await _ask(visit, _PLAN)
     await follow(visit.page.locator("main section a").last)
@@ -118,6 +139,10 @@ PLAN_STATES: dict[str, Reach] = {
     "plan-withdraw": lambda visit: _withdraw(visit, is_sure=False),
     "plan-withdrawn": lambda visit: _withdraw(visit, is_sure=True),
     "plan-broken": _break,
+    "claim-plan-refused": lambda visit: _see_refused(visit, _PLAN),
+    "claim-deferment-refused": lambda visit: _see_refused(visit, _DAY),
+    "claim-request-late": lambda visit: _see_late(visit, "/claim"),
+    "plan-requested-late": _see_late,
     "claim-plan-broken": lambda visit: _see_broken(visit, is_told=False),
     "claim-plan-broken-told": lambda visit: _see_broken(visit, is_told=True),
     "later": lambda visit: _see(visit, "/claim/later"),
