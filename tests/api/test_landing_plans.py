@@ -107,7 +107,7 @@ async def test_a_plan_is_asked_for_and_waits_for_its_answer(offering: Doorstep) 
     )  # fmt: skip
     assert str(page.url).endswith(f"/claim/modality/{plan['modality_id']}")
     assert "Sie haben um Ratenzahlung gebeten" in page.text
-    assert "Sie erhalten eine Antwort bis 16. März 2026" in read_text(page.text)
+    assert "Sie erhalten eine Antwort bis 5. März 2026" in read_text(page.text)
     assert await told_states(offering) == ["REQUESTED"]
 
 

@@ -86,8 +86,8 @@ STEPS = {
     ),
     "plan": Step(
         _ask_for_a_plan,
-        {"en": "We check your request and answer it.", "de": "16. April 2026"},
-        {"en": "You asked to pay INV-1001 in parts.", "de": "in Raten zahlen"},
+        {"en": "We check your request and answer you by 5 March 2026.", "de": "16. April 2026"},
+        {"en": "You asked to pay INV-1001 in instalments.", "de": "in Raten zahlen"},
     ),
     "deferment": Step(
         _ask_for_time,

@@ -150,7 +150,7 @@ async def test_who_cannot_be_reached_has_the_day_all_the_same(
     assert await fees(arrangement) == 1
 
 
-async def test_who_is_reached_by_nothing_else_is_told_of_the_end_by_letter(
+async def test_who_is_reached_by_nothing_else_is_told_of_a_plan_by_letter(
     resources: Resources, clock: MovableClock
 ) -> None:
     by_mail = ScriptedChannel([Permanent("no mailbox")] * 9)
@@ -162,8 +162,11 @@ async def test_who_is_reached_by_nothing_else_is_told_of_the_end_by_letter(
     await arrangement.agree(PLAN)
     arrangement.house.channels[:] = [by_mail, letters]
     await go(arrangement, BROKEN)
-    [letter] = letters.sent
-    assert letter.subject == "Ihr Ratenplan mit Nordwind ist beendet"
+    assert [each.subject for each in letters.sent] == [
+        "Ihr Ratenplan mit Nordwind", "Ihre Rate an Nordwind ist noch nicht eingegangen",
+        "Ihr Ratenplan mit Nordwind ist beendet",
+    ]  # fmt: skip
+    letter = letters.sent[-1]
     assert "Was Sie bezahlt haben, zählt." in letter.body_text
     assert [row["until"] for row in await arrangement.house.rows(_HOLDS)] == [BROKEN + DAY]
 
