@@ -15,9 +15,8 @@ from dunwell.messages.letters.printer import LetterPrinter, ScriptMissing, descr
 from dunwell.messages.letters.sheet import write_sheet
 from tests.support.letters import PrintedLetter, a_letter
 from tests.support.messages import CREDITOR
-from tests.support.tools import run_tool
+from tests.support.tools import find_noto_fonts, run_tool
 
-FONTS = (Path("/usr/share/fonts/truetype/noto"), Path("/usr/share/fonts/opentype/noto"))
 _NAMES = {
     "Han": "王小明", "Hangul": "김철수", "Hiragana": "山田さくら", "Arabic": "محمد علي",
     "Thai": "สมชาย", "Devanagari": "राम शर्मा", "Georgian": "ნინო", "Armenian": "Արամ",
@@ -30,7 +29,7 @@ _HEBREW = "שרה כהן"
 
 @pytest.fixture
 async def printer() -> AsyncIterator[LetterPrinter]:
-    printer = LetterPrinter(1, fonts=FONTS)
+    printer = LetterPrinter(1, fonts=find_noto_fonts())
     yield printer
     await printer.close()
 
@@ -90,7 +89,7 @@ def test_most_letters_need_nothing_and_ask_no_folder() -> None:
 
 
 def test_only_what_is_needed_is_chosen() -> None:
-    shelf = FontShelf(FONTS)
+    shelf = FontShelf(find_noto_fonts())
     assert len(shelf.choose("王小明").faces) == 1
     assert len(shelf.choose("王小明 محمد").faces) == 2
     assert shelf.choose("山田さくら").faces != shelf.choose("王小明").faces

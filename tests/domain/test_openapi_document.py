@@ -182,7 +182,6 @@ def test_the_reference_says_which_types_of_events_have_a_field() -> None:
     assert fields[2, "transactionId"].description == (
         "Only of `PAYMENT_COMPLETED`. The provider's id of it."
     )
-    assert fields[1, "customerNumber"].is_addition
 
 
 def test_a_text_or_null_is_one_shape_with_its_limits() -> None:

@@ -10,6 +10,8 @@ from dunwell.kit.db import Connection, Database
 from dunwell.kit.pool import Limits
 
 _NAMES = count(1)
+# Beside other busy processes the server may take seconds to end what it was asked to end.
+_PATIENCE_SECONDS = 60
 PRESENT = "SELECT pid FROM pg_stat_activity WHERE application_name = $1"
 BUSY = f"{PRESENT} AND state <> 'idle'"
 PID = "SELECT pg_backend_pid()"
@@ -28,9 +30,9 @@ class Own:
 
     async def wait_for(self, statement: str, number: int) -> None:
         """Until so many connections are listed."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(_PATIENCE_SECONDS):
             while len(await self.list_pids(statement)) != number:
-                pass
+                await self._watcher.execute("SELECT pg_sleep(0.01)")
 
     async def end(self, pid: int) -> None:
         await self._watcher.execute("SELECT pg_terminate_backend($1)", pid)

@@ -3,9 +3,16 @@
 import os
 import shutil
 import subprocess
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
+
+# By Debian's package, one of its files.
+_NOTO = {
+    "fonts-noto-core": Path("/usr/share/fonts/truetype/noto/NotoSans-Regular.ttf"),
+    "fonts-noto-cjk": Path("/usr/share/fonts/opentype/noto/NotoSerifCJK-Regular.ttc"),
+}
 
 
 def run_tool(name: str, *arguments: str) -> str:
@@ -23,6 +30,14 @@ def find_tool(name: str) -> str:
     if program is None:
         go_without(f"{name} is not installed; see .ci/run")
     return program
+
+
+def find_noto_fonts() -> tuple[Path, ...]:
+    """The folders of the fonts that print names in every script."""
+    for package, file in _NOTO.items():
+        if not file.exists():
+            go_without(f"{package} is not installed; see .ci/run")
+    return tuple(dict.fromkeys(file.parent for file in _NOTO.values()))
 
 
 def go_without(reason: str) -> NoReturn:

@@ -80,3 +80,14 @@ class ConcurrencyLimit:
             self._counts[sender] -= 1
             if not self._counts[sender]:
                 del self._counts[sender]
+
+
+def accepts_gzip(accept_encoding: str) -> bool:
+    """Return whether the header names gzip, and not only to refuse it with a quality of zero
+    (RFC 9110, 12.5.3)."""
+    for offered in accept_encoding.split(","):
+        coding, _, parameters = offered.partition(";")
+        if coding.strip().lower() == "gzip":
+            name, _, quality = parameters.partition("=")
+            return not (name.strip().lower() == "q" and not quality.strip().strip("0."))
+    return False

@@ -13,9 +13,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope
 
 from dunwell.errors import InvalidRequest, PayloadTooLarge
-from dunwell.kit.content_encoding import accepts_gzip
 from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
-from dunwell.kit.requests import read_body
+from dunwell.kit.requests import accepts_gzip, read_body
 from dunwell.landing.render.addresses import LANGUAGE
 from dunwell.landing.render.pages import Frame
 from dunwell.landing.session.cookies import HANDLE, read_cookies
