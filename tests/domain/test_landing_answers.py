@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.disputes.questions import list_questions
-from dunwell.disputes.reasons import DisputeType, Reason
+from dunwell.disputes.reasons import KNOWN_NAMES, DisputeType, Reason
 from dunwell.kit.texts import find_unprintable
 from dunwell.landing.objecting.answers import list_fields, pick_fields, read_answers
 from dunwell.landing.objecting.disputing import find_reason, list_reasons_for, needs_fact
@@ -69,8 +69,11 @@ def test_whatever_is_typed_is_an_answer_or_a_fault(
 
 def test_a_link_alone_offers_what_needs_no_data_whoever_is_not_meant_first() -> None:
     names = [each.name for each in list_reasons_for(Disputes(), Level.LINK)]
-    assert names == ["NOT_MY_DEBT", "IDENTITY_THEFT", "DEBTOR_ALREADY_PAID", "OTHER"]
-    assert len(list_reasons_for(Disputes(), Level.FACT)) == len(DisputeType)
+    assert names == [
+        "WRONG_PERSON", "NOT_MY_DEBT", "PERSON_DIED", "IDENTITY_THEFT", "DEBTOR_ALREADY_PAID",
+        "OTHER",
+    ]  # fmt: skip
+    assert len(list_reasons_for(Disputes(), Level.FACT)) == len(KNOWN_NAMES)
 
 
 def test_what_is_hidden_is_not_found_and_a_merchants_own_needs_the_fact() -> None:
@@ -82,5 +85,5 @@ def test_what_is_hidden_is_not_found_and_a_merchants_own_needs_the_fact() -> Non
     assert own is not None
     assert needs_fact(own)
     assert [each.name for each in list_reasons_for(disputes, Level.LINK)] == [
-        "NOT_MY_DEBT", "DEBTOR_ALREADY_PAID", "OTHER",
+        "WRONG_PERSON", "NOT_MY_DEBT", "PERSON_DIED", "DEBTOR_ALREADY_PAID", "OTHER",
     ]  # fmt: skip

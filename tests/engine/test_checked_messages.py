@@ -8,7 +8,7 @@ from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import Installation
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
-from dunwell.landing.entering.check_message import Confirmed, check_message
+from dunwell.landing.entering.check_message import Confirmed, TypedMessage, check_message
 from dunwell.landing.entering.tries import Wrong
 from dunwell.landing.entering.visitors import digest_visitor
 from dunwell.merchants.configuration import Channel
@@ -38,9 +38,10 @@ def _find_code(text: str) -> str:
 async def _check(house: House, code: str, amount: str = "102,40") -> bool:
     resources = house.resources
     visitor = digest_visitor(resources.keys, "192.0.2.1")
+    typed = TypedMessage(code, amount, resources.settings.public_url)
     async with resources.database.transaction() as tx:
         found = await check_message(
-            tx, resources.keys, (code, amount), visitor=visitor, now=resources.clock.now()
+            tx, resources.keys, typed, visitor=visitor, now=resources.clock.now()
         )
     assert isinstance(found, Confirmed | Wrong)
     return isinstance(found, Confirmed)

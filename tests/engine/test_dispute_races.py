@@ -77,7 +77,7 @@ async def test_a_payment_waits_for_the_dispute_that_is_being_opened(
     house = await a_house(resources, clock, a_definition())
     [claim_id] = await house.create()
     async with house.work() as work:
-        await open_dispute(work, claim_id, NewDispute("DEFECTIVE"))
+        await open_dispute(work, house.resources.keys, claim_id, NewDispute("DEFECTIVE"))
         paying = asyncio.create_task(house.pay(claim_id, 10240))
         await until_held_back(resources.database, paying)
     assert (await paying).status is Status.COLLECTED

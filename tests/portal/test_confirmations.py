@@ -45,7 +45,8 @@ _OF_ONESELF = {
 # They let nobody in and hand out no secret. Ending a user's sessions must be quick in an emergency.
 _ORDINARY = {
     "people_sessions", "unplaced", "letters_asked", "views", "view_end", "dispute",
-    "dispute_preview", "dispute_assign", "answer_texts", "answer_text_end", "audit_export", "bulk",
+    "dispute_preview", "dispute_assign", "dispute_right_person", "answer_texts",
+    "answer_text_end", "audit_export", "bulk",
     "export", "job", "endpoint_test", "endpoint_on", "endpoint_replay", "delivery", "clock", "plan",
     "plan_assign", "payment_request", "payment", "settle", "rules", "rules_default", "rule",
     "rules_try", "rules_publish", "rules_discard", "rules_version", "rules_file", "suppressions",

@@ -30,7 +30,7 @@ async def dispute(
 ) -> Dispute:  # fmt: skip
     async with house.work(actor) as work:
         new = NewDispute(dispute_type, message)
-        return await open_dispute(work, claim_id, new)
+        return await open_dispute(work, house.resources.keys, claim_id, new)
 
 
 async def resolve(house: House, opened: Dispute, outcome: Outcome, **given: Any) -> Dispute:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.disputes.reasons import DisputeType, Reason, list_offered, list_reasons
+from dunwell.disputes.reasons import BUILT_IN, DisputeType, Reason, list_offered, list_reasons
 from dunwell.errors import Fault, InvalidState, Said, ValidationError
 from dunwell.kit.shape import render_nearest
 from dunwell.kit.texts import find_unprintable
@@ -82,6 +82,13 @@ class Dispute(msgspec.Struct, frozen=True, gc=False):
     actor_id: str | None = None
     # Since when a channel has the message that tells the debtor how it was answered.
     told_at: datetime | None = None
+    # Since when a page that the dispute withheld shows the claim again.
+    released_at: datetime | None = None
+
+    @property
+    def withholds_claim(self) -> bool:
+        """Whether the claim's page shows nothing of the claim because of it."""
+        return self.reason in BUILT_IN and self.released_at is None
 
     @property
     def event_message(self) -> str | None:

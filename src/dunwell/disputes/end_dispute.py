@@ -5,6 +5,10 @@ Accepting withdraws the claim, unless that is declined. An answer that leaves th
 it held: until the debtor was told of it and some quiet days have passed (`rest_after_answer`).
 What the debtor takes back lets the process go on at once, unless something else holds it. Of a
 claim that has been paid or has ended meanwhile the answer is recorded and told, and nothing else.
+
+A dispute that withholds its claim (`disputes.withheld`) is told to nobody when it is accepted: the
+address is a stranger's, or the person has died. When it is rejected or taken back, the claim is
+released.
 """
 
 from collections.abc import Iterator
@@ -27,8 +31,10 @@ from dunwell.disputes.dispute import (
     decide_rest,
     render_case_number,
 )
+from dunwell.disputes.reasons import BUILT_IN
 from dunwell.disputes.store import load_dispute, save_dispute_end
-from dunwell.errors import Fault, NotFound, ValidationError
+from dunwell.disputes.withheld import release_claim
+from dunwell.errors import Fault, InvalidState, NotFound, Said, ValidationError
 from dunwell.escalation.end_claim import end_claim
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import MASKED, save_audit
@@ -70,21 +76,23 @@ async def resolve_dispute(
     if not check_move(dispute, resolution.outcome):
         return dispute
     resolved = replace(
-        dispute,
+        dispute if is_accepted else await release_claim(work, dispute),
         state=resolution.outcome,
         resolved_at=work.now,
         resolution=resolution.message,
         ended_claim=_ends_claim(claim, resolution) if is_accepted else None,
     )
     await save_dispute_end(work.tx, work.merchant_id, resolved)
+    is_told = not resolved.withholds_claim
     is_closed = claim.status not in ACTIVE or bool(resolved.ended_claim)
-    if not is_closed:
+    if is_told and not is_closed:
         await _let_rest(work, resolved)
     else:
         await _let_go(work, resolved)
     if resolved.ended_claim:
         await end_claim(work, claim, Happening.WITHDRAWN_BY_MERCHANT)
-    await _tell(work, claim.reference_number, resolved, is_closed=is_closed)
+    if is_told:
+        await _tell(work, claim.reference_number, resolved, is_closed=is_closed)
     await save_audit(
         work, "dispute.resolve", f"claim:{claim_id}",
         before={"state": dispute.state},
@@ -100,7 +108,8 @@ async def withdraw_dispute(work: Work, claim_id: int, dispute_id: UUID) -> Dispu
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
     if not check_move(dispute, DisputeState.WITHDRAWN):
         return dispute
-    withdrawn = replace(dispute, state=DisputeState.WITHDRAWN, resolved_at=work.now)
+    released = await release_claim(work, dispute)
+    withdrawn = replace(released, state=DisputeState.WITHDRAWN, resolved_at=work.now)
     await save_dispute_end(work.tx, work.merchant_id, withdrawn)
     await _let_go(work, withdrawn)
     await save_audit(
@@ -109,6 +118,24 @@ async def withdraw_dispute(work: Work, claim_id: int, dispute_id: UUID) -> Dispu
         disputeId=str(dispute_id),
     )  # fmt: skip
     return withdrawn
+
+
+async def confirm_right_person(work: Work, claim_id: int, dispute_id: UUID) -> Dispute:
+    """The merchant knows that the claim has reached the right person, who lives: a dispute that
+    withholds it is rejected if it is open, and the claim is released. Again it changes nothing.
+
+    Raises NotFound, and InvalidState for a dispute that has never withheld its claim.
+    """
+    work.need(Right.ANSWER)
+    _, dispute = await lock_dispute(work, claim_id, dispute_id)
+    if dispute.reason not in BUILT_IN:
+        raise InvalidState(
+            Said("NOT_WITHHELD", "This dispute does not say that the person is the wrong one."),
+            state=str(dispute.state),
+        )
+    if dispute.state is DisputeState.OPEN:
+        return await resolve_dispute(work, claim_id, dispute_id, Resolution(DisputeState.REJECTED))
+    return await release_claim(work, dispute)
 
 
 async def lock_dispute(work: Work, claim_id: int, dispute_id: UUID) -> tuple[LockedClaim, Dispute]:

@@ -1,7 +1,8 @@
 """A debtor or the merchant disputes a claim: its process stops, and the merchant is told.
 
 Disputes stand side by side, each with a hold of its own; the process goes on when the last hold
-falls, with what came due meanwhile, in order.
+falls, with what came due meanwhile, in order. Who is not the debtor, or has died, gets no
+confirmation.
 """
 
 from uuid import UUID
@@ -21,8 +22,10 @@ from dunwell.disputes.dispute import (
 )
 from dunwell.disputes.reasons import Reason
 from dunwell.disputes.store import load_recent_disputes, save_dispute
+from dunwell.disputes.withheld import ReachedAddress, withhold_claim
 from dunwell.errors import InvalidState, Said
 from dunwell.events.payloads import disputed
+from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import ActorKind
 from dunwell.merchants.answer_days import find_answer_day
@@ -32,9 +35,13 @@ from dunwell.notices.facts import ObjectionFacts
 from dunwell.notices.tell_debtor import tell_debtor
 
 
-async def open_dispute(work: Work, claim_id: int, new: NewDispute) -> Dispute:
-    """Raises NotFound, ValidationError with every fault, and InvalidState (the claim has ended; a
-    debtor's stands already, or there were too many).
+async def open_dispute(
+    work: Work, keys: KeyRing, claim_id: int, new: NewDispute,
+    *, reached: ReachedAddress | None = None,
+) -> Dispute:  # fmt: skip
+    """reached: of a debtor who has come by a link or a code. Raises NotFound, ValidationError with
+    every fault, and InvalidState (the claim has ended; a debtor's stands already, or there were too
+    many).
     """
     work.need(Right.CHANGE_CLAIMS)
     claim = await access_claim(work, claim_id)
@@ -60,7 +67,10 @@ async def open_dispute(work: Work, claim_id: int, new: NewDispute) -> Dispute:
         claim_id,
         lambda head: disputed(head, dispute.type, dispute.dispute_id, dispute.event_message),
     )
-    await _confirm(work, claim.reference_number, dispute)
+    if dispute.withholds_claim:
+        await withhold_claim(work, keys, dispute, reached)
+    else:
+        await _confirm(work, claim.reference_number, dispute)
     await save_audit(
         work, "dispute.open", f"claim:{claim_id}",
         after={"state": dispute.state, "type": dispute.type},
@@ -87,8 +97,8 @@ def _compose(work: Work, claim_id: int, new: NewDispute, reason: Reason, hold_id
         dispute_id=work.ids.new(work.now),
         claim_id=claim_id,
         type=reason.type,
-        reason=reason.name if reason.is_own else None,
-        label=reason.label_in(language) if reason.is_own else None,
+        reason=None if reason.is_contracts else reason.name,
+        label=None if reason.is_contracts else reason.label_in(language),
         message=new.message,
         answers=new.answers,
         hold_id=hold_id,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
-from dunwell.disputes.reasons import DisputeType, Reason
+from dunwell.disputes.reasons import WRONG_PERSON, DisputeType, Reason
 from dunwell.errors import Fault
 
 LONGEST_LINE = 255
@@ -41,28 +41,31 @@ _AMOUNT = Question("amount", Kind.AMOUNT)
 _NUMBER = Question("number", Kind.LINE)
 _PAID_BY = Question("way", Kind.CHOICE, ("TRANSFER", "DEBIT", "CARD", "CASH", "OTHER"))
 _TOLD_BY = Question("way", Kind.CHOICE, ("ONLINE", "EMAIL", "LETTER", "PHONE", "OTHER"))
-_QUESTIONS: Mapping[DisputeType, tuple[Question, ...]] = {
+_QUESTIONS: Mapping[str, tuple[Question, ...]] = {
     DisputeType.DEBTOR_ALREADY_PAID: (_DAY, _AMOUNT, _PAID_BY, _NUMBER),
     DisputeType.AMOUNT_WRONG: (_AMOUNT,),
     DisputeType.GOODS_RETURNED: (_DAY, _NUMBER),
     DisputeType.DEFECTIVE: (_DAY,),
     DisputeType.CONTRACT_CANCELLED: (_DAY, _TOLD_BY),
+    WRONG_PERSON: (Question("person", Kind.LINE),),
     DisputeType.NOT_MY_DEBT: (Question("person", Kind.LINE),),
     DisputeType.IDENTITY_THEFT: (_DAY, _NUMBER),
     DisputeType.ALREADY_IN_PLAN: (_DAY, Question("person", Kind.LINE)),
     DisputeType.INSOLVENCY: (_DAY, Question("court", Kind.LINE), _NUMBER),
 }
 # Without a word there would be nothing to look into.
-_NEEDS_MESSAGE = frozenset({DisputeType.AMOUNT_WRONG, DisputeType.DEFECTIVE, DisputeType.OTHER})
+_NEEDS_MESSAGE: frozenset[str] = frozenset(
+    {DisputeType.AMOUNT_WRONG, DisputeType.DEFECTIVE, DisputeType.OTHER}
+)
 
 
 def list_questions(reason: Reason) -> tuple[Question, ...]:
     """In their order, before the message. A merchant's own reason has the message alone."""
-    return () if reason.is_own else _QUESTIONS.get(reason.type, ())
+    return _QUESTIONS.get(reason.name, ())
 
 
 def needs_message(reason: Reason) -> bool:
-    return not reason.is_own and reason.type in _NEEDS_MESSAGE
+    return reason.name in _NEEDS_MESSAGE
 
 
 def find_answer_faults(

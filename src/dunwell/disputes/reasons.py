@@ -1,11 +1,13 @@
 """For what reasons a claim can be disputed: the contract's list, and what a merchant makes of it.
 
-A merchant may hide reasons from debtors, word them anew, and add its own, which the contract has no
-name for: in events they are OTHER. NOT_MY_DEBT and OTHER are always offered, so that nobody is left
-without a way to object (CONTRACT 10). Pure.
+A merchant may hide reasons from debtors, change their wording, and add its own, which the contract
+has no name for: in events they are OTHER. Two reasons are built in without being the contract's:
+WRONG_PERSON goes out as NOT_MY_DEBT, and PERSON_DIED as OTHER with its label. Both withhold the
+claim's page: it asks for nothing and shows nothing of the claim until the merchant has decided.
+What is always offered cannot be hidden, so that everybody has a way to object (CONTRACT 10). Pure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 import msgspec
@@ -29,11 +31,25 @@ class DisputeType(StrEnum):
     OTHER = "OTHER"
 
 
-ALWAYS_OFFERED = frozenset({DisputeType.NOT_MY_DEBT, DisputeType.OTHER})
+WRONG_PERSON = "WRONG_PERSON"
+PERSON_DIED = "PERSON_DIED"
+# Reasons that are neither the contract's nor a merchant's own -> the type that events name.
+BUILT_IN: Mapping[str, DisputeType] = {
+    WRONG_PERSON: DisputeType.NOT_MY_DEBT,
+    PERSON_DIED: DisputeType.OTHER,
+}
+# The names that a merchant cannot give to a reason of its own.
+KNOWN_NAMES: tuple[str, ...] = (*DisputeType, *BUILT_IN)
+ALWAYS_OFFERED: frozenset[str] = frozenset({DisputeType.NOT_MY_DEBT, DisputeType.OTHER, *BUILT_IN})
+# As the dispute is recorded and sent out, in the merchant's language. Pages have their own words.
+_BUILT_IN_LABELS: Mapping[str, Mapping[str, str]] = {
+    WRONG_PERSON: {"en": "This is not me", "de": "Ich bin nicht gemeint"},
+    PERSON_DIED: {"en": "The person has died", "de": "Die Person ist verstorben"},
+}
 
 
 class Reason(msgspec.Struct, frozen=True, gc=False):
-    """`name` is what is chosen by: the contract's type, or the merchant's own name for it."""
+    """`name` is what is chosen by: the contract's type, or the name of a reason beyond those."""
 
     name: str
     # As events bear it.
@@ -45,20 +61,31 @@ class Reason(msgspec.Struct, frozen=True, gc=False):
     @property
     def is_own(self) -> bool:
         """Whether it is one that the merchant has added."""
-        return self.name != self.type
+        return self.name not in KNOWN_NAMES
+
+    @property
+    def is_contracts(self) -> bool:
+        """Whether events name it by the contract's own type, so that it needs no label."""
+        return self.name == self.type
+
+    @property
+    def withholds_claim(self) -> bool:
+        return self.name in BUILT_IN
 
     def label_in(self, *languages: str) -> str:
         """The words in the first of the languages there are any in, else in whatever there are."""
+        labels = {**_BUILT_IN_LABELS.get(self.name, {}), **self.labels}
         for language in languages:
-            if language in self.labels:
-                return self.labels[language]
-        return next(iter(self.labels.values()))
+            if language in labels:
+                return labels[language]
+        return next(iter(labels.values()))
 
 
 def list_reasons(disputes: Disputes) -> list[Reason]:
-    """Hidden ones too: the contract's in its order, the merchant's own before OTHER."""
+    """Hidden ones too: the contract's in its order, each built-in one before its type, the
+    merchant's own before OTHER."""
     said: dict[str, DisputeReason] = {each.type: each for each in disputes.reasons}
-    reasons = [_word(each, said.pop(each, None)) for each in DisputeType]
+    reasons = [_word(name, type_, said.pop(name, None)) for name, type_ in _list_known()]
     own = [
         Reason(each.type, DisputeType.OTHER, each.labels, each.is_hidden) for each in said.values()
     ]
@@ -70,9 +97,15 @@ def list_offered(disputes: Disputes) -> list[Reason]:
     return [each for each in list_reasons(disputes) if not each.is_hidden]
 
 
-def _word(dispute_type: DisputeType, said: DisputeReason | None) -> Reason:
-    """One of the contract's. said: what the merchant says of it, if anything."""
+def _list_known() -> Iterator[tuple[str, DisputeType]]:
+    for each in DisputeType:
+        yield from ((name, type_) for name, type_ in BUILT_IN.items() if type_ is each)
+        yield each, each
+
+
+def _word(name: str, dispute_type: DisputeType, said: DisputeReason | None) -> Reason:
+    """One that is always there. said: what the merchant says of it, if anything."""
     if said is None:
-        return Reason(dispute_type, dispute_type, {}, is_hidden=False)
-    is_hidden = said.is_hidden and dispute_type not in ALWAYS_OFFERED
-    return Reason(dispute_type, dispute_type, said.labels, is_hidden)
+        return Reason(name, dispute_type, {}, is_hidden=False)
+    is_hidden = said.is_hidden and name not in ALWAYS_OFFERED
+    return Reason(name, dispute_type, said.labels, is_hidden)

@@ -14,7 +14,8 @@ from dunwell.merchants.actor import ActorKind
 
 COLUMNS = (
     "dispute_id, claim_id, type, reason, label, message, answers, hold_id, actor_kind, opened_at,"
-    " state, resolved_at, resolution, ended_claim, actor_id, told_at"
+    " state, resolved_at, resolution, ended_claim, actor_id, told_at,"
+    " released_at"
 )
 # By primary key; a debtor's page nests it, with its files.
 LOAD_DISPUTE = compose(

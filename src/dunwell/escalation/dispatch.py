@@ -29,6 +29,7 @@ from dunwell.merchants.configuration import CHANNELS, Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.contact import Contact
+from dunwell.messages.contact_stops import find_stopped_claims
 from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.sending.adapters import Adapters, FindLine, find_no_line
@@ -202,12 +203,23 @@ class _ContactQueue:
     async def _find_lost(
         self, tx: Connection, merchant: Merchant, contacts: Sequence[Contact]
     ) -> list[Contact]:
-        """What may have left and must not leave again: the address was suppressed since, say."""
+        """What may have left and must not leave again: the address was suppressed since, say, or
+        the person has died."""
         by_id = {contact.communication_id: contact for contact in contacts}
         if not by_id:
             return []
         usable = await load_usable_channels(tx, self._resources.keys, merchant, by_id)
-        return [contact for key, contact in by_id.items() if contact.channel not in usable[key]]
+        stopped = await find_stopped_claims(
+            tx,
+            self._resources.keys,
+            {(merchant.merchant_id, contact.claim_id) for contact in contacts},
+        )
+        return [
+            contact
+            for key, contact in by_id.items()
+            if contact.channel not in usable[key]
+            or (merchant.merchant_id, contact.claim_id) in stopped
+        ]
 
     def _describe(
         self, merchant: Merchant, lease: Lease, calls: Sequence[Call],

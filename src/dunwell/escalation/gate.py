@@ -6,7 +6,7 @@ counts for the guards of the person contacted, in one transaction (CONTRACT 13).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from dunwell.escalation.gate_store import (
@@ -23,9 +23,13 @@ from dunwell.escalation.usable_channels import find_address
 from dunwell.kit.db import Connection, savepoint
 from dunwell.messages.contact import Contact, RenderedContact
 from dunwell.messages.guard_store import lock_guards
-from dunwell.messages.guards import Candidate, GuardHold, KeptBack, decide_contacts
+from dunwell.messages.guards import Candidate, GuardHold, HeldBy, KeptBack, decide_contacts
 from dunwell.messages.identities import Person, digest_address, identify
 from dunwell.sending.lease import Lease
+
+# How soon a contact that was stopped is looked at again after the merchant has decided: a day is
+# soon enough to go on, and seldom enough for contacts that may wait for weeks.
+_ASK_AGAIN_AFTER = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +56,25 @@ async def pass_gate(
         return Passage((), (), {})
     by_id = {each.planned.contact.communication_id: (each, one) for each, one in rendered}
     contacts = {key: one.planned.contact for key, (_, one) in by_id.items()}
+    identities = {key: _identify(head, contact) for key, contact in contacts.items()}
     locked = await lock_contacts(
         tx,
         head.merchant.merchant_id,
         lease,
-        {key: (one, _digest(head, contacts[key])) for key, (_, one) in by_id.items()},
+        {
+            key: (one, _digest(head, contacts[key]), identities[key])
+            for key, (_, one) in by_id.items()
+        },
     )
     kept_back = {key: KeptBack(now) for key in by_id if key not in locked}
-    suppressed = [contacts[key] for key in locked if locked[key].is_suppressed]
+    for key in (key for key in locked if locked[key].is_stopped):
+        kept_back[key] = KeptBack(now + _ASK_AGAIN_AFTER, HeldBy.PERSON_DIED)
+    # A person whom nobody may contact is not tried by another channel either.
+    allowed = [key for key in locked if not locked[key].is_stopped]
+    suppressed = [contacts[key] for key in allowed if locked[key].is_suppressed]
     candidates = [
-        Candidate(key, _identify(head, contacts[key]))
-        for key in sorted(locked, key=lambda key: (locked[key].planned_at, contacts[key].claim_id))
+        Candidate(key, identities[key])
+        for key in sorted(allowed, key=lambda key: (locked[key].planned_at, contacts[key].claim_id))
         if not locked[key].is_suppressed
     ]
     messages = {key: one for key, (_, one) in by_id.items()}

@@ -28,6 +28,8 @@ class GuardBegun(Exception):  # noqa: N818 - reads as what happened
 class LockedContact:
     planned_at: datetime
     is_suppressed: bool
+    # Nobody may contact the person.
+    is_stopped: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +47,21 @@ async def lock_contacts(
     tx: Connection,
     merchant_id: int,
     lease: Lease,
-    rendered: Mapping[UUID, tuple[RenderedContact, Sequence[bytes]]],
+    rendered: Mapping[UUID, tuple[RenderedContact, Sequence[bytes], Sequence[bytes]]],
 ) -> dict[UUID, LockedContact]:
-    """Those of the rendered contacts that still may be sent; each with the digests of its address
-    as suppressions know it. They are locked until the transaction ends, their claims first."""
+    """Those of the rendered contacts that still may be sent; each is given with the digests of its
+    address as suppressions know it, and with its person's identities. They are locked until the
+    transaction ends, their claims first."""
     rows = await tx.fetch(
         _LOCK, merchant_id, lease.lease_id, list(rendered),
-        [one.planned.claim_version for one, _ in rendered.values()],
-        [_write_digests(address) for _, address in rendered.values()],
+        [one.planned.claim_version for one, _, _ in rendered.values()],
+        [_write_digests(address) for _, address, _ in rendered.values()],
+        [_write_digests(identities) for _, _, identities in rendered.values()],
     )  # fmt: skip
     return {
-        row["communication_id"]: LockedContact(row["planned_at"], row["is_suppressed"])
+        row["communication_id"]: LockedContact(
+            row["planned_at"], row["is_suppressed"], row["is_stopped"]
+        )
         for row in rows
     }
 

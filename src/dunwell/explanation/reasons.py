@@ -25,6 +25,7 @@ _HELD_BY = {
     HeldBy.GUARD_WEEK: "the person was contacted often enough in these seven days",
     HeldBy.QUIET_HOURS: "it fell into the merchant's quiet hours",
     HeldBy.CONTACT_HOURS: "it fell outside the contact hours",
+    HeldBy.PERSON_DIED: "somebody has said that the person has died",
 }
 _OUTCOMES = {
     "GUARD_UNMET": "its conditions do not hold",

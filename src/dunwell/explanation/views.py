@@ -13,7 +13,7 @@ from dunwell.merchants.configuration import Channel
 StepKind = Literal["COMMUNICATION", "WAIT", "FEE", "CHECKPOINT", "ARCHIVE"]
 StepOutcome = Literal["DONE", "SKIPPED", "FAILED"]
 ContactState = Literal["PLANNED", "ATTACHMENT_MISSING", "HANDED_OVER", "UNKNOWN"]
-HeldBy = Literal["GUARD_DAY", "GUARD_WEEK", "QUIET_HOURS", "CONTACT_HOURS"]
+HeldBy = Literal["GUARD_DAY", "GUARD_WEEK", "QUIET_HOURS", "CONTACT_HOURS", "PERSON_DIED"]
 Reason = Annotated[str, Meta(description="In words, for a person.")]
 
 

@@ -18,6 +18,11 @@ from dunwell.kit.key_versions import KnownVersion, load_versions
 # kept. Each is counted by a scan; nobody asks often.
 _COUNT_DIGESTS = {
     "suppressions": "SELECT key_version, count(*) FROM suppressions GROUP BY 1",
+    "disputes": """
+        SELECT key_version, count(*)
+        FROM disputes
+        WHERE key_version IS NOT NULL AND released_at IS NULL
+        GROUP BY 1""",
     "letter codes": "SELECT key_version, count(*) FROM debtor_codes GROUP BY 1",
     "check codes": "SELECT key_version, count(*) FROM check_codes GROUP BY 1",
     "messages": "SELECT key_version, count(*) FROM communication_contents GROUP BY 1",

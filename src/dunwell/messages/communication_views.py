@@ -50,7 +50,7 @@ class Communication(Wire, frozen=True):
         ),
     ]
     held_by: Annotated[
-        Literal["GUARD_DAY", "GUARD_WEEK", "QUIET_HOURS", "CONTACT_HOURS"] | None,
+        Literal["GUARD_DAY", "GUARD_WEEK", "QUIET_HOURS", "CONTACT_HOURS", "PERSON_DIED"] | None,
         Meta(description="What keeps a planned one back."),
     ]
     failure: Annotated[str | None, Meta(description="Why it failed, in words.")]

@@ -30,6 +30,8 @@ class HeldBy(StrEnum):
     GUARD_WEEK = "GUARD_WEEK"
     QUIET_HOURS = "QUIET_HOURS"
     CONTACT_HOURS = "CONTACT_HOURS"
+    # Somebody has said that the person has died (`messages.contact_stops`).
+    PERSON_DIED = "PERSON_DIED"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from dunwell.kit.crypto import KeyRing, sha256
 # for, so that the parts of an SMS can be counted with it.
 TOKEN_MASK = "__masked__link_token__"  # noqa: S105 - the opposite of a secret
 _TOKEN_BYTES = 16
+# Of a token as it is written.
+TOKEN_LENGTH = 22
 _PURPOSE = "debtor-link"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 

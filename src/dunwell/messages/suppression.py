@@ -23,7 +23,7 @@ from dunwell.merchants.configuration import Channel
 from dunwell.merchants.rights import Right
 from dunwell.messages.identities import digest_address, mask_address, normalize_address
 
-SuppressionReason = Literal["BOUNCE", "DEBTOR", "MERCHANT", "OPERATOR"]
+SuppressionReason = Literal["BOUNCE", "DEBTOR", "MERCHANT", "OPERATOR", "WRONG_PERSON"]
 # Why an address is contacted again.
 LiftReason = Literal["ADDRESS_WORKS", "DEBTOR_AGREED", "BY_MISTAKE", "OTHER"]
 # What the dispatcher answers for a contact whose address was suppressed after it was planned.

@@ -102,7 +102,8 @@ class TooMany:
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """Not planned: the address is suppressed, or the merchant has no such channel."""
+    """Not planned: nobody may write to the address or the person, or the merchant has no such
+    channel."""
 
     reason: Literal["SUPPRESSED", "NO_CHANNEL"]
 
@@ -150,11 +151,20 @@ def is_ended_by_one_click(kind: Kind) -> bool:
 
 
 def heeds_suppression(kind: Kind, reason: str) -> bool:
-    """Whether an address suppressed for this reason does not get it. That an address was changed
-    its old one is told even if the debtor, or who plays the debtor, wants no mail there."""
+    """Whether an address suppressed for this reason does not get it. A stranger gets nothing that
+    could open the claim. That an address was changed its old one is told even if the debtor, or who
+    plays the debtor, wants no mail there."""
+    if reason == "WRONG_PERSON":
+        return True
     if kind is Kind.CHANGE_NOTICE and reason == "DEBTOR":
         return False
     return not is_awaited(kind)
+
+
+def heeds_contact_stop(kind: Kind) -> bool:
+    """Whether it is not sent about a claim whose debtor must not be contacted: everything but what
+    somebody has asked for just now, and what goes to the merchant."""
+    return not is_awaited(kind) and kind is not Kind.OVERDUE
 
 
 def _find_room(

@@ -11,6 +11,7 @@ from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.messages.codes import derive_check, derive_code, digest_check, digest_code
+from dunwell.messages.contact_stops import find_stopped_claims
 from dunwell.messages.facts import CHECK_MASK
 from dunwell.messages.identities import digest_recipient
 from dunwell.messages.links import TOKEN_MASK, hash_token
@@ -25,6 +26,7 @@ from dunwell.notices.notice import (
     decide_expiry,
     decide_limit,
     decide_limit_to_one,
+    heeds_contact_stop,
     heeds_suppression,
     is_awaited,
 )
@@ -117,6 +119,9 @@ async def _find_refusal(work: Work, keys: KeyRing, notice: Notice) -> TooMany | 
     address = (addressee.channel, addressee.recipient)
     reasons = await load_reasons(work.tx, keys, work.merchant_id, [address])
     if any(heeds_suppression(notice.kind, reason) for reason in reasons.values()):
+        return Unreachable("SUPPRESSED")
+    claim = (work.merchant_id, addressee.claim_id)
+    if heeds_contact_stop(notice.kind) and await find_stopped_claims(work.tx, keys, [claim]):
         return Unreachable("SUPPRESSED")
     asked = await load_asked(
         work.tx,

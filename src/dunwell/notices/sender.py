@@ -19,13 +19,14 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
+from dunwell.messages.contact_stops import ClaimKey, find_stopped_claims
 from dunwell.messages.letters.printer import (
     LetterPrinter,
 )
 from dunwell.messages.suppression import load_reasons_of_many
 from dunwell.notices.handed_over import HandedOverNotice, find_line_of, record_notice
 from dunwell.notices.leased_store import take_back_notices
-from dunwell.notices.notice import heeds_suppression
+from dunwell.notices.notice import heeds_contact_stop, heeds_suppression
 from dunwell.notices.settlement import Settlement, Standing, decide_no_call
 from dunwell.notices.store import (
     LeasedNotice,
@@ -130,14 +131,21 @@ class _NoticeQueue:
         reasons = await load_reasons_of_many(
             tx, self._resources.keys, [_find_address(each) for each in leased]
         )
+        stopped = await find_stopped_claims(
+            tx,
+            self._resources.keys,
+            {_find_claim(each) for each in leased if heeds_contact_stop(each.notice.kind)},
+        )
         for each in leased:
-            # It may have been suppressed since it was planned.
+            # It may have been suppressed since it was planned, or its debtor may have died.
             reason = reasons.get(_find_address(each))
+            is_stopped = heeds_contact_stop(each.notice.kind) and _find_claim(each) in stopped
             channel = each.notice.addressee.channel
             adapter = self._adapters.find(merchants[each.merchant_id], channel)
             standing = Standing(
                 was_handed_over=each.was_handed_over,
-                is_suppressed=reason is not None and heeds_suppression(each.notice.kind, reason),
+                is_suppressed=is_stopped
+                or (reason is not None and heeds_suppression(each.notice.kind, reason)),
                 is_repeatable=adapter.is_repeatable if adapter else None,
                 expires_at=each.expires_at,
             )
@@ -154,6 +162,10 @@ async def _load_merchants(tx: Connection, leased: Sequence[LeasedNotice]) -> dic
         assert merchant is not None
         found[merchant_id] = merchant
     return found
+
+
+def _find_claim(each: LeasedNotice) -> ClaimKey:
+    return each.merchant_id, each.notice.addressee.claim_id
 
 
 def _find_address(each: LeasedNotice) -> tuple[int, Channel, str]:

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dunwell.disputes.reasons import ALWAYS_OFFERED, DisputeType
+from dunwell.disputes.reasons import ALWAYS_OFFERED, KNOWN_NAMES
 from dunwell.errors import Fault
 from dunwell.kit.codes import is_language
 from dunwell.kit.shape import read_if_fits
@@ -31,7 +31,7 @@ def _find_reason_faults(reason: DisputeReasonPart, path: str) -> Iterator[Fault]
     if reason.hidden and reason.type in ALWAYS_OFFERED:
         message = f"{reason.type} is always offered: nobody may be left without a way to object."
         yield Fault(f"{path}/hidden", message, "NOT_ALLOWED")
-    if reason.type not in set(DisputeType):
+    if reason.type not in KNOWN_NAMES:
         yield from _find_own_faults(reason, path)
     for code in reason.label:
         if not is_language(code):
@@ -39,7 +39,7 @@ def _find_reason_faults(reason: DisputeReasonPart, path: str) -> Iterator[Fault]
 
 
 def _find_own_faults(reason: DisputeReasonPart, path: str) -> Iterator[Fault]:
-    near = difflib.get_close_matches(reason.type, list(DisputeType), n=1, cutoff=_TYPO)
+    near = difflib.get_close_matches(reason.type, KNOWN_NAMES, n=1, cutoff=_TYPO)
     if near:
         message = f'Did you mean "{near[0]}"? Else choose a name that is less like it.'
         yield Fault(f"{path}/type", message, "NOT_ALLOWED")

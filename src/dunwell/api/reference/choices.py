@@ -15,7 +15,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
         "PLANNED", "ATTACHMENT_MISSING", "HANDED_OVER", "ACCEPTED", "FAILED", "CANCELLED",
         "UNKNOWN",
     ),
-    "ContactDelay": ("GUARD_DAY", "GUARD_WEEK", "QUIET_HOURS", "CONTACT_HOURS"),
+    "ContactDelay": ("GUARD_DAY", "GUARD_WEEK", "QUIET_HOURS", "CONTACT_HOURS", "PERSON_DIED"),
     "DisputeOutcome": ("ACCEPTED", "REJECTED"),
     "DisputeParty": ("DEBTOR", "MERCHANT"),
     "DisputeState": ("OPEN", "ACCEPTED", "REJECTED", "WITHDRAWN"),
@@ -43,7 +43,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "Salutation": ("MR", "MS", "NEUTRAL"),
     "ScenarioStepKind": ("COMMUNICATION", "WAIT", "FEE", "CHECKPOINT"),
     "StepOutcome": ("DONE", "SKIPPED", "FAILED"),
-    "SuppressionReason": ("BOUNCE", "DEBTOR", "MERCHANT", "OPERATOR"),
+    "SuppressionReason": ("BOUNCE", "DEBTOR", "MERCHANT", "OPERATOR", "WRONG_PERSON"),
     "SwitchOffReason": ("GONE", "FAILING"),
     "TokenErrorCode": (
         "invalid_request", "invalid_client", "unsupported_grant_type", "server_error",

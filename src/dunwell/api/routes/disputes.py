@@ -212,7 +212,7 @@ async def _open(call: Call) -> Dispute:
         lambda given: find_reason_faults(given.type, given.message, known),
     )
     new = NewDispute(given.type, given.message)
-    return show_dispute(await open_dispute(call.work, claim_id, new))
+    return show_dispute(await open_dispute(call.work, call.tools.resources.keys, claim_id, new))
 
 
 async def _resolve(call: Call) -> Dispute:

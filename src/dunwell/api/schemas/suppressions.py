@@ -13,10 +13,11 @@ class Suppression(Wire, frozen=True):
     channel: Literal["EMAIL", "SMS", "LETTER"]
     masked_address: str
     reason: Annotated[
-        Literal["BOUNCE", "DEBTOR", "MERCHANT", "OPERATOR"],
+        Literal["BOUNCE", "DEBTOR", "MERCHANT", "OPERATOR", "WRONG_PERSON"],
         Meta(
-            description="BOUNCE: it does not take messages. The rest: who asked for it, the "
-            "debtor, you, or whoever operates this service."
+            description="BOUNCE: it does not take messages. WRONG_PERSON: who reads messages there "
+            "is not the debtor. The rest: who asked for it, the debtor, you, or whoever operates "
+            "this service."
         ),
     ]
     by: Annotated[

@@ -9,9 +9,14 @@ from starlette.responses import Response
 from dunwell.errors import NotFound
 from dunwell.landing.claim.alternative import find_alternative
 from dunwell.landing.claim.look_ahead import look_ahead
-from dunwell.landing.claim.views import PreviewedClaimPage, describe_claim
+from dunwell.landing.claim.views import (
+    PreviewedClaimPage,
+    PreviewedWithheldPage,
+    describe_claim,
+    describe_withheld,
+)
 from dunwell.landing.paying.methods import has_method
-from dunwell.landing.render.pages import Shown
+from dunwell.landing.render.pages import Page, Shown
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.store_opened import load_previewed_claim
 from dunwell.landing.web.answer import answer_page
@@ -35,7 +40,7 @@ class ClaimPreview:
 
     merchant: Merchant
     language: str | None
-    page: PreviewedClaimPage
+    page: Page
 
 
 async def prepare_claim_preview(
@@ -49,6 +54,10 @@ async def prepare_claim_preview(
     )
     if opened is None:
         raise NotFound(f"There is no claim {claim_id}.")
+    if opened.facts.withheld:
+        withheld = describe_withheld(opened, opened.facts.withheld)
+        values = {name: getattr(withheld, name) for name in withheld.__struct_fields__}
+        return ClaimPreview(merchant, opened.facts.language, PreviewedWithheldPage(**values))
     announced = await look_ahead(site.resources, opened, work.now, work.tx)
     can_pay = has_method(site.providers, merchant)
     alternative = await find_alternative(site.resources, opened, work.now, work.tx)

@@ -6,22 +6,25 @@ from starlette.responses import Response
 from dunwell.landing.claim.alternative import find_alternative
 from dunwell.landing.claim.look_ahead import look_ahead
 from dunwell.landing.claim.others import OTHERS, list_others
-from dunwell.landing.claim.views import describe_claim
+from dunwell.landing.claim.views import describe_claim, describe_withheld
 from dunwell.landing.entering.notices import describe_notices
 from dunwell.landing.entering.staying import find_stayed, is_its_form, is_repeated, stay
 from dunwell.landing.paying.methods import has_method
+from dunwell.landing.session.details import NOTHING
 from dunwell.landing.session.extend_session import end_session
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.landing.web.in_session import RoutedPages, in_session_with, takes_form
+from dunwell.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
 from dunwell.landing.web.leading import find_last_handle
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.views import EndedPage
 from dunwell.landing.web.visit import Form, Visit
 
 
-@in_session_with(OTHERS)
+@in_session_with(OTHERS, also_withheld=True)
 async def show_claim(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     frame, merchant = site.frame_opened(visit, opened), opened.merchant
+    if opened.facts.withheld:
+        return site.answer(frame, describe_withheld(opened, opened.facts.withheld))
     now, can_pay = merchant.now(site.resources.clock), has_method(site.providers, merchant)
     announced = await look_ahead(site.resources, opened, now)
     others = list_others(site.resources.keys, opened)
@@ -49,7 +52,7 @@ async def extend(site: Site, visit: Visit) -> Response:
     return site.redirect(frame, "claim", cookie=value)
 
 
-@takes_form
+@takes_form_with(NOTHING, also_withheld=True)
 async def end(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.claims.holds import HoldKind
-from dunwell.disputes.dispute import render_case_number
+from dunwell.disputes.dispute import DisputeState, render_case_number
 from dunwell.escalation.announcing import Announced
 from dunwell.files.attached import AttachedFile
 from dunwell.files.names import name_for_reader
@@ -28,8 +28,8 @@ from dunwell.landing.objecting.disputing import (
     list_unsent,
 )
 from dunwell.landing.render.pages import Page
-from dunwell.landing.session.facts import DisputeFacts, ItemFacts, PaymentFacts
-from dunwell.landing.session.session import Level
+from dunwell.landing.session.facts import DisputeFacts, ItemFacts, PaymentFacts, WithheldFacts
+from dunwell.landing.session.session import Level, Session
 from dunwell.landing.session.states import (
     PageState,
     Topic,
@@ -44,6 +44,7 @@ from dunwell.landing.session.states import (
     render_initials,
 )
 from dunwell.landing.session.store_opened import OpenedClaim
+from dunwell.merchants.actor import ActorKind
 from dunwell.merchants.configuration import Feature
 from dunwell.modalities.modality import Modality
 from dunwell.modalities.offers import Offer
@@ -69,6 +70,8 @@ class ClaimPage(Page, frozen=True):
     # Whether there is any way to pay.
     can_pay: bool
     can_dispute: bool
+    # Whether a message alone has opened it, so that its reader may be the wrong person.
+    offers_not_me: bool
     currency: str
     timezone: str
     reference: str
@@ -120,6 +123,26 @@ class PreviewedClaimPage(ClaimPage, frozen=True):
     template: ClassVar[str] = "claim_preview.html"
 
 
+class WithheldPage(Page, frozen=True):
+    """Nothing of the claim, and nothing is asked for (`disputes.withheld`)."""
+
+    template: ClassVar[str] = "withheld.html"
+
+    reason: str
+    dispute_id: UUID
+    case_number: str
+    opened_on: date
+    # Whether nobody writes to the address any more at which this reader was reached.
+    is_address_suppressed: bool
+    can_take_back: bool
+
+
+class PreviewedWithheldPage(WithheldPage, frozen=True):
+    """The same for somebody else."""
+
+    template: ClassVar[str] = "withheld_preview.html"
+
+
 class OthersPage(Page, frozen=True):
     """The debtor's other open claims of the same merchant."""
 
@@ -160,6 +183,7 @@ def describe_claim(
         features=configuration.landing_page.features,
         shows_all=shows_all,
         can_pay=can_pay, can_dispute=can_dispute(facts),
+        offers_not_me=can_dispute(facts) and is_opened_by_message_alone(opened.session),
         currency=facts.currency, timezone=timezone, reference=facts.reference_number,
         initials=render_initials(facts),
         outstanding_cents=facts.outstanding_cents,
@@ -188,6 +212,27 @@ def describe_claim(
         unsent=_list_unsent(opened),
         other_count=other_count,
     )  # fmt: skip
+
+
+def describe_withheld(opened: OpenedClaim, withheld: WithheldFacts) -> WithheldPage:
+    """Only the browser that has said it may take it back: whoever else holds the link may be the
+    stranger."""
+    is_own = withheld.actor_id == str(opened.session.session_id)
+    is_debtors = withheld.actor_kind is ActorKind.DEBTOR
+    return WithheldPage(
+        reason=withheld.reason,
+        dispute_id=withheld.dispute_id,
+        case_number=render_case_number(withheld.dispute_id),
+        opened_on=find_day(withheld.opened_at, opened.merchant.configuration.timezone),
+        is_address_suppressed=withheld.is_address_suppressed,
+        can_take_back=is_own and is_debtors and withheld.state is DisputeState.OPEN,
+    )
+
+
+def is_opened_by_message_alone(session: Session) -> bool:
+    """By a link, or by the code of a letter, which whoever lives at its address can have opened."""
+    is_letter = session.channel is None and session.level is Level.FACT
+    return session.level is Level.LINK or is_letter
 
 
 def _list_unsent(opened: OpenedClaim) -> Sequence[str]:

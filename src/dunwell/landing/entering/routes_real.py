@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from dunwell.landing.entering.check_message import check_message
+from dunwell.landing.entering.check_message import TypedMessage, check_message
 from dunwell.landing.entering.tries import Slowed, Wrong
 from dunwell.landing.entering.views import RealPage
 from dunwell.landing.entering.visitors import digest_visitor
@@ -19,7 +19,9 @@ async def show_form(site: Site, visit: Visit) -> Response:
 async def check(site: Site, visit: Visit) -> Response:
     form, frame = await visit.read_form(), await site.find_frame(visit)
     keys = site.resources.keys
-    typed = form.get("code", ""), form.get("amount", "")
+    typed = TypedMessage(
+        form.get("code", ""), form.get("amount", ""), site.resources.settings.public_url
+    )
     visitor = digest_visitor(keys, visit.client_host)
     async with site.resources.database.transaction() as tx:
         found = await check_message(tx, keys, typed, visitor=visitor, now=site.now())

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dunwell.claims.states import ACTIVE
 from dunwell.disputes.dispute import Dispute
-from dunwell.disputes.reasons import DisputeType, Reason, list_offered
+from dunwell.disputes.reasons import PERSON_DIED, WRONG_PERSON, DisputeType, Reason, list_offered
 from dunwell.landing.paying.choosing import find_options
 from dunwell.landing.session.facts import ClaimFacts, DisputeFacts
 from dunwell.landing.session.session import Level
@@ -13,8 +13,10 @@ from dunwell.merchants.configuration import Configuration, Disputes
 # Before the reason's name, of a draft.
 SUBJECT = "dispute:"
 # What can be said without having seen what the claim is for (PAGES, personal data).
-_AT_LINK = (
+_AT_LINK: tuple[str, ...] = (
+    WRONG_PERSON,
     DisputeType.NOT_MY_DEBT,
+    PERSON_DIED,
     DisputeType.IDENTITY_THEFT,
     DisputeType.DEBTOR_ALREADY_PAID,
     DisputeType.OTHER,
@@ -22,7 +24,7 @@ _AT_LINK = (
 
 
 def can_dispute(facts: ClaimFacts) -> bool:
-    return facts.status in ACTIVE
+    return facts.status in ACTIVE and facts.withheld is None
 
 
 def list_reasons_for(disputes: Disputes, level: Level) -> list[Reason]:

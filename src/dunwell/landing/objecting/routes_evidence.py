@@ -48,6 +48,8 @@ async def add_files(site: Site, visit: Visit) -> Response:
     if opened is None:
         return site.answer_ended(visit, None)
     dispute, is_live = DISPUTE.read(opened.detail).dispute, site.is_live(opened)
+    if dispute.withholds_claim and is_live:
+        return site.redirect(site.frame_opened(visit, opened), "claim")
     if not is_theirs(dispute, opened.session):
         return site.ask_more(visit, opened, _PLACE) if is_live else site.answer_ended(visit, opened)
     received = await receive_files(site, visit, opened)
@@ -95,7 +97,7 @@ async def go_to_dispute(site: Site, visit: Visit, opened: OpenedClaim) -> Respon
     return _go_to(site, visit, opened, dispute)
 
 
-@in_session_with(DISPUTE)
+@in_session_with(DISPUTE, also_withheld=True)
 async def confirm_withdrawal(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     dispute = DISPUTE.read(opened.detail).dispute
     if not can_withdraw(dispute):
@@ -103,11 +105,13 @@ async def confirm_withdrawal(site: Site, visit: Visit, opened: OpenedClaim) -> R
     if not is_theirs(dispute, opened.session):
         return site.ask_more(visit, opened, _PLACE)
     frame = site.frame_opened(visit, opened)
-    page = DisputeWithdrawPage(dispute.dispute_id, render_case_number(dispute.dispute_id))
+    page = DisputeWithdrawPage(
+        dispute.dispute_id, render_case_number(dispute.dispute_id), dispute.reason
+    )
     return site.answer(frame, page)
 
 
-@takes_form_with(DISPUTE)
+@takes_form_with(DISPUTE, also_withheld=True)
 async def withdraw(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
     """What was answered meanwhile stays as it is: the page says how."""
     dispute = DISPUTE.read(opened.detail).dispute

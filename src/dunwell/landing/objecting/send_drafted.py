@@ -9,27 +9,34 @@ from dunwell.disputes.add_evidence import add_evidence
 from dunwell.disputes.dispute import Dispute, NewDispute
 from dunwell.disputes.evidence_store import load_evidence_digests
 from dunwell.disputes.open_dispute import open_dispute
+from dunwell.kit.crypto import KeyRing
 from dunwell.landing.objecting.disputing import SUBJECT
 from dunwell.landing.objecting.keep_draft import KeptDraft, keep_draft
+from dunwell.landing.objecting.reached import find_reached_address
 from dunwell.landing.session.drafts import DRAFT_LASTS, DraftKey, Typed, own_by_claim
 from dunwell.landing.session.store_drafts import lock_draft, remove_files, save_sent
+from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 
 
-async def send_dispute(work: Work, claim_id: int, typed: Typed, new: NewDispute) -> KeptDraft:
+async def send_dispute(
+    work: Work, keys: KeyRing, opened: OpenedClaim, typed: Typed, new: NewDispute
+) -> KeptDraft:
     """With the dispute's id as what was made; a form that was sent before opens nothing, nor one
     beside which somebody has typed something else.
 
     Raises what `open_dispute` does.
     """
     work.need(Right.CHANGE_CLAIMS)
+    claim_id = opened.facts.claim_id
     # Before the draft, as everybody who locks both does.
     await lock_claim(work.tx, work.merchant_id, claim_id)
     kept = await keep_draft(work, claim_id, typed)
     if kept.made_id is not None or kept.is_overtaken:
         return kept
-    dispute = await open_dispute(work, claim_id, new)
+    reached = await find_reached_address(work.tx, keys, opened)
+    dispute = await open_dispute(work, keys, claim_id, new, reached=reached)
     if kept.ticket_ids:
         await add_evidence(work, claim_id, dispute.dispute_id, kept.ticket_ids)
     key = own_by_claim(work.merchant_id, claim_id, typed.subject)

@@ -1,11 +1,14 @@
 """What the pages of a dispute read with the claim."""
 
+from uuid import UUID
+
 import msgspec
 
 from dunwell.disputes.dispute import Dispute
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.evidence_store import LOAD_FILES
 from dunwell.disputes.store import LOAD_DISPUTE
+from dunwell.kit.db import Connection
 from dunwell.kit.sql import compose, nest, nest_rows
 from dunwell.landing.session.details import KEY, Detail
 
@@ -20,6 +23,10 @@ class DisputeWithFiles(msgspec.Struct, frozen=True, gc=False):
     kept_files: list[str] = []
 
 
+# By primary key.
+_LOAD_RECIPIENT = """
+SELECT recipient FROM communication_contents WHERE merchant_id = $1 AND communication_id = $2
+"""
 # By primary key; $3: the dispute's reason.
 _LOAD_UNSENT = """
 SELECT draft.fields
@@ -47,3 +54,9 @@ DISPUTE: Detail[DisputeWithFiles] = Detail(
     ),
     DisputeWithFiles, "dispute_id", "There is no such dispute of this claim.",
 )  # fmt: skip
+
+
+async def load_recipient(tx: Connection, merchant_id: int, communication_id: UUID) -> str | None:
+    """Where a message of a process went. None: its content is not kept any more."""
+    recipient: str | None = await tx.fetchval(_LOAD_RECIPIENT, merchant_id, communication_id)
+    return recipient

@@ -10,7 +10,7 @@ import msgspec
 from dunwell.disputes.dispute import Dispute, DisputeState, render_case_number
 from dunwell.disputes.evidence import MOST_AT_ONCE
 from dunwell.disputes.questions import Question, list_questions, needs_message
-from dunwell.disputes.reasons import DisputeType, Reason
+from dunwell.disputes.reasons import BUILT_IN, DisputeType, Reason
 from dunwell.errors import Fault
 from dunwell.landing.objecting.disputing import can_dispute
 from dunwell.landing.objecting.receive_files import FileRefusal
@@ -121,6 +121,8 @@ class DisputeWithdrawPage(Page, frozen=True):
 
     dispute_id: UUID
     case_number: str
+    # The name of a reason that is not the contract's.
+    reason: str | None
 
 
 def describe_reason(reason: Reason, language: str, opened: OpenedClaim) -> ShownReason:
@@ -158,7 +160,9 @@ def describe_dispute(
     dispute, configuration = found.dispute, opened.merchant.configuration
     shows_content = opened.session.level.reaches(Level.FACT)
     days, timezone = configuration.disputes.answer_within_days, configuration.timezone
-    reason = ShownReason(dispute.reason or dispute.type, dispute.type, dispute.label)
+    # A reason that is built in has words on the page, in the debtor's language.
+    label = None if dispute.reason in BUILT_IN else dispute.label
+    reason = ShownReason(dispute.reason or dispute.type, dispute.type, label)
     return DisputePage(
         dispute_id=dispute.dispute_id,
         case_number=render_case_number(dispute.dispute_id),

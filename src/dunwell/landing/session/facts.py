@@ -10,8 +10,10 @@ import msgspec
 
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
+from dunwell.disputes.dispute import DisputeState
 from dunwell.disputes.reasons import DisputeType
 from dunwell.landing.session.on_file import OnFile
+from dunwell.merchants.actor import ActorKind
 
 
 class ItemFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -70,6 +72,18 @@ class AnswerFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     resolution: str | None = None
 
 
+class WithheldFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The dispute because of which the page shows nothing of the claim (`disputes.withheld`)."""
+
+    dispute_id: UUID
+    reason: str
+    opened_at: datetime
+    state: DisputeState
+    actor_kind: ActorKind
+    actor_id: str | None
+    is_address_suppressed: bool
+
+
 class ClaimFacts(msgspec.Struct, frozen=True, gc=False):
     claim_id: int
     reference_number: str
@@ -93,6 +107,8 @@ class ClaimFacts(msgspec.Struct, frozen=True, gc=False):
     # Those that are open, the oldest first.
     disputes: list[DisputeFacts] = []
     answer: AnswerFacts | None = None
+    # None: this session may see the claim.
+    withheld: WithheldFacts | None = None
     document_count: int = 0
     # Of any state; without them pages need not look for them.
     has_modalities: bool = True

@@ -87,6 +87,20 @@ SELECT json_build_object(
               AND o.state IN ('ACCEPTED', 'REJECTED')
             ORDER BY o.resolved_at DESC, o.dispute_id DESC
             LIMIT 1),
+        -- A message that was sent after the dispute went to another address or another person.
+        'withheld', (
+            SELECT json_build_array(o.dispute_id, o.reason, o.opened_at, o.state, o.actor_kind,
+                                    o.actor_id, o.suppressed_channel IS NOT NULL)
+            FROM disputes o
+            WHERE o.merchant_id = s.merchant_id AND o.claim_id = s.claim_id
+              AND o.reason IN ('WRONG_PERSON', 'PERSON_DIED') AND o.released_at IS NULL
+              AND NOT EXISTS (
+                  SELECT FROM communications later
+                  WHERE later.merchant_id = s.merchant_id
+                    AND later.communication_id = s.communication_id
+                    AND later.handed_over_at > o.opened_at)
+            ORDER BY o.reason, o.opened_at, o.dispute_id
+            LIMIT 1),
         'document_count', (
             SELECT count(*)
             FROM attachments f

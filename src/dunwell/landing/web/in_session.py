@@ -44,8 +44,10 @@ def in_session(show: Show) -> Run:
     return in_session_with(NOTHING)(show)
 
 
-def in_session_with(detail: Detail[Any]) -> Callable[[Show], Run]:
-    """The same for a page that shows more than the claim, which is read with it."""
+def in_session_with(detail: Detail[Any], *, also_withheld: bool = False) -> Callable[[Show], Run]:
+    """The same for a page that shows more than the claim, which is read with it. also_withheld: the
+    page is shown although the claim is withheld (`disputes.withheld`); all others lead to the
+    claim's own page, which says so."""
 
     def guard(show: Show) -> Run:
         @wraps(show)
@@ -53,6 +55,8 @@ def in_session_with(detail: Detail[Any]) -> Callable[[Show], Run]:
             opened = await site.find_opened(visit, detail)
             if opened is None or not site.is_live(opened):
                 return site.answer_ended(visit, opened)
+            if opened.facts.withheld and not also_withheld:
+                return site.redirect(site.frame_opened(visit, opened), "claim")
             return await show(site, visit, opened)
 
         return run
@@ -65,8 +69,8 @@ def takes_form(take: Take) -> Run:
     return takes_form_with(NOTHING)(take)
 
 
-def takes_form_with(detail: Detail[Any]) -> Callable[[Take], Run]:
-    """The same where more than the claim is read."""
+def takes_form_with(detail: Detail[Any], *, also_withheld: bool = False) -> Callable[[Take], Run]:
+    """The same where more than the claim is read. also_withheld: as of `in_session_with`."""
 
     def guard(take: Take) -> Run:
         @wraps(take)
@@ -75,6 +79,8 @@ def takes_form_with(detail: Detail[Any]) -> Callable[[Take], Run]:
             if opened is None or not site.is_live(opened):
                 return site.answer_ended(visit, opened)
             site.check_token(opened.session, form)
+            if opened.facts.withheld and not also_withheld:
+                return site.redirect(site.frame_opened(visit, opened), "claim")
             return await take(site, visit, opened, form)
 
         return run

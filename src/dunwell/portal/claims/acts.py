@@ -17,6 +17,7 @@ from dunwell.disputes.dispute import NewDispute
 from dunwell.disputes.open_dispute import open_dispute
 from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.intake.change_contact_data import change_contact_data
+from dunwell.kit.crypto import KeyRing
 from dunwell.kit.texts import is_line
 from dunwell.landing.render.amounts import read_amount, render_plain
 from dunwell.merchants.account import Work
@@ -42,6 +43,7 @@ class Typed:
     fields: Fields
     claim: ClaimView
     language: str
+    keys: KeyRing
     faults: Faults = field(default_factory=list)
 
     def text(self, name: str) -> str:
@@ -142,7 +144,7 @@ async def _pay(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
 
 async def _dispute(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
     new = NewDispute(typed.need("reason"), typed.text("message") or None)
-    return lambda: open_dispute(work, typed.claim.claim_id, new)
+    return lambda: open_dispute(work, typed.keys, typed.claim.claim_id, new)
 
 
 async def _pause(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:

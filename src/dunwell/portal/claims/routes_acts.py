@@ -47,7 +47,8 @@ async def take_act(site: Site, visit: Visit, access: Access, fields: Fields) -> 
     try:
         async with site.work(access) as work:
             await check_unchanged(work, claim_id, fields["known_seen"])
-            typed = Typed(fields, await read_claim(work, claim_id), language)
+            claim = await read_claim(work, claim_id)
+            typed = Typed(fields, claim, language, site.resources.keys)
             run = await act.prepare(work, typed)
             faults = typed.faults
             if not faults:

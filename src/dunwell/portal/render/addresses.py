@@ -75,6 +75,7 @@ PATHS: Mapping[str, str] = {
     "dispute": _DISPUTE,
     "dispute_preview": f"{_DISPUTE}/preview",
     "dispute_assign": f"{_DISPUTE}/assignee",
+    "dispute_right_person": f"{_DISPUTE}/right-person",
     "dispute_file": f"{_DISPUTE}/files/{{file_id}}",
     "dispute_file_pages": f"{_DISPUTE}/files/{{file_id}}/pages",
     "dispute_file_page": f"{_DISPUTE}/files/{{file_id}}/pages/{{page}}/{{size}}",

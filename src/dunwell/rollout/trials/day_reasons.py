@@ -15,6 +15,8 @@ from dunwell.workflows.definition import WaitStep
 Code = Literal[
     "HOLIDAY", "NO_WEEKDAY", "BEFORE_HOURS", "AFTER_HOURS",
     "QUIET_HOURS", "GUARD_DAY", "GUARD_WEEK", "CONTACT_HOURS", "LETTER_ON_ITS_WAY",
+    # No forecast has it: it is known only when a contact is about to be sent.
+    "PERSON_DIED",
 ]  # fmt: skip
 _ONE_DAY = timedelta(days=1)
 # A guard of a week passes over no more days; of more, what is told would be no reason any more.

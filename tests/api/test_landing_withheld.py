@@ -1,0 +1,276 @@
+"""A claim that has reached the wrong person, or whose debtor has died: what its page shows then,
+what the merchant is told, and who is not written to any more."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from dunwell.disputes.dispute import DisputeState
+from dunwell.disputes.end_dispute import confirm_right_person
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.messages.suppression import load_suppressions
+from tests.support.disputes import ACCEPTED, REJECTED, read_disputes, resolve
+from tests.support.house import ERP
+from tests.support.landing import Doorstep, a_doorstep
+from tests.support.objections import disputes, look, told
+from tests.support.telling import tell
+from tests.support.ways import ON_FILE
+
+_DEBTOR = {**ON_FILE, "email": "erika@example.org"}
+# What a stranger must not read: amount, initials, name, reference, and any way to pay.
+_OF_THE_CLAIM = ("102", "E.\N{NO-BREAK SPACE}M.", "Mustermann", "INV-1001", "/claim/pay")
+# Pages of the claim that lead back to the page that says nothing of it.
+_PAGES = (
+    "pay", "pay/method?cents=10240", "pay/transfer?cents=10240", "options", "plan", "later", "help",
+    "dispute", "dispute/OTHER", "documents", "others", "verify/claim", "preferences",
+)  # fmt: skip
+
+
+@pytest.fixture
+async def doorstep(resources: Resources, clock: MovableClock) -> Any:
+    async with a_doorstep(resources, clock, debtor=_DEBTOR) as opened:
+        yield opened
+
+
+async def say(doorstep: Doorstep, reason: str = "WRONG_PERSON", **fields: str) -> httpx.Response:
+    """Open the claim by a link, and send this reason."""
+    await doorstep.open()
+    return await doorstep.browser.send(await look(doorstep, reason), do="send", **fields)
+
+
+async def suppressed(doorstep: Doorstep) -> list[tuple[str, str, str]]:
+    async with doorstep.till.house.work() as work:
+        found = await load_suppressions(work.tx, work.merchant_id)
+    return [(each.channel, each.masked_address, each.reason) for each in found]
+
+
+async def confirm(doorstep: Doorstep) -> None:
+    """A clerk knows that it is the right person."""
+    [dispute] = await read_disputes(doorstep.till.house, doorstep.claim_id)
+    async with doorstep.till.house.work(ERP) as work:
+        await confirm_right_person(work, doorstep.claim_id, dispute.dispute_id)
+
+
+def shows_claim(page: httpx.Response) -> bool:
+    return all(text in page.text for text in ("102", "INV-1001", "/claim/pay"))
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "This is not me"), ("de", "nicht gemeint")])
+async def test_a_claim_opened_by_a_link_has_a_button_for_the_wrong_person(
+    doorstep: Doorstep, language: str, words: str
+) -> None:
+    await doorstep.open()
+    page = await doorstep.browser.get(f"/claim?lang={language}")
+    assert f'class="secondary" href="/claim/dispute/WRONG_PERSON?lang={language}"' in page.text
+    assert words in page.text
+
+
+async def test_an_unopened_link_keeps_its_single_button(doorstep: Doorstep) -> None:
+    page = await doorstep.browser.get(await doorstep.give_link())
+    assert page.text.count("<button") == 1
+
+
+async def test_after_it_the_page_shows_nothing_of_the_claim_and_asks_for_nothing(
+    doorstep: Doorstep,
+) -> None:
+    page = await say(doorstep)
+
+    assert "You do not have to pay" in page.text
+    assert [text for text in _OF_THE_CLAIM if text in page.text] == []
+    for path in _PAGES:
+        answer = await doorstep.browser.get(f"/claim/{path}")
+        assert (answer.status_code, answer.headers["Location"]) == (303, "/claim"), path
+    posted = await doorstep.browser.post("/claim/pay", cents="10240", provider="sandbox")
+    assert posted.status_code in (303, 403, 405)
+    assert await doorstep.till.count("payment_requests") == 0
+
+
+async def test_it_goes_out_as_not_my_debt_and_holds_the_claim(doorstep: Doorstep) -> None:
+    await say(doorstep, person="My neighbour")
+
+    [dispute] = await disputes(doorstep)
+    assert (dispute["type"], dispute["reason"]) == ("NOT_MY_DEBT", "WRONG_PERSON")
+    assert dispute["answers"] == {"person": "My neighbour"}
+    [event] = await told(doorstep)
+    assert (event["type"], event.get("message")) == ("NOT_MY_DEBT", None)
+    claim = await doorstep.till.house.read(doorstep.claim_id)
+    assert [hold.kind for hold in claim.holds] == ["DISPUTE"]
+
+
+async def test_the_address_is_suppressed_and_nobody_writes_to_it(doorstep: Doorstep) -> None:
+    await say(doorstep)
+    await tell(doorstep.till.house)
+
+    assert await suppressed(doorstep) == [("EMAIL", "e***@example.org", "WRONG_PERSON")]
+    assert await doorstep.till.count("debtor_notices") == 0
+
+
+@pytest.mark.parametrize(
+    ("debtor", "channel", "masked"),
+    [
+        ({"mobileNumber": "+4915112345678"}, "SMS", "+49***678"),
+        (
+            {"address": {"street": "Heidestraße 17", "postalCode": "51147", "city": "Köln"}},
+            "LETTER", "H***, 51147 Köln",
+        ),
+    ],
+)  # fmt: skip
+async def test_a_number_and_a_postal_address_are_suppressed_too(
+    resources: Resources, clock: MovableClock, debtor: dict[str, Any], channel: Any, masked: str
+) -> None:
+    async with a_doorstep(resources, clock, debtor={**ON_FILE, **debtor}) as doorstep:
+        if channel == "LETTER":
+            await doorstep.browser.type_code(await doorstep.give_code())
+        else:
+            await doorstep.open(channel)
+        page = await doorstep.browser.get("/claim?lang=en")
+        await doorstep.browser.send(await look(doorstep, "WRONG_PERSON"), do="send")
+
+        assert "This is not me" in page.text
+        assert await suppressed(doorstep) == [(channel, masked, "WRONG_PERSON")]
+
+
+async def test_another_link_and_another_browser_show_nothing_either(doorstep: Doorstep) -> None:
+    await say(doorstep)
+    stranger = doorstep.visitor()
+    page = await stranger.open(await doorstep.give_link("SMS"))
+    assert [text for text in _OF_THE_CLAIM if text in page.text] == []
+    assert "withdraw" not in page.text
+
+
+async def test_a_message_sent_later_to_another_address_shows_the_claim(doorstep: Doorstep) -> None:
+    await say(doorstep)
+    [dispute] = await read_disputes(doorstep.till.house, doorstep.claim_id)
+    await resolve(doorstep.till.house, dispute, ACCEPTED, end_claim=False)
+    old = await doorstep.give_link()
+    later = await doorstep.give_link()
+    await doorstep.till.house.rows(
+        "UPDATE communications SET handed_over_at = $2 WHERE merchant_id = $1 AND communication_id"
+        " = (SELECT communication_id FROM debtor_links WHERE merchant_id = $1"
+        " ORDER BY communication_id DESC LIMIT 1)",
+        doorstep.till.now.replace(year=2027),
+    )
+
+    assert shows_claim(await doorstep.visitor("192.0.2.7").open(later))
+    assert not shows_claim(await doorstep.visitor("192.0.2.8").open(old))
+
+
+async def test_a_clerk_undoes_both(doorstep: Doorstep) -> None:
+    await say(doorstep)
+    await confirm(doorstep)
+    await confirm(doorstep)
+
+    assert shows_claim(await doorstep.browser.get("/claim?lang=en"))
+    assert await suppressed(doorstep) == []
+    [dispute] = await read_disputes(doorstep.till.house, doorstep.claim_id)
+    assert dispute.state is DisputeState.REJECTED
+    assert await doorstep.till.audited("dispute.release") == 1
+
+
+async def test_an_accepted_dispute_stays_withheld_until_a_clerk_undoes_it(
+    doorstep: Doorstep,
+) -> None:
+    await say(doorstep)
+    [dispute] = await read_disputes(doorstep.till.house, doorstep.claim_id)
+    await resolve(doorstep.till.house, dispute, ACCEPTED, end_claim=False)
+    await tell(doorstep.till.house)
+
+    assert not shows_claim(await doorstep.browser.get("/claim?lang=en"))
+    assert (await doorstep.till.house.read(doorstep.claim_id)).holds == []
+    assert await doorstep.till.count("debtor_notices") == 0
+    await confirm(doorstep)
+    assert shows_claim(await doorstep.browser.get("/claim?lang=en"))
+    assert await suppressed(doorstep) == []
+
+
+async def test_an_ordinary_rejection_undoes_both_too(doorstep: Doorstep) -> None:
+    await say(doorstep)
+    [dispute] = await read_disputes(doorstep.till.house, doorstep.claim_id)
+    await resolve(doorstep.till.house, dispute, REJECTED)
+    assert shows_claim(await doorstep.browser.get("/claim?lang=en"))
+    assert await suppressed(doorstep) == []
+
+
+async def test_an_address_suppressed_for_another_reason_stays_so(doorstep: Doorstep) -> None:
+    await say(doorstep)
+    await doorstep.till.house.rows(
+        "UPDATE suppressions SET reason = 'BOUNCE' WHERE merchant_id = $1"
+    )
+    await confirm(doorstep)
+    assert [reason for _, _, reason in await suppressed(doorstep)] == ["BOUNCE"]
+
+
+async def test_an_address_stays_suppressed_while_another_claim_still_says_so(
+    doorstep: Doorstep,
+) -> None:
+    [other] = await doorstep.till.house.create("INV-2", **_DEBTOR)
+    await say(doorstep)
+    second = doorstep.visitor("192.0.2.9")
+    await second.open(await doorstep.give_link("EMAIL", other))
+    await second.get("/claim/dispute/WRONG_PERSON?lang=en")
+    await second.send("/claim/dispute/WRONG_PERSON?lang=en", do="send")
+
+    await confirm(doorstep)
+
+    assert [reason for _, _, reason in await suppressed(doorstep)] == ["WRONG_PERSON"]
+    [dispute] = await read_disputes(doorstep.till.house, other)
+    async with doorstep.till.house.work(ERP) as work:
+        await confirm_right_person(work, other, dispute.dispute_id)
+    assert await suppressed(doorstep) == []
+
+
+async def test_who_chose_it_by_mistake_takes_it_back_in_the_same_browser(
+    doorstep: Doorstep,
+) -> None:
+    page = await say(doorstep)
+    [dispute] = await disputes(doorstep)
+    path = f"/claim/disputes/{dispute['dispute_id']}/withdraw?lang=en"
+    assert path in page.text
+    asked = await doorstep.browser.get(path)
+    assert [text for text in _OF_THE_CLAIM if text in asked.text] == []
+    await doorstep.browser.submit(path)
+    assert shows_claim(await doorstep.browser.get("/claim?lang=en"))
+    assert await suppressed(doorstep) == []
+
+
+async def test_a_link_or_a_code_is_not_sent_to_the_wrong_person(doorstep: Doorstep) -> None:
+    await say(doorstep)
+    before = doorstep.visitor("192.0.2.5")
+    await before.post("/q/new-link", reference="INV-1001", contact="erika@example.org")
+    await tell(doorstep.till.house)
+    assert await doorstep.till.count("debtor_notices") == 0
+
+
+async def test_who_does_not_owe_it_sends_an_ordinary_dispute(doorstep: Doorstep) -> None:
+    page = await say(doorstep, "NOT_MY_DEBT", message="I never ordered there")
+
+    assert "We have received your objection" in page.text
+    assert shows_claim(await doorstep.browser.get("/claim?lang=en"))
+    assert await suppressed(doorstep) == []
+    [event] = await told(doorstep)
+    assert (event["type"], event.get("message")) == ("NOT_MY_DEBT", None)
+
+
+async def test_a_death_goes_out_as_other_with_its_label_and_asks_for_nothing(
+    doorstep: Doorstep,
+) -> None:
+    page = await say(doorstep, "PERSON_DIED")
+
+    assert "We are sorry for your loss" in page.text
+    assert [text for text in _OF_THE_CLAIM if text in page.text] == []
+    [event] = await told(doorstep)
+    assert (event["type"], event["message"]) == ("OTHER", "Die Person ist verstorben")
+    german = await doorstep.browser.get("/claim?lang=de")
+    assert "Unser herzliches Beileid" in german.text
+    assert await suppressed(doorstep) == []
+
+
+async def test_the_withheld_page_has_no_form_but_that_of_the_session(doorstep: Doorstep) -> None:
+    for reason in ("WRONG_PERSON", "PERSON_DIED"):
+        page = await say(doorstep, reason)
+        main = page.text.split("<main")[1].split("</main>")[0]
+        assert "<form" not in main
+        assert "<button" not in main
+        await confirm(doorstep) if reason == "WRONG_PERSON" else None

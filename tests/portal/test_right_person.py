@@ -1,0 +1,59 @@
+"""A clerk confirms that a claim has reached the right person after all."""
+
+import pytest
+
+from dunwell.disputes.dispute import NewDispute
+from dunwell.disputes.open_dispute import open_dispute
+from dunwell.disputes.withheld import ReachedAddress
+from tests.support.disputes import ACCEPTED, DEBTOR, dispute, resolve
+from tests.support.house import House
+from tests.support.portal import Clerk, read_fields
+
+_SUPPRESSED = "SELECT reason FROM suppressions WHERE merchant_id = $1"
+_STATE = "SELECT state, released_at IS NULL AS is_withheld FROM disputes WHERE merchant_id = $1"
+
+
+@pytest.mark.parametrize("is_accepted", [False, True])
+async def test_a_button_at_the_dispute_undoes_what_it_stopped(
+    clerk: Clerk, house: House, claim_id: int, *, is_accepted: bool
+) -> None:
+    reached = ReachedAddress("EMAIL", "erika@example.org")
+    async with house.work(DEBTOR) as work:
+        opened = await open_dispute(
+            work, house.resources.keys, claim_id, NewDispute("WRONG_PERSON"), reached=reached
+        )
+    if is_accepted:
+        await resolve(house, opened, ACCEPTED, end_claim=False)
+    path = f"/claims/{claim_id}/disputes/{opened.dispute_id}"
+    page = await clerk.get(path)
+    assert "The claim is not shown on its page" in page.text
+    assert len(await house.rows(_SUPPRESSED)) == 1
+
+    fields = {"token": read_fields(page.text)["token"]}
+    shown = await clerk.follow(await clerk.post(f"{path}/right-person", fields))
+
+    assert "The page shows the claim again" in shown.text
+    assert "This is the right person" not in shown.text
+    assert await house.rows(_SUPPRESSED) == []
+    [row] = await house.rows(_STATE)
+    assert tuple(row) == ("ACCEPTED" if is_accepted else "REJECTED", False)
+
+
+async def test_a_death_says_that_all_contact_has_stopped(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    opened = await dispute(house, claim_id, "PERSON_DIED")
+    page = await clerk.get(f"/claims/{claim_id}/disputes/{opened.dispute_id}")
+    assert "All contact with this person has stopped" in page.text
+
+
+async def test_an_ordinary_dispute_has_no_such_button_and_takes_no_such_form(
+    clerk: Clerk, house: House, claim_id: int
+) -> None:
+    opened = await dispute(house, claim_id, "NOT_MY_DEBT")
+    path = f"/claims/{claim_id}/disputes/{opened.dispute_id}"
+    page = await clerk.get(path)
+    assert "This is the right person" not in page.text
+    fields = {"token": read_fields(page.text)["token"]}
+    await clerk.post(f"{path}/right-person", fields)
+    assert [row["state"] for row in await house.rows(_STATE)] == ["OPEN"]
