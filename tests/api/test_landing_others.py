@@ -180,3 +180,20 @@ async def _is_not_there(many: Doorstep, other: int) -> None:
     assert "There are no other open claims" in page.text
     assert answer.status_code == 404
     assert len(await many.accesses()) == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", "We show other claims to you alone. So we send a code"),
+        ("de", "Weitere Forderungen zeigen wir nur Ihnen. Darum senden wir einen Code"),
+    ],
+)
+async def test_the_page_that_asks_for_a_code_says_why(
+    many: Doorstep, language: str, words: str
+) -> None:
+    path = (await many.browser.open(await many.give_link("SMS"))).url.path
+    page = await many.browser.get(f"{path}/verify/others?lang={language}")
+    other = await many.browser.get(f"{path}/verify/preferences?lang={language}")
+    assert words in page.text
+    assert words not in other.text

@@ -140,3 +140,58 @@ async def test_another_merchants_letter_names_that_merchant(
         await doorstep.open()
         page = await doorstep.browser.post("/real", code=await other.give_code(), amount="102,40")
     assert "Wir haben ihn für Hansen gesendet." in page.text
+
+
+@pytest.mark.parametrize("shape", ["http://127.0.0.1:8000{}", "127.0.0.1:8000{}", "{} ", "{}."])
+@pytest.mark.parametrize("amount", ["", "102,40"])
+async def test_a_text_message_is_confirmed_by_its_link(
+    doorstep: Doorstep, shape: str, amount: str
+) -> None:
+    link = await doorstep.give_link("SMS")
+    if shape.startswith("{}"):
+        link = link.removeprefix("/q/")
+
+    page = await doorstep.browser.post("/real?lang=en", code=shape.format(link), amount=amount)
+
+    assert page.status_code == 200
+    assert "This message is ours" in page.text
+    assert [secret for secret in _SECRETS if secret in page.text] == []
+    assert await doorstep.accesses() == []
+
+
+async def test_a_link_that_leads_elsewhere_or_bears_another_amount_is_not_confirmed(
+    doorstep: Doorstep,
+) -> None:
+    link = await doorstep.give_link("SMS")
+    wrong = [
+        (f"https://evil.example{link}", ""), (f"http://127.0.0.1:8000.evil.example{link}", ""),
+        (f"http://127.0.0.1:8000{link} or https://evil.example/", ""),
+        (f"http://127.0.0.1:8000{link}", "1.024,00"), ("http://127.0.0.1:8000/q/" + "A" * 22, ""),
+    ]  # fmt: skip
+    pages = [
+        await doorstep.visitor(f"203.0.113.{number}").post("/real", code=typed, amount=amount)
+        for number, (typed, amount) in enumerate(wrong)
+    ]
+    assert [page.status_code for page in pages] == [422] * 5
+    assert len({page.text for page in pages}) == 1
+
+
+async def test_guessed_links_are_slowed_as_codes_are(doorstep: Doorstep) -> None:
+    for letter in "ABC":
+        await doorstep.browser.post("/real", code=letter * 22, amount="")
+    page = await doorstep.browser.post("/real", code=await doorstep.give_link("SMS"), amount="")
+    assert page.status_code == 429
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", ("From a text message: its link", "Every letter and every e-mail names the company")),
+        ("de", ("Aus einer SMS: ihr Link", "Jeder Brief und jede E-Mail nennt Firma")),
+    ],
+)  # fmt: skip
+async def test_it_says_what_each_kind_of_message_contains(
+    doorstep: Doorstep, language: str, words: tuple[str, str]
+) -> None:
+    page = await doorstep.browser.get(f"/real?lang={language}")
+    assert [each for each in words if each not in page.text] == []

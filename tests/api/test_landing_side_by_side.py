@@ -115,17 +115,81 @@ async def test_a_letters_code_leads_back_into_the_session_it_has_opened(
     assert len(await doorstep.accesses()) == 1
 
 
-async def test_of_nine_claims_the_oldest_goes(doorstep: Doorstep, clock: MovableClock) -> None:
-    browser, paths = a_browser(doorstep), []
+async def open_nine(doorstep: Doorstep, browser: Browser, clock: MovableClock) -> list[str]:
+    """The claims' addresses, the oldest first."""
+    paths = []
     for link in await make_links(doorstep, MOST_OPEN + 1):
         paths.append(await go_in(browser, link))
         clock.advance(timedelta(minutes=1))
+    assert MOST_OPEN == 8
+    return paths
 
+
+async def test_a_ninth_claim_asks_before_it_closes_the_oldest(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    browser = a_browser(doorstep)
+    paths = await open_nine(doorstep, browser, clock)
+
+    asked = await browser.get(f"{paths[-1]}?lang=en")
+    others = [await browser.get(path) for path in paths[:-1]]
+
+    assert "Close another claim first?" in asked.text
+    assert "INV-0" in asked.text
+    assert "INV-8" not in asked.text
+    assert "/pay" not in asked.text
+    assert ["INV-" in page.text for page in others] == [True] * MOST_OPEN
+    assert len(browser.http.cookies) == MOST_OPEN + 1
+
+
+async def test_after_yes_the_oldest_is_closed_and_the_ninth_open(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    browser = a_browser(doorstep)
+    paths = await open_nine(doorstep, browser, clock)
+    await browser.get(f"{paths[-1]}?lang=en")
+
+    page = await browser.submit(f"{paths[-1]}/room?lang=en", do="open")
+
+    assert "INV-8" in page.text
     pages = [await browser.get(path) for path in paths]
-
     assert [page.status_code for page in pages] == [403] + [200] * MOST_OPEN
     assert "Please open your claim first" in (await browser.get(f"{paths[0]}?lang=en")).text
-    assert len(browser.http.cookies) == MOST_OPEN == 8
+    assert len(browser.http.cookies) == MOST_OPEN
+
+
+async def test_after_no_the_ninth_is_closed_and_the_others_stay_open(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    browser = a_browser(doorstep)
+    paths = await open_nine(doorstep, browser, clock)
+    await browser.get(f"{paths[-1]}?lang=en")
+
+    page = await browser.submit(f"{paths[-1]}/room?lang=en", do="back")
+
+    assert (
+        "INV-7" in (await browser.get(page.headers["Location"])).text
+        if page.is_redirect
+        else ("INV-7" in page.text)
+    )
+    pages = [await browser.get(path) for path in paths]
+    assert [page.status_code for page in pages] == [200] * MOST_OPEN + [403]
+    assert len(browser.http.cookies) == MOST_OPEN
+
+
+async def test_what_is_ignored_asks_again_and_loses_nothing(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    browser = a_browser(doorstep)
+    paths = await open_nine(doorstep, browser, clock)
+    [claim_id] = await doorstep.till.house.create("INV-tenth")
+    tenth = await go_in(browser, await doorstep.give_link(claim_id=claim_id))
+
+    pages = [await browser.get(f"{path}?lang=en") for path in (*paths, tenth)]
+    assert ["Close another" in page.text for page in pages] == [False] * 8 + [True] * 2
+    await browser.submit(f"{tenth}/room?lang=en", do="open")
+    statuses = [(await browser.get(path)).status_code for path in (*paths, tenth)]
+    assert statuses == [403, 403] + [200] * 8
 
 
 async def test_what_timed_out_goes_before_what_is_open(

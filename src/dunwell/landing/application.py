@@ -32,7 +32,7 @@ from dunwell.landing.arranging import (
     routes_plan,
 )
 from dunwell.landing.claim import routes as claim
-from dunwell.landing.claim import routes_documents, routes_others
+from dunwell.landing.claim import routes_documents, routes_others, routes_room
 from dunwell.landing.entering import routes as entering
 from dunwell.landing.entering import routes_new_link, routes_real, routes_verify
 from dunwell.landing.objecting import routes as objecting
@@ -57,7 +57,7 @@ from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.payments.provider import Providers
 
 _SLICES = (
-    claim, routes_documents, routes_others, entering, routes_new_link, routes_real,
+    claim, routes_documents, routes_others, routes_room, entering, routes_new_link, routes_real,
     routes_verify,
     paying, routes_transfer, routes_receipts, arranging, routes_plan, routes_later,
     routes_modality, objecting, routes_evidence, reaching, routes_addresses,

@@ -6,7 +6,8 @@ from starlette.responses import Response
 from dunwell.landing.claim.alternative import find_alternative
 from dunwell.landing.claim.look_ahead import look_ahead
 from dunwell.landing.claim.others import OTHERS, list_others
-from dunwell.landing.claim.views import describe_claim, describe_withheld
+from dunwell.landing.claim.routes_room import find_closing
+from dunwell.landing.claim.views import RoomPage, describe_claim, describe_withheld
 from dunwell.landing.entering.notices import describe_notices
 from dunwell.landing.entering.staying import find_stayed, is_its_form, is_repeated, stay
 from dunwell.landing.paying.methods import has_method
@@ -23,6 +24,8 @@ from dunwell.landing.web.visit import Form, Visit
 @in_session_with(OTHERS, also_withheld=True)
 async def show_claim(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     frame, merchant = site.frame_opened(visit, opened), opened.merchant
+    if closing := await find_closing(site, visit):
+        return site.answer(frame, RoomPage(closing))
     if opened.facts.withheld:
         return site.answer(frame, describe_withheld(opened, opened.facts.withheld))
     now, can_pay = merchant.now(site.resources.clock), has_method(site.providers, merchant)

@@ -151,6 +151,22 @@ class OthersPage(Page, frozen=True):
     others: Sequence[OtherClaim]
 
 
+class ClosingClaim(msgspec.Struct, frozen=True, gc=False):
+    """An open claim that would close; no reference: the claim is withheld."""
+
+    handle: str
+    creditor: str
+    reference: str | None
+
+
+class RoomPage(Page, frozen=True):
+    """Asks whether other claims may close in this browser, so that this one can be opened."""
+
+    template: ClassVar[str] = "room.html"
+
+    closing: Sequence[ClosingClaim]
+
+
 class ShownDocument(msgspec.Struct, frozen=True, gc=False):
     attachment_id: UUID
     name: str

@@ -54,8 +54,9 @@ def lead_back(site: Site, frame: Frame, handle: str) -> Response:
 def settle(
     site: Site, frame: Frame, held: Held, merchant_id: int, claim_id: int, value: str
 ) -> Response:
-    """To the claim that was opened, under its handle, whose cookie is `value`."""
-    place = choose_place(held, merchant_id, claim_id, sha256(value.encode()))
+    """To the claim that was opened, under its handle, whose cookie is `value`. Its page asks first
+    if too many are open (`landing.claim.routes_room`)."""
+    place = choose_place(held, merchant_id, claim_id, sha256(value.encode()), site.now())
     frame = msgspec.structs.replace(frame, handle=place.handle)
     answer = site.redirect(frame, "claim", cookie=value)
     for handle in place.dropped:

@@ -26,7 +26,12 @@ from dunwell.landing.objecting.disputing import (
     needs_fact,
 )
 from dunwell.landing.objecting.keep_draft import KeptDraft
-from dunwell.landing.objecting.receive_files import Received, discard, receive_files
+from dunwell.landing.objecting.receive_files import (
+    Received,
+    discard,
+    read_texts,
+    receive_files,
+)
 from dunwell.landing.objecting.send_drafted import send_dispute
 from dunwell.landing.objecting.typed_form import (
     keep_typed,
@@ -85,7 +90,7 @@ async def take_answers(site: Site, visit: Visit) -> Response:
     """A form of a live session; of one that has ended, what was typed is kept."""
     opened = await site.find_opened(visit)
     if opened is None:
-        return site.answer_ended(visit, None)
+        return site.answer_ended(visit, None, form=await read_texts(visit))
     if not site.is_live(opened):
         return await _answer_late(site, visit, await receive_files(site, visit, opened))
     found = await _find_reason(site, visit, opened)
@@ -149,14 +154,14 @@ async def _answer_late(site: Site, visit: Visit, received: Received) -> Response
     reason = _find_late_reason(visit, opened)
     if opened is None or reason is None:
         await discard(site, opened, received.uploads) if opened else None
-        return site.answer_ended(visit, opened)
+        return site.answer_ended(visit, opened, form=received.fields)
     kept = await keep_typed(site, opened, read_typed(site, reason, received), "")
     await discard(site, opened, [each for each in received.uploads if each not in kept.taken])
     value = None
     if received.fields.get("do") == _STAY and is_its_form(site, opened, received.fields):
         value = await find_stayed(site, opened)
     if value is None:
-        return site.answer_ended(visit, opened, is_kept=kept.made_id is None)
+        return site.answer_ended(visit, opened, is_kept=kept.made_id is None, form=received.fields)
     showing = Showing(site.resources.ids.new(site.now()), refusals=list_refusals(received, kept))
     return await _answer_stay(site, visit, reason, showing=showing, value=value)
 

@@ -58,8 +58,7 @@ async def take_address(site: Site, visit: Visit) -> Response:
     form, opened = await visit.read_session_form(), await site.find_opened(visit)
     typed = form.get("address", "")[:_LONGEST]
     if opened is None or not site.is_live(opened):
-        is_own = opened is not None and is_its_form(site, opened, form)
-        return site.answer_ended(visit, opened, typed=typed if is_own else "")
+        return site.answer_ended(visit, opened, form=form)
     try:
         site.check_token(opened.session, form)
     except ForeignForm:

@@ -26,6 +26,7 @@ PATHS: Mapping[str, str] = {
     "imprint": "/imprint",
     "impressum": "/impressum",
     "claim": _CLAIM,
+    "room": f"{_CLAIM}/room",
     "others": f"{_CLAIM}/others",
     "other": f"{_CLAIM}/others/{{other}}",
     "pay": f"{_CLAIM}/pay",

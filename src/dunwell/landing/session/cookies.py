@@ -9,11 +9,14 @@ import base64
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeGuard
 
 from dunwell.kit.crypto import sha256
 from dunwell.landing.session.session import Session, hash_value
 
-# Claims open in one browser; the oldest goes.
+# Claims open in one browser (CONTRACT 17): more cookies would weigh on every request. Before a ninth
+# closes the oldest, its page asks.
 MOST_OPEN = 8
 # Of a request that brings more, no more are looked at.
 _MOST_READ = 16
@@ -25,7 +28,8 @@ _HANDLE = re.compile(HANDLE)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a claim lives in a browser, and the handles that go for it."""
+    """Where a claim lives in a browser, and the handles that go for it: of claims that are not open
+    any more."""
 
     handle: str
     dropped: tuple[str, ...] = ()
@@ -66,8 +70,9 @@ def render_cookie(handle: str, value: str, *, is_secure: bool) -> str:
 
 
 def choose_place(
-    held: Mapping[str, Session | None], merchant_id: int, claim_id: int, session_hash: bytes
-) -> Place:
+    held: Mapping[str, Session | None], merchant_id: int, claim_id: int, session_hash: bytes,
+    now: datetime,
+) -> Place:  # fmt: skip
     """For a session of this claim that was opened just now. held: what the browser's cookies name,
     by handle; none: nothing any more."""
     handle, ordered = derive_handle(session_hash), sort_by_age(held)
@@ -76,7 +81,19 @@ def choose_place(
         if session and (session.merchant_id, session.claim_id) == (merchant_id, claim_id):
             handle = each
     others = [each for each in ordered if each != handle]
-    return Place(handle, tuple(others[: max(0, len(others) + 1 - MOST_OPEN)]))
+    excess = max(0, len(others) + 1 - MOST_OPEN)
+    ended = [each for each in others if not _is_live(held[each], now)]
+    return Place(handle, tuple(ended[:excess]))
+
+
+def list_to_close(held: Mapping[str, Session | None], handle: str, now: datetime) -> list[str]:
+    """The handles of the open claims that must close so that this one may stay open, the oldest
+    first. Nothing for a claim that has found room, or that is not open."""
+    live = [(session.opened_at, each) for each, session in held.items() if _is_live(session, now)]
+    opened = [each for _, each in sorted(live)]
+    if handle not in opened[MOST_OPEN:]:
+        return []
+    return opened[: len(opened) - MOST_OPEN]
 
 
 def sort_by_age(held: Mapping[str, Session | None]) -> list[str]:
@@ -88,6 +105,10 @@ def sort_by_age(held: Mapping[str, Session | None]) -> list[str]:
         return 0 if session is None else session.expires_at.timestamp()
 
     return sorted(held, key=tell)
+
+
+def _is_live(session: Session | None, now: datetime) -> TypeGuard[Session]:
+    return session is not None and session.is_live(now)
 
 
 def _name_prefix(*, is_secure: bool) -> str:

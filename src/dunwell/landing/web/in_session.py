@@ -77,7 +77,7 @@ def takes_form_with(detail: Detail[Any], *, also_withheld: bool = False) -> Call
         async def run(site: Site, visit: Visit) -> Response:
             form, opened = await visit.read_session_form(), await site.find_opened(visit, detail)
             if opened is None or not site.is_live(opened):
-                return site.answer_ended(visit, opened)
+                return site.answer_ended(visit, opened, form=form)
             site.check_token(opened.session, form)
             if opened.facts.withheld and not also_withheld:
                 return site.redirect(site.frame_opened(visit, opened), "claim")

@@ -5,6 +5,7 @@ request's id and shown as nothing more.
 """
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from dunwell.kit.requests import request_id_of
 from dunwell.landing.render.pages import Frame
 from dunwell.landing.web.answer import answer_page
 from dunwell.landing.web.site import Site
+from dunwell.landing.web.typed_text import list_typed_texts
 from dunwell.landing.web.views import ProblemPage
 from dunwell.landing.web.visit import ForeignForm, Visit
 
@@ -64,12 +66,15 @@ async def answer_failure(site: Site, visit: Visit, error: Exception) -> Response
             opened = await site.find_opened(visit)
     is_live = opened is not None and site.is_live(opened)
     frame = site.frame_opened(visit, opened) if opened and is_live else site.frame(visit)
-    return answer_problem(site, frame, problem, request_id)
+    is_stale = problem.kind == "STALE" and site.is_own_form(visit, opened, visit.fields)
+    typed = list_typed_texts(visit.fields) if is_stale else ()
+    return answer_problem(site, frame, problem, request_id, typed)
 
 
 def answer_problem(
-    site: Site, frame: Frame, problem: Problem, request_id: str | None = None
-) -> Response:
+    site: Site, frame: Frame, problem: Problem, request_id: str | None = None,
+    typed: Sequence[str] = (),
+) -> Response:  # fmt: skip
     more: dict[str, str] = {}
     if problem.retry_after is not None:
         more["Retry-After"] = str(problem.retry_after)
@@ -77,7 +82,7 @@ def answer_problem(
         more["Allow"] = problem.allowed
     minutes = math.ceil((problem.retry_after or 0) / 60)
     seconds = problem.retry_after or 0
-    body = site.pages.render(frame, ProblemPage(problem.kind, minutes, seconds, request_id))
+    body = site.pages.render(frame, ProblemPage(problem.kind, minutes, seconds, request_id, typed))
     return answer_page(body, problem.status, more=more)
 
 

@@ -25,10 +25,12 @@ from dunwell.landing.session.session import (
     Session,
     derive_form_token,
     is_form_token,
+    is_like_token,
 )
 from dunwell.landing.session.store_opened import OpenedClaim, load_opened_claim
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.landing.web.answer import answer_page, answer_redirect
+from dunwell.landing.web.typed_text import list_typed_texts
 from dunwell.landing.web.views import EndedPage
 from dunwell.landing.web.visit import ForeignForm, Form, Visit
 from dunwell.merchants.account import Work
@@ -129,22 +131,31 @@ class Site:
 
     def answer_ended(
         self, visit: Visit, opened: OpenedClaim | None,
-        *, is_kept: bool = False, are_files: bool = False, typed: str = "",
+        *, is_kept: bool = False, are_files: bool = False, form: Form | None = None,
     ) -> Response:  # fmt: skip
         """Why nothing is shown: timed out, ended by hand, or never opened in this browser. is_kept:
-        what was typed, or files, wait until the claim is opened anew. typed: what does not."""
+        what was typed, or files, wait until the claim is opened anew. form: what was sent, whose
+        texts are shown again if it is surely one of our pages'."""
         if opened is None:
             frame, reason = self.frame(visit), "ABSENT"
         elif opened.session.ended_at is not None:
             frame, reason = self.frame(visit), "ENDED"
         else:
             frame, reason = self.frame(visit, opened.merchant, opened.facts.language), "TIMED_OUT"
+        typed = list_typed_texts(form) if form and self.is_own_form(visit, opened, form) else []
         is_carried = opened is not None and visit.method == "GET" and bool(visit.carried)
         return self.answer(
             frame,
             EndedPage(reason, is_kept, is_carried=is_carried, typed=typed, are_files=are_files),
             403,
         )
+
+    def is_own_form(self, visit: Visit, opened: OpenedClaim | None, form: Form) -> bool:
+        """Whether the form came from our pages. Nobody else may put words into a page of ours."""
+        token = form.get("token", "")
+        if opened and is_form_token(self.resources.keys, opened.session.session_hash, token):
+            return True
+        return visit.is_surely_ours and is_like_token(token)
 
     def redirect(
         self, frame: Frame, page: str, /, *, cookie: str | None = None, **values: object

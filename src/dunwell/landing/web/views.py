@@ -1,5 +1,6 @@
 """What pages show where a session is over or something went wrong."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from dunwell.landing.render.pages import Page
@@ -14,8 +15,8 @@ class EndedPage(Page, frozen=True):
     # Whether what was typed is kept, and whether the page's own address says what was chosen.
     is_kept: bool = False
     is_carried: bool = False
-    # What was typed and is kept nowhere: shown to who has just sent it.
-    typed: str = ""
+    # What was typed, for the reader who has just sent it.
+    typed: Sequence[str] = ()
     # What is kept is files alone.
     are_files: bool = False
 
@@ -31,3 +32,5 @@ class ProblemPage(Page, frozen=True):
     seconds: int
     # Of a fault of ours.
     request_id: str | None
+    # Of a form of another session: what was typed into it.
+    typed: Sequence[str] = ()

@@ -51,6 +51,8 @@ class Visit(Request):
         # Of the page about it.
         self.frame: tuple[OpenedClaim, Frame] | None = None
         self._query: dict[str, list[str]] | None = None
+        # The fields of a form that was read without files.
+        self.fields: Form = {}
 
     @property
     def accepted_languages(self) -> str:
@@ -135,6 +137,7 @@ class Visit(Request):
         form = {name: values[-1] for name, values in fields.items()}
         if any("\x00" in value for value in form.values()):  # which the database cannot hold
             raise InvalidRequest("The form cannot be read.")
+        self.fields = form
         return form
 
     async def read_parts(self, limits: FormLimits, most_bytes: int) -> AsyncIterator[Part]:

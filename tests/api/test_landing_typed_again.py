@@ -1,0 +1,113 @@
+"""A form that comes after its session or its cookie is gone: its texts are shown once more, and
+nothing that proves who somebody is."""
+
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.landing.web.typed_text import list_typed_texts
+from tests.support.files import a_pdf
+from tests.support.landing import OWN_FORM, Doorstep, read_hidden
+from tests.support.objections import disputes, enter, look
+
+_FOREIGN = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
+_WORDS = "I never <b>ordered</b> there"
+
+
+def forget_cookies(doorstep: Doorstep) -> None:
+    doorstep.browser.http.cookies = httpx.Cookies()
+
+
+async def test_without_its_cookie_a_dispute_shows_what_was_written(doorstep: Doorstep) -> None:
+    await doorstep.open()
+    path = await look(doorstep, "NOT_MY_DEBT")
+    forget_cookies(doorstep)
+
+    page = await doorstep.browser.send(
+        path, [("bill.pdf", a_pdf())], do="send", message=_WORDS, person="Max Muster"
+    )
+
+    assert page.status_code == 403
+    assert "Please open your claim first" in page.text
+    assert "I never &lt;b&gt;ordered&lt;/b&gt; there" in page.text
+    assert "Max Muster" in page.text
+    assert await disputes(doorstep) == []
+
+
+@pytest.mark.parametrize("bytes_", [300_000, 3_000_000])
+async def test_a_large_file_behind_the_text_does_not_lose_it(
+    doorstep: Doorstep, bytes_: int
+) -> None:
+    await doorstep.open()
+    path = await look(doorstep, "NOT_MY_DEBT")
+    forget_cookies(doorstep)
+    page = await doorstep.browser.send(
+        path, [("bill.pdf", b"x" * bytes_)], do="send", message=_WORDS
+    )
+    assert "I never &lt;b&gt;ordered" in page.text
+
+
+async def test_after_its_session_the_kept_text_is_shown_too(
+    doorstep: Doorstep, clock: MovableClock
+) -> None:
+    await doorstep.open()
+    path = await look(doorstep, "NOT_MY_DEBT")
+    clock.advance(timedelta(minutes=61))
+    page = await doorstep.browser.send(path, do="send", message=_WORDS)
+    assert page.status_code == 403
+    assert "What you wrote is kept" in page.text
+    assert "I never &lt;b&gt;ordered" in page.text
+
+
+@pytest.mark.parametrize("is_cookie_gone", [True, False])
+async def test_a_form_without_files_shows_its_texts_too(
+    doorstep: Doorstep, clock: MovableClock, *, is_cookie_gone: bool
+) -> None:
+    await enter(doorstep)
+    page = await doorstep.browser.get("/claim?lang=en")
+    token = read_hidden(page.text, "/claim/end?lang=en")["token"]
+    path = "/claim/pay/sent?lang=en"
+    if is_cookie_gone:
+        forget_cookies(doorstep)
+    else:
+        clock.advance(timedelta(minutes=61))
+
+    shown = await doorstep.browser.post(
+        path, token=token, on_day="7", on_month="11", on_year="2031"
+    )
+
+    assert shown.status_code == 403
+    assert "7 11 2031" in shown.text
+    assert token not in shown.text
+
+
+async def test_what_proves_who_somebody_is_is_never_shown_again(doorstep: Doorstep) -> None:
+    await doorstep.open()
+    page = await doorstep.browser.get("/claim/verify/claim?lang=en")
+    path = "/claim/verify/claim/letter?lang=en"
+    token = read_hidden(page.text, path)["token"]
+    forget_cookies(doorstep)
+    for where, name in (("", "fact"), ("/letter", "code"), ("/code", "code"), ("", "born_day")):
+        shown = await doorstep.browser.post(
+            f"/claim/verify/claim{where}?lang=en", token=token, **{name: "SECRET-7"}
+        )
+        assert shown.status_code == 403
+        assert "SECRET-7" not in shown.text
+    assert list_typed_texts({"fact": "1", "code": "2", "token": "3", "born_day": "4"}) == []
+
+
+async def test_nobody_elses_form_puts_words_on_our_page(doorstep: Doorstep) -> None:
+    await doorstep.open()
+    path = await look(doorstep, "NOT_MY_DEBT")
+    token = read_hidden(doorstep.browser.page.text if doorstep.browser.page else "", path)["token"]
+    forget_cookies(doorstep)
+    files = {"token": (None, token), "message": (None, "Pay to another account")}
+    for headers in (_FOREIGN, {"Origin": "null"}, {}):
+        shown = await doorstep.browser.http.post(path, files=files, headers=headers)
+        assert "another account" not in shown.text
+    shown = await doorstep.browser.http.post(
+        path, files={"message": (None, "Pay to another account")}, headers=OWN_FORM
+    )
+    assert "another account" not in shown.text
