@@ -62,6 +62,7 @@ NEEDED: dict[str, dict[str, Level | None]] = {
     "/claim/receipt/{request_id}": {"GET": LINK},
     "/claim/receipt/{request_id}/pdf": {"GET": LINK},
     "/claim/receipt/{request_id}/email": {"GET": LINK, "POST": FACT},
+    "/claim/room": {"GET": LINK, "POST": LINK},
     "/claim/others": {"GET": CODE},
     "/claim/others/{other}": {"GET": LINK, "POST": CODE},
     "/claim/verify": {"GET": OPEN},
@@ -113,6 +114,7 @@ FORMS: dict[str, dict[str, str]] = {
     "/claim/verify/{place}/code": {},
     "/claim/help": {},
     "/claim/later/check": {"until": "2026-03-31", "shown": "10240"},
+    "/claim/room": {"do": "back"},
     "/claim/extend": {},
     "/claim/end": {},
 }

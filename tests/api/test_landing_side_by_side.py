@@ -167,11 +167,7 @@ async def test_after_no_the_ninth_is_closed_and_the_others_stay_open(
 
     page = await browser.submit(f"{paths[-1]}/room?lang=en", do="back")
 
-    assert (
-        "INV-7" in (await browser.get(page.headers["Location"])).text
-        if page.is_redirect
-        else ("INV-7" in page.text)
-    )
+    assert "INV-7" in page.text
     pages = [await browser.get(path) for path in paths]
     assert [page.status_code for page in pages] == [200] * MOST_OPEN + [403]
     assert len(browser.http.cookies) == MOST_OPEN

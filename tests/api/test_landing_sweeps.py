@@ -21,6 +21,7 @@ _LEADING = {
     "/claim/modality/{modality_id}/email",
     "/claim/disputes/{dispute_id}/files",
     "/claim/others/{other}",
+    "/claim/room",
     "/claim/verify",
     "/claim/verify/{place}/letter",
     "/claim/verify/{place}/send",

@@ -30,7 +30,8 @@ SHOWN_AT: Mapping[str, str] = {
         "claim-disputed-in-part claim-all-at-once claim-paid-with-documents "
         "claim-what-follows claim-what-follows-a-pause claim-rate-missed claim-answer-late "
         "claim-unsent claim-others claim-last-hour claim-plan-broken claim-plan-broken-told "
-        "claim-plan-refused claim-deferment-refused claim-request-late"
+        "claim-plan-refused claim-deferment-refused claim-request-late "
+        "claim-wrong-person claim-person-died claim-ninth"
     ),
     "/claim/others": "others others-none",
     "/claim/pay": "pay-amount",
@@ -55,7 +56,7 @@ SHOWN_AT: Mapping[str, str] = {
     "/claim/help": "help help-paused help-refused help-by-link",
     "/claim/dispute": "dispute dispute-by-link",
     "/claim/dispute/{reason}": (
-        "dispute-amount dispute-paid dispute-insolvency dispute-other dispute-kept dispute-faults "
+        "dispute-wrong-person dispute-person-died dispute-amount dispute-paid dispute-insolvency dispute-other dispute-kept dispute-faults "
         "dispute-overtaken dispute-stale dispute-late "
         "dispute-fault dispute-empty dispute-refused"
     ),
@@ -64,7 +65,7 @@ SHOWN_AT: Mapping[str, str] = {
         "dispute-rejected dispute-files-kept"
     ),
     "/claim/disputes/{dispute_id}/files": "dispute-sent-refused dispute-files-late",
-    "/claim/disputes/{dispute_id}/withdraw": "dispute-withdraw",
+    "/claim/disputes/{dispute_id}/withdraw": "dispute-withdraw wrong-person-withdraw",
     "/claim/return/{request_id}": "back-left back-pending back-failed",
     "/claim/receipt/{request_id}": "receipt-part receipt-copied",
     "/claim/verify/{place}": "verify verify-wrong verify-contact",
@@ -96,6 +97,7 @@ WITHOUT_A_PAGE = {
     "/claim/others/{other}",
     "/claim/verify",
     "/claim/end",
+    "/claim/room",
     "/claim/preferences/language",
     "/claim/preferences/{what}/send",
     "/claim/style/{name}",

@@ -161,6 +161,29 @@ async def _come_back_to_files(visit: Visit) -> None:
     await visit.page.goto(address)
 
 
+async def _ask_by_link(visit: Visit, reason: str) -> None:
+    await _enter_by_link(visit)
+    await visit.go(f"/claim/dispute/{reason}")
+
+
+async def _withhold(visit: Visit, reason: str) -> None:
+    await _ask_by_link(visit, reason)
+    await follow(visit.page.locator("button[value=send]"))
+
+
+async def _take_back(visit: Visit) -> None:
+    await _withhold(visit, "WRONG_PERSON")
+    await follow(visit.page.locator("main .go a"))
+
+
+async def _open_a_ninth(visit: Visit) -> None:
+    for claim_id in await visit.site.till.house.create(*(f"RE-2026-090{n}" for n in range(8))):
+        await visit.page.goto(await visit.site.link(claim_id=claim_id))
+        await follow(visit.page.locator("main button"))
+        visit.site.clock.advance(timedelta(seconds=1))
+    await _enter_by_link(visit)
+
+
 DISPUTE_STATES: dict[str, Reach] = {
     "dispute": lambda visit: _reasons(visit, Visit.enter),
     "dispute-by-link": lambda visit: _reasons(visit, _enter_by_link),
@@ -168,6 +191,12 @@ DISPUTE_STATES: dict[str, Reach] = {
     "dispute-paid": lambda visit: _ask(visit, "DEBTOR_ALREADY_PAID"),
     "dispute-insolvency": lambda visit: _ask(visit, "INSOLVENCY"),
     "dispute-other": lambda visit: _ask(visit, "OTHER"),
+    "dispute-wrong-person": lambda visit: _ask_by_link(visit, "WRONG_PERSON"),
+    "dispute-person-died": lambda visit: _ask_by_link(visit, "PERSON_DIED"),
+    "claim-wrong-person": lambda visit: _withhold(visit, "WRONG_PERSON"),
+    "claim-person-died": lambda visit: _withhold(visit, "PERSON_DIED"),
+    "wrong-person-withdraw": _take_back,
+    "claim-ninth": _open_a_ninth,
     "dispute-kept": _keep,
     "dispute-overtaken": lambda visit: _write_elsewhere(visit, "keep"),
     "dispute-unsent": lambda visit: _write_elsewhere(visit, "send"),

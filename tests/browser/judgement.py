@@ -47,7 +47,7 @@ WITHOUT_ACTION = {
     "dispute", "dispute-accepted", "dispute-accepted-open", "dispute-by-link",
     "dispute-rejected", "dispute-sent", "dispute-sent-refused", "dispute-withdrawn",
     "dispute-files-late", "preferences-address-late",
-    "unsubscribe-done",
+    "unsubscribe-done", "claim-wrong-person", "claim-person-died",
     "document-lost", "documents", "ended", "help-paused", "help-refused", "link-dead",
     "link-locked", "link-notices", "new-link-often", "new-link-sent", "not-found", "notices",
     "options", "options-none", "preferences", "preferences-changed", "preferences-no-way-left",

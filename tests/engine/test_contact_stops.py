@@ -104,3 +104,20 @@ async def test_a_notice_planned_before_is_not_sent_after(
     await dispute(house, claim_id, "PERSON_DIED")
     await tell(house)
     assert house.channels[0].sent == []
+
+
+async def test_a_stopped_contact_goes_out_a_day_after_it_was_stopped(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house, claim_id = await a_house(resources, clock)
+    [later] = await house.create("B", email=ERIKA)
+    said = await dispute(house, claim_id, "PERSON_DIED")
+    await house.run()
+    stopped_at = clock.now()
+    async with house.work(ERP) as work:
+        await confirm_right_person(work, claim_id, said.dispute_id)
+
+    await house.run_until(stopped_at + DAY - timedelta(minutes=1))
+    assert sent_to(house, later) == 0
+    await house.run_until(stopped_at + DAY)
+    assert sent_to(house, later) == 1

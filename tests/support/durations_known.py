@@ -32,6 +32,12 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         f"{_CLOCKS}::test_half_of_the_round_trip_is_taken_off",
         f"{_CLOCKS}::test_an_answer_that_took_too_long_says_nothing",
     ),
+    "escalation/gate.py _ASK_AGAIN_AFTER": (
+        (
+            "tests/engine/test_contact_stops.py"
+            "::test_a_stopped_contact_goes_out_a_day_after_it_was_stopped"
+        ),
+    ),
     "adapters/payments/sandbox/checkout.py LATE": (
         "tests/adapters/test_sandbox_checkout.py::test_notices_come_as_they_were_ordered",
     ),

@@ -173,7 +173,8 @@ MOVES_OF_CONTACTS = [
         "communications", "claim_id", _ANOTHERS, passes_by="communications",
     ),
     Moving(
-        "escalation.gate_store._LOCK", (FIRST, LEASE, UUIDS, _VERSIONS, ["{}"] * 2),
+        "escalation.gate_store._LOCK",
+        (FIRST, LEASE, UUIDS, _VERSIONS, ["{}"] * 2, ["{}"] * 2),
         _leased("PLANNED"), "communications", "claim_id",
         {**_ANOTHERS, **_GONE, **_ENDED, **_CLAIM_HELD}, answers="communication_id",
         since={"changed since": "UPDATE claims SET event_sequence = 9"},

@@ -130,7 +130,8 @@ NOT_ONE_MERCHANTS = _name({
         "keys.installation_seals_store._LOAD_HEAD", "keys.installation_seals_store._LOAD_SEALED",
         "keys.installation_seals_store._LOAD_SEALS", "keys.installation_seals_store._LOAD_UNSEALED",
         "keys.installation_seals_store._SAVE_SEAL",
-        "keys.standing._COUNT_DIGESTS[installation seals]", "keys.standing._LOCK",
+        "keys.standing._COUNT_DIGESTS[installation seals]",
+        "keys.standing._COUNT_DIGESTS[disputes]", "keys.standing._LOCK",
         "keys.standing._RETIRE", "kit.attempts._LOAD",
         "kit.attempts._REMOVE", "kit.attempts._SAVE", "kit.key_versions._LOAD",
         "kit.key_versions._RECORD", "landing.entering.store_asked_links._FIND",
@@ -217,6 +218,12 @@ NOT_ONE_MERCHANTS = _name({
         "people.single_sign_on.store_identities._TAKE_TURN", "people.store._COUNT_BREAK_GLASS",
         "people.store._SAVE_BREAK_GLASS",
     ),
+    "an identity's digest differs by merchant too: tests.engine.test_contact_stops tries it": (
+        "messages.contact_stops._FIND_STOPPED",
+    ),
+    "each claim that is asked for bears its merchant: tests.engine.test_contact_stops tries it": (
+        "messages.contact_stops._LOAD_PERSONS",
+    ),
     "its callers put the condition behind it": (
         "claims.sorting._FIND", "claims.sorting._FIND_LAST",
         "merchants.newest_first._COUNT", "merchants.newest_first._FIND",
@@ -264,7 +271,7 @@ QUIET = _name({
         "events.store_log._FIND_OF_CLAIM", "events.replay_deliveries._REPLAY_GIVEN_UP",
     ),
     "takes records or places that no row holds; tried with two merchants by its use case": (
-        "claims.searching.filling_store._BEGIN_PROGRESS",
+        "claims.searching.filling_store._BEGIN_PROGRESS", "disputes.store_withheld._LIFT",
         "escalation.gate_store._HAND_OVER", "jobs.store._SET_TOTAL", "jobs.store_rows._COUNT",
         "jobs.store_rows._LIST", "jobs.store_rows._SAVE_FAILED",
         "escalation.settlement_store._MARK_FAILED",

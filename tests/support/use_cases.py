@@ -113,6 +113,7 @@ ASK_NOTHING = _name({
         "claims.hold_claim.lift_hold", "claims.hold_claim.open_hold", "claims.narrowing.narrow",
         "claims.raise_event.raise_event", "claims.searching.fill_search.replace_terms",
         "disputes.end_dispute.lock_dispute", "disputes.evidence_store.save_evidence",
+        "disputes.withheld.release_claim", "disputes.withheld.withhold_claim",
         "escalation.change_attachments.check_ticket", "escalation.end_claim.end_claim",
         "explanation.explain_rules.explain_rules",
         "intake.create_claims.create_requests", "intake.starts.decide_starts",

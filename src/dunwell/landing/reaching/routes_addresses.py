@@ -11,7 +11,6 @@ from dunwell.landing.entering.sent_codes import (
     answer_sent_often,
     describe_lock,
 )
-from dunwell.landing.entering.staying import is_its_form
 from dunwell.landing.entering.tries import Locked, Wrong
 from dunwell.landing.entering.views import CodeField
 from dunwell.landing.reaching.change_address import Typed, ask_change, confirm_change

@@ -15,7 +15,7 @@ from typing import TypeGuard
 from dunwell.kit.crypto import sha256
 from dunwell.landing.session.session import Session, hash_value
 
-# Claims open in one browser (CONTRACT 17): more cookies would weigh on every request. Before a ninth
+# Claims open in one browser (CONTRACT 17); each request carries the cookies of all. Before a ninth
 # closes the oldest, its page asks.
 MOST_OPEN = 8
 # Of a request that brings more, no more are looked at.
