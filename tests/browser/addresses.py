@@ -56,7 +56,8 @@ SHOWN_AT: Mapping[str, str] = {
     "/claim/help": "help help-paused help-refused help-by-link",
     "/claim/dispute": "dispute dispute-by-link",
     "/claim/dispute/{reason}": (
-        "dispute-wrong-person dispute-person-died dispute-amount dispute-paid dispute-insolvency dispute-other dispute-kept dispute-faults "
+        "dispute-wrong-person dispute-person-died "
+        "dispute-amount dispute-paid dispute-insolvency dispute-other dispute-kept dispute-faults "
         "dispute-overtaken dispute-stale dispute-late "
         "dispute-fault dispute-empty dispute-refused"
     ),
