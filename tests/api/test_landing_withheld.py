@@ -235,14 +235,6 @@ async def test_who_chose_it_by_mistake_takes_it_back_in_the_same_browser(
     assert await suppressed(doorstep) == []
 
 
-async def test_a_link_or_a_code_is_not_sent_to_the_wrong_person(doorstep: Doorstep) -> None:
-    await say(doorstep)
-    before = doorstep.visitor("192.0.2.5")
-    await before.post("/q/new-link", reference="INV-1001", contact="erika@example.org")
-    await tell(doorstep.till.house)
-    assert await doorstep.till.count("debtor_notices") == 0
-
-
 async def test_who_does_not_owe_it_sends_an_ordinary_dispute(doorstep: Doorstep) -> None:
     page = await say(doorstep, "NOT_MY_DEBT", message="I never ordered there")
 

@@ -72,6 +72,7 @@ def test_one_address_gets_ten_in_an_hour_and_twenty_in_a_day() -> None:
     ("reason", "sent"),
     [
         ("BOUNCE", {Kind.CODE, Kind.LINK, Kind.CHANGE_CODE}),
+        ("WRONG_PERSON", set[Kind]()),
         ("MERCHANT", {Kind.CODE, Kind.LINK, Kind.CHANGE_CODE}),
         ("DEBTOR", {Kind.CODE, Kind.LINK, Kind.CHANGE_CODE, Kind.CHANGE_NOTICE}),
     ],

@@ -8,13 +8,14 @@ import pytest
 from dunwell.disputes.end_dispute import confirm_right_person
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
+from dunwell.landing.telling.tell_occasions import tell_occasions
 from dunwell.messages.contact_stops import find_stopped_claims
 from dunwell.notices.facts import ObjectionFacts
 from dunwell.notices.tell_debtor import tell_debtor
 from tests.support.disputes import ACCEPTED, answer, dispute, withdraw
 from tests.support.guards import a_guarded_house, held_contacts
 from tests.support.house import ERP, House
-from tests.support.telling import tell
+from tests.support.telling import a_writer, tell
 
 ERIKA = "erika@example.org"
 DAY = timedelta(days=1)
@@ -84,6 +85,7 @@ async def test_nothing_else_is_sent_either_and_other_merchants_write_on(
         await tell_debtor(work, second, "one", facts)
     await tell(house)
     assert house.channels[0].sent == []
+    assert await house.rows("SELECT FROM debtor_notices WHERE merchant_id = $1") == []
 
     elsewhere = await a_guarded_house(resources, clock, key="elsewhere")
     [other] = await elsewhere.create("A", email=ERIKA)
@@ -101,6 +103,7 @@ async def test_a_notice_planned_before_is_not_sent_after(
 ) -> None:
     house, claim_id = await a_house(resources, clock)
     await dispute(house, claim_id, "AMOUNT_WRONG", "ten too much")
+    assert await tell_occasions(resources, a_writer(house)) == 1
     await dispute(house, claim_id, "PERSON_DIED")
     await tell(house)
     assert house.channels[0].sent == []
