@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -10,7 +11,7 @@ import asyncpg
 import pytest
 from alembic.script import ScriptDirectory
 
-from dunwell.kit.migrate import TableTaken, migrate
+from dunwell.kit.migrate import MigrationForbidden, TableTaken, create_schema, migrate
 from dunwell.kit.postgres import EmbeddedPostgres
 from dunwell.migrations.revisions import load_revisions
 
@@ -101,6 +102,51 @@ async def test_one_that_gets_no_table_leaves_those_before_it_standing(
         await migrate_to(url)
         revision, newest = await asyncio.to_thread(load_revisions, url)
         assert revision == newest
+
+
+@asynccontextmanager
+async def a_role(postgres: EmbeddedPostgres, database: str) -> AsyncIterator[str]:
+    """The address of that database for an ordinary role without any grant."""
+    role = "Ordinary"  # A capital letter: grants have to be quoted.
+    async with connected(postgres.url) as server:
+        await server.execute(f'CREATE ROLE "{role}" LOGIN')
+        try:
+            yield database.replace("postgresql://postgres@", f"postgresql://{role}@")
+        finally:
+            async with connected(database) as owned:
+                await owned.execute(f'DROP OWNED BY "{role}"')
+            await server.execute(f'DROP ROLE "{role}"')
+
+
+async def test_a_role_without_the_right_to_create_is_told_what_to_grant(
+    postgres: EmbeddedPostgres,
+) -> None:
+    async with a_database(postgres) as url, a_role(postgres, url) as ordinary:
+        expected = r'role "Ordinary" .* GRANT USAGE, CREATE ON SCHEMA public TO "Ordinary"'
+        with pytest.raises(MigrationForbidden, match=expected) as caught:
+            await migrate_to(ordinary)
+        [grant] = re.findall(r"GRANT [^,]*, CREATE ON SCHEMA public TO \S+", str(caught.value))
+        with pytest.raises(MigrationForbidden, match="GRANT USAGE"):
+            async with create_schema(ordinary, "head"):
+                pass
+        async with connected(url) as server:
+            await server.execute(grant.rstrip(","))
+        await migrate_to(ordinary)
+        revision, newest = await asyncio.to_thread(load_revisions, ordinary)
+        assert revision == newest
+
+
+async def test_a_role_that_does_not_own_the_tables_is_told_who_does(
+    postgres: EmbeddedPostgres,
+) -> None:
+    async with a_database(postgres) as url, a_role(postgres, url) as ordinary:
+        await migrate_to(url, "0008")
+        async with connected(url) as server:
+            await server.execute('GRANT CREATE ON SCHEMA public TO "Ordinary"')
+            await server.execute('GRANT SELECT ON alembic_version TO "Ordinary"')
+        with pytest.raises(MigrationForbidden, match="belong to postgres: migrate as postgres"):
+            await migrate_to(ordinary)
+        assert await _revision(url) == "0008"
 
 
 async def test_two_at_once_do_each_migration_once(postgres: EmbeddedPostgres) -> None:

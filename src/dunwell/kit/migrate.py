@@ -46,11 +46,26 @@ SELECT EXISTS (
         )
 )
 """
+# Whose tables these are, and whether the role that asks may create more; all of it quoted as SQL.
+_LOAD_RIGHTS = """
+SELECT quote_ident(current_user) AS role, quote_ident(current_database()) AS database,
+    has_schema_privilege('public', 'CREATE') AND has_schema_privilege('public', 'USAGE')
+        AS may_create,
+    (
+        SELECT quote_ident(tableowner)
+        FROM pg_tables
+        WHERE schemaname = 'public' AND tablename = 'alembic_version'
+    ) AS owner
+"""
 _SET_TIMEOUT = "SELECT set_config('lock_timeout', :milliseconds, true)"
 
 
 class TableTaken(Unavailable):
     """Others held a table for too long; the migrations before this one stand."""
+
+
+class MigrationForbidden(InvalidState):
+    """The role in the database's address may not create or change tables."""
 
 
 class DatabaseNotEmpty(InvalidState):
@@ -60,7 +75,8 @@ class DatabaseNotEmpty(InvalidState):
 def migrate(url: str, to: str = NEWEST, *, lock_seconds: float = LOCK_SECONDS) -> None:
     """Run every migration up to `to` that the database has not seen; safe to start twice at once.
 
-    Raises TableTaken when one of them did not get its tables in five tries.
+    Raises TableTaken when one of them did not get its tables in five tries, MigrationForbidden when
+    the role lacks a right, and asyncpg's errors.
     """
     asyncio.run(_migrate(url, to, lock_seconds))
 
@@ -71,7 +87,8 @@ async def create_schema(url: str, to: str) -> AsyncIterator[asyncpg.Connection]:
 
     Yields the connection inside that transaction, so that rows can be loaded before it commits:
     after an error or a kill the database is as empty as before. The epoch is not settled here; the
-    next connection of the service does that. Raises DatabaseNotEmpty and asyncpg's errors.
+    next connection of the service does that. Raises DatabaseNotEmpty, MigrationForbidden and
+    asyncpg's errors.
     """
     engine = _create_engine(url)
     scripts = ScriptDirectory.from_config(_configure())
@@ -83,10 +100,37 @@ async def create_schema(url: str, to: str) -> AsyncIterator[asyncpg.Connection]:
             for script in [*scripts.iterate_revisions(to, "base")][::-1]:
                 await connection.run_sync(_upgrade, scripts, script)
             yield driver
-    except DBAPIError as error:
-        raise _find_server_error(error) or error from error
+    except (DBAPIError, asyncpg.InsufficientPrivilegeError) as error:
+        raise await _explain(url, error) from error
     finally:
         await engine.dispose()
+
+
+async def _explain(url: str, error: Exception) -> Exception:
+    """Return what to raise instead: MigrationForbidden for a right that is missing, with what to
+    grant, and for everything else the server's own error."""
+    told = _find_server_error(error)
+    if not isinstance(told, asyncpg.InsufficientPrivilegeError):
+        return told or error
+    connection = await connect(url, OpenConnection)
+    try:
+        rights = await connection.fetchrow(_LOAD_RIGHTS)
+    finally:
+        await connection.close()
+    role, owner = rights["role"], rights["owner"]
+    if not rights["may_create"]:
+        remedy = (
+            f"Let it own the database (ALTER DATABASE {rights['database']} OWNER TO {role}), or"
+            f" GRANT USAGE, CREATE ON SCHEMA public TO {role}, as a superuser or the owner, and"
+            " migrate again."
+        )
+    elif owner not in (None, role):
+        remedy = f"The tables belong to {owner}: migrate as {owner}, as always before."
+    else:
+        remedy = "Give it that right and migrate again."
+    return MigrationForbidden(
+        f"The database does not let the role {role} change its schema: {told}. {remedy}"
+    )
 
 
 def _find_server_error(error: BaseException | None) -> asyncpg.PostgresError | None:
@@ -123,6 +167,8 @@ async def _migrate(url: str, to: str, lock_seconds: float) -> None:
             turn, engine, scripts=scripts, to=to, lock_seconds=lock_seconds
         ):
             await asyncio.sleep(_TURN_SECONDS)
+    except (DBAPIError, asyncpg.InsufficientPrivilegeError) as error:
+        raise await _explain(url, error) from error
     finally:
         await turn.close()
         await engine.dispose()
