@@ -76,7 +76,7 @@ class Kannel:
             "CHANGE-ME-SMPP": self.centre.password,
             "CHANGE-ME-SENDSMS": PASSWORD.decode(),
             "CHANGE-ME-INCOMING": INCOMING_SECRET.decode(),
-            "https://pay.example.com": self.public_url,
+            "https://claims.example.com": self.public_url,
             "/var/log/kannel": str(self.folder),
         }.items():
             text = text.replace(before, after)

@@ -37,16 +37,24 @@ class Nginx:
 
 @contextmanager
 def run_nginx(
-    folder: Path, backend_port: int, changes: Sequence[tuple[str, str]] = ()
+    folder: Path,
+    backend_port: int,
+    changes: Sequence[tuple[str, str]] = (),
+    *,
+    second_port: int | None = None,
 ) -> Iterator[Nginx]:
-    """In front of what listens at a port of this machine. changes: further replacements."""
+    """In front of what listens at one or two ports of this machine. changes: further
+    replacements."""
     program = need_program("nginx", "nginx-light")
     write_certificate(folder, HOST)
     port, plain_port = find_port(), find_port()
+    second_server = "    server 127.0.0.1:8001 max_fails=0;\n"
+    moved_server = second_server.replace("8001", str(second_port))
     example = replace_in(
         (PRODUCTION / "nginx.conf").read_text(),
         [
-            ("127.0.0.1:8000;", f"127.0.0.1:{backend_port};"),
+            ("server 127.0.0.1:8000 ", f"server 127.0.0.1:{backend_port} "),
+            (second_server, "" if second_port is None else moved_server),
             ("listen 443 ssl", f"listen 127.0.0.1:{port} ssl"),
             ("listen 80", f"listen 127.0.0.1:{plain_port}"),
             ("/etc/ssl/dunwell", str(folder)),

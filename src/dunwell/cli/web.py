@@ -20,7 +20,7 @@ from dunwell.cli.options import address_options, data_dir_option, read_settings
 from dunwell.cli.ready import announced
 from dunwell.config import Settings
 from dunwell.config.private_folder import close_to_others
-from dunwell.kit.http_server import build_server
+from dunwell.kit.http_server import DrainingServer, build_server
 from dunwell.kit.process import end_with_parent, relax_collector
 from dunwell.kit.resources import open_resources
 from dunwell.wiring import open_web
@@ -56,13 +56,14 @@ async def _serve(
     settings: Settings, listening: socket.socket, operators: socket.socket | None, *,
     is_alone: bool,
 ) -> None:  # fmt: skip
-    """is_alone: nobody else tells when it is ready."""
+    """is_alone: nobody else tells when it is ready, or listens on the same sockets."""
     async with (
         open_resources(settings, "web") as resources,
         open_web(resources) as web,
         serve_operators(web.operators, operators),
     ):
-        server = build_server(web.app, web.bounds)
+        kind = DrainingServer if is_alone else uvicorn.Server
+        server = build_server(web.app, web.bounds, kind=kind)
         _end_on_signals(server)
         line = f"ready {render_address(*listening.getsockname()[:2])}"
         async with (

@@ -5,6 +5,6 @@ moves its bytes, `reader` divides them into requests, and in `exchange` the appl
 """
 
 from dunwell.kit.http_server.limits import Bounds, ServerLimits, Words
-from dunwell.kit.http_server.server import build_server
+from dunwell.kit.http_server.server import DrainingServer, build_server
 
-__all__ = ["Bounds", "ServerLimits", "Words", "build_server"]
+__all__ = ["Bounds", "DrainingServer", "ServerLimits", "Words", "build_server"]

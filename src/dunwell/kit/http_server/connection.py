@@ -13,7 +13,7 @@ from uvicorn.server import ServerState
 from dunwell.errors import Refusal, TooSlow, Unavailable
 from dunwell.kit.figures import REGISTRY
 from dunwell.kit.http_server.exchange import Exchange, render_head
-from dunwell.kit.http_server.limits import Bounds
+from dunwell.kit.http_server.limits import Bounds, ServerLimits
 from dunwell.kit.http_server.reader import RequestReader
 from dunwell.kit.http_server.transport import ClientTransport, Pace
 
@@ -46,6 +46,16 @@ class _Stage(Enum):
     CLOSING = auto()
 
 
+def _find_longest_stay(stage: _Stage, limits: ServerLimits, is_draining: bool) -> float:  # noqa: FBT001
+    """Return the seconds after which the stage ends, whatever the client does."""
+    stays = {
+        _Stage.WAITING: limits.drain_seconds if is_draining else limits.idle_seconds,
+        _Stage.HEAD: limits.head_seconds,
+        _Stage.LINGERING: limits.linger_seconds,
+    }
+    return stays.get(stage, math.inf)
+
+
 class HttpConnection(asyncio.Protocol):
     """One connection. The application has at most one request of it: what a client sends ahead
     stays unparsed, and nothing more is read from the network meanwhile. In every stage `_examine`
@@ -66,6 +76,7 @@ class HttpConnection(asyncio.Protocol):
         self._stage = _Stage.WAITING
         self._since = self._loop.time()
         self._exchange: Exchange | None = None
+        self._is_draining = False
         self._is_stopping = False
         self._received = 0
         self._discarded = 0
@@ -106,9 +117,17 @@ class HttpConnection(asyncio.Protocol):
         self._transport.set_writable(True)
 
     def shutdown(self) -> None:
-        self._is_stopping = True  # A response in progress is the last one.
+        self._is_draining = self._is_stopping = True  # A response in progress is the last one.
         if self._stage in (_Stage.WAITING, _Stage.HEAD):
             self._close()
+
+    def drain(self) -> None:
+        """Answer the request that may be on its way, with the word that it is the last one."""
+        self._is_draining = True
+
+    @property
+    def awaits_request(self) -> bool:
+        return self._stage in (_Stage.WAITING, _Stage.HEAD)
 
     # Requests.
 
@@ -158,7 +177,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport.set_paused(is_enough)
 
     def can_outlive(self, exchange: Exchange) -> bool:
-        if self._is_stopping:
+        if self._is_draining:
             return False
         if exchange.is_body_complete:
             return True
@@ -193,20 +212,11 @@ class HttpConnection(asyncio.Protocol):
         elif self._is_body_too_slow(now):
             least = f"{self._limits.body_bytes} bytes in {self._limits.body_seconds:g} s"
             self._refuse(TooSlow(f"The body came too slowly: less than {least}. Send it again."))
-        elif now - self._since >= self._find_longest_stay():
+        elif now - self._since >= _find_longest_stay(self._stage, self._limits, self._is_draining):
             if self._stage is _Stage.HEAD:
                 self._refuse(TooSlow("The head of the request did not end in time. Send it again."))
             else:
                 self._close()
-
-    def _find_longest_stay(self) -> float:
-        """Return the seconds after which the stage ends, whatever the client does."""
-        stays = {
-            _Stage.WAITING: self._limits.idle_seconds,
-            _Stage.HEAD: self._limits.head_seconds,
-            _Stage.LINGERING: self._limits.linger_seconds,
-        }
-        return stays.get(self._stage, math.inf)
 
     def _is_body_too_slow(self, now: float) -> bool:
         exchange = self._exchange

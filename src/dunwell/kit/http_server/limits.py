@@ -26,6 +26,9 @@ class ServerLimits:
     head_seconds: float = 10.0
     # From the connection, or from the last response, to the first byte of a request.
     idle_seconds: float = 10.0
+    # The same once the server has to stop. Longer than the proxy of examples/production keeps a
+    # connection unused (5 s), so that this proxy closes it, and never sends a request too late.
+    drain_seconds: float = 6.0
     # The pace of a body. 400 bytes a second are slower than any network in use.
     body_bytes: int = 8 * 1024
     body_seconds: float = 20.0
