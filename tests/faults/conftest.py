@@ -4,25 +4,37 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from dunwell.kit.resources import Resources
 from tests.faults.installation import Installation, plain_environment
+from tests.servers.debian import replace_in
 from tests.support.clusters import NEWER, Cluster, Servers, a_served_cluster, an_outbox_on
+from tests.support.postgres_versions import find_binaries_of
 from tests.support.webhooks import Outbox
 
-_PAGE = Path(__file__).parents[2] / "docs" / "operator" / "recovery.md"
-_DUNWELL = f'#!/bin/sh\nexec "{sys.executable}" -m dunwell "$@"\n'
+_PAGES = Path(__file__).parents[2] / "docs" / "operator"
+# The command. One that serves is ended as soon as it says that it is ready.
+_DUNWELL = f"""#!{sys.executable}
+import os, subprocess, sys
+command = [{sys.executable!r}, "-m", "dunwell", *sys.argv[1:]]
+if sys.argv[1] not in ("web", "worker", "mail"):
+    os.execv(command[0], command)
+serving = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+print(serving.stdout.readline(), end="", flush=True)
+serving.terminate()
+sys.exit(serving.wait(30))
+"""
 
 Follow = Callable[..., str]
 
 
-def read_blocks(section: str) -> list[str]:
-    text = _PAGE.read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
-    return re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+def read_blocks(section: str, page: str = "recovery.md", language: str = "sh") -> list[str]:
+    text = (_PAGES / page).read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
@@ -66,6 +78,12 @@ async def origin(servers: Servers) -> Cluster:
 
 
 @pytest.fixture
+async def debian(servers: Servers) -> Cluster:
+    """Debian's PostgreSQL with an empty database, as its superuser."""
+    return await servers.start_new(find_binaries_of(15))
+
+
+@pytest.fixture
 async def outbox(origin: Cluster, resources: Resources) -> Outbox:
     return await an_outbox_on(origin, resources)
 
@@ -77,16 +95,20 @@ def follow(tmp_path: Path) -> Follow:
     (programs / "dunwell").write_text(_DUNWELL)
     (programs / "dunwell").chmod(0o755)
 
-    def run(section: str, place: int = 0, **variables: object) -> str:
-        """What the section's block of commands prints."""
+    def run(
+        section: str, place: int = 0, *, page: str = "recovery.md",
+        changes: Sequence[tuple[str, str]] = (), **variables: object,
+    ) -> str:  # fmt: skip
+        """What the section's block of commands prints. changes: hosts and paths of the page that
+        are others here; each must be there."""
         environment = {
             **plain_environment(),
-            "PATH": f"{programs}:{NEWER}:{os.environ['PATH']}",
+            "PATH": f"{programs}:{find_binaries_of(15)}:{os.environ['PATH']}",
             **{name: str(value) for name, value in variables.items()},
         }
         done = subprocess.run(
-            ["sh", "-euc", read_blocks(section)[place]],
-            env=environment, capture_output=True, text=True, timeout=120, check=False,
+            ["sh", "-euc", replace_in(read_blocks(section, page)[place], changes)],
+            env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -1,16 +1,35 @@
-"""docs/operator/recovery.md, followed word for word: its commands are run as they stand there."""
+"""The operator's pages followed word for word: the commands are those that the pages print, run on
+Debian's PostgreSQL with an ordinary role."""
 
 import asyncio
+import re
 import shutil
 import subprocess
 import sys
+from base64 import b64encode
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from tests.faults.conftest import Follow
-from tests.faults.installation import Installation, wait_until
-from tests.support.clusters import Cluster, Servers, a_shop, give_to_server
-from tests.support.webhooks import Outbox
+import asyncpg
+
+from dunwell.config import load_settings
+from dunwell.installation.document import check_installation
+from dunwell.kit.crypto import KeyRing
+from dunwell.kit.db import Database
+from dunwell.kit.key_versions import admit_at
+from dunwell.kit.migrate import migrate
+from dunwell.kit.resources import Resources
+from dunwell.kit.yaml_document import parse_yaml
+from tests.faults.conftest import Follow, read_blocks
+from tests.faults.installation import Installation, find_free_port, wait_until
+from tests.servers.debian import PRODUCTION
+from tests.support.certificates import write_certificate
+from tests.support.clusters import Cluster, Servers, a_shop, an_outbox_on, give_to_server
+from tests.support.command_line import CommandLine
+from tests.support.merchant_ids import FIRST_MERCHANT_IDS
+from tests.support.postgres_versions import find_binaries_of
+from tests.support.webhooks import an_outbox
 
 
 def test_an_installation_is_backed_up_while_it_runs_and_restored_on_another_host(
@@ -41,39 +60,195 @@ def test_an_installation_is_backed_up_while_it_runs_and_restored_on_another_host
         other.end()
 
 
+def list_statements() -> list[str]:
+    """What running.md has a superuser do once."""
+    [block] = read_blocks("On many hosts", "running.md", "sql")
+    return [each for each in block.split(";\n") if each]
+
+
+async def an_ordinary_role(superuser: Cluster) -> Cluster:
+    """The same server as the role that running.md creates, with its database migrated."""
+    for statement in list_statements():
+        await superuser.run_sql(statement)
+    ordinary = replace(superuser, role="dunwell", database="dunwell")
+    await asyncio.to_thread(migrate, ordinary.url)
+    await ordinary.run_sql(
+        f"ALTER TABLE merchants ALTER merchant_id RESTART WITH {next(FIRST_MERCHANT_IDS)}"
+    )
+    return ordinary
+
+
+async def wait_for_moment(cluster: Cluster) -> str:
+    """A time as the page writes it, behind all that was done and before all that will be."""
+    moment = await cluster.run_sql("SELECT date_trunc('second', clock_timestamp()) + '1 s'")
+    assert isinstance(moment, datetime)
+    await cluster.run_sql("SELECT pg_sleep(2)")
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+
+
 async def test_a_server_goes_back_to_a_point_in_time(
-    servers: Servers, origin: Cluster, outbox: Outbox, tmp_path: Path, follow: Follow
+    servers: Servers, debian: Cluster, resources: Resources, tmp_path: Path, follow: Follow
 ) -> None:
-    archive, copy = tmp_path / "archive", servers.keep(Cluster.on(servers.place()))
+    section = "A point in time of a server of your own"
+    origin = await an_ordinary_role(debian)
+    outbox = await an_outbox_on(origin, resources)
+    archive = tmp_path / "archive"
+    copy = servers.keep(Cluster.on(servers.place(), debian.postgres.binaries))
     archive.mkdir()
     give_to_server(archive)
-    here = {"DUNWELL_DATABASE_URL": origin.url, "ARCHIVE": archive, "PGDATA": copy.data}
-    await asyncio.to_thread(follow, "A point in time of a server of your own", 0, **here)
-    await origin.stop()
-    await origin.start()
-    await asyncio.to_thread(follow, "A point in time of a server of your own", 1, **here)
+    here: dict[str, object] = {
+        "DUNWELL_DATABASE_URL": origin.url, "SUPERUSER_URL": debian.url, "ARCHIVE": archive,
+        "PGDATA": copy.data,
+    }  # fmt: skip
+    await asyncio.to_thread(follow, section, 0, **here)
+    await debian.stop()
+    await debian.start()
+    await asyncio.to_thread(follow, section, 1, **here)
     async with a_shop(outbox, origin.url) as served:
         kept = await served.work()
-        moment = await origin.run_sql("SELECT clock_timestamp()")
+        here["TIME"] = await wait_for_moment(origin)
         await served.work()
         seen = await served.look()
-    await origin.run_sql("SELECT pg_switch_wal()")
-    await origin.stop()
+    await debian.run_sql("SELECT pg_switch_wal()")
+    await debian.stop()
     copy.postgres.folder.mkdir()
-    assert isinstance(moment, datetime)
-    here["TIME"] = moment.isoformat()
 
-    await asyncio.to_thread(follow, "A point in time of a server of your own", 2, **here)
+    await asyncio.to_thread(follow, section, 2, **here)
     give_to_server(copy.postgres.folder)
     await copy.start()
     await copy.wait_for("SELECT NOT pg_is_in_recovery()")
-    here |= {"DUNWELL_DATABASE_URL": copy.url, "DUNWELL_DATA_DIR": tmp_path / "var"}
-    told = await asyncio.to_thread(follow, "A point in time of a server of your own", 3, **here)
+    restored = replace(copy, role="dunwell", database="dunwell")
+    here |= {"DUNWELL_DATABASE_URL": restored.url, "DUNWELL_DATA_DIR": tmp_path / "var"}
+    told = await asyncio.to_thread(follow, section, 3, **here)
 
     assert "The worker does nothing until" in told
-    async with a_shop(outbox, copy.url) as served:
+    async with a_shop(outbox, restored.url) as served:
         assert await served.list_events() == kept
         new_events = await served.work()
         assert await served.list_events(seen.cursor) == new_events
     told = await asyncio.to_thread(follow, "Before anything is sent again", 0, **here)
     assert "resumed" in told
+
+
+async def test_a_role_without_the_right_to_create_is_told_what_to_grant(
+    debian: Cluster, tmp_path: Path
+) -> None:
+    await debian.run_sql("CREATE ROLE dunwell LOGIN")
+    await debian.run_sql("CREATE DATABASE dunwell")
+    command_line = CommandLine(
+        tmp_path / "var", replace(debian, role="dunwell", database="dunwell").url
+    )
+    refused = await asyncio.to_thread(command_line.run, "migrate")
+    assert refused.returncode == 1
+    assert "GRANT USAGE, CREATE ON SCHEMA public TO dunwell" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    database = replace(debian, database="dunwell")
+    await database.run_sql("GRANT USAGE, CREATE ON SCHEMA public TO dunwell")
+    done = await asyncio.to_thread(command_line.run, "migrate")
+    assert done.returncode == 0, done.stderr
+
+
+def list_addresses(page: str) -> list[str]:
+    """Every database address that the page tells an operator to export."""
+    blocks = "".join(read_blocks("On many hosts", page))
+    return re.findall(r"^export DUNWELL_DATABASE_URL='([^']*)'", blocks, re.MULTILINE)
+
+
+def test_production_takes_the_settings_of_the_page(tmp_path: Path) -> None:
+    addresses = list_addresses("running.md")
+    assert len(addresses) == 2
+    exported = dict(
+        re.findall(
+            r"^export (\w+)=(\S+)", read_blocks("On many hosts", "running.md")[0], re.MULTILINE
+        )
+    )
+    key_file = tmp_path / "key"
+    key_file.write_text(b64encode(bytes(range(32))).decode())
+    exported["DUNWELL_SECRET_KEY_FILE"] = str(key_file)
+    for address in addresses:
+        assert load_settings({**exported, "DUNWELL_DATABASE_URL": address}).profile == "production"
+
+
+async def test_web_worker_and_mail_start_as_the_page_says(
+    servers: Servers, tmp_path: Path, follow: Follow
+) -> None:
+    write_certificate(tmp_path, "db.internal")
+    give_to_server(tmp_path / "key.pem")
+    (tmp_path / "key.pem").chmod(0o600)
+    database_port = find_free_port()
+    cluster = Cluster.on(servers.place(), find_binaries_of(15))
+    tls = {
+        "listen_addresses": "127.0.0.1", "port": str(database_port), "ssl": "on",
+        "ssl_cert_file": str(tmp_path / "certificate.pem"),
+        "ssl_key_file": str(tmp_path / "key.pem"),
+    }  # fmt: skip
+    cluster.postgres = replace(cluster.postgres, settings=tls)
+    await servers.keep(cluster).start()
+    superuser = await asyncpg.connect(
+        f"postgresql://postgres@127.0.0.1:{database_port}/postgres?sslmode=require"
+    )
+    [statements] = read_blocks("On many hosts", "running.md", "sql")
+    for statement in statements.split(";\n"):
+        if statement.strip():
+            await superuser.execute(statement)
+    await superuser.close()
+    (tmp_path / "key").write_text(b64encode(bytes(range(32))).decode())
+    told = await asyncio.to_thread(
+        follow, "On many hosts", 0, page="running.md",
+        changes=[
+            ("@db.internal/", f"@127.0.0.1:{database_port}/"),
+            ("/run/secrets/dunwell-key", str(tmp_path / "key")),
+            ("0.0.0.0", "127.0.0.1"),
+            ("127.0.0.1:8024", f"127.0.0.1:{find_free_port()}"),
+        ],
+        DUNWELL_DATA_DIR=tmp_path / "var", DUNWELL_PORT=find_free_port(),
+    )  # fmt: skip
+    assert told.count("\nready") == 3, told
+
+
+async def test_the_key_is_lost_rotated_and_leaked_as_the_page_says(
+    debian: Cluster, resources: Resources, tmp_path: Path, follow: Follow
+) -> None:
+    ordinary = await an_ordinary_role(debian)
+    here = {
+        "DUNWELL_DATABASE_URL": ordinary.url, "DUNWELL_DATA_DIR": tmp_path / "var",
+        "DUNWELL_SECRET_KEY_FILE": tmp_path / "key",
+    }  # fmt: skip
+
+    async def read(section: str, place: int) -> str:
+        return await asyncio.to_thread(follow, section, place, page="keys.md", **here)
+
+    (tmp_path / "key").write_text(b64encode(bytes(range(32))).decode())
+    database = await Database.open(ordinary.url, size=1)
+    settings = load_settings({name: str(value) for name, value in here.items()})
+    first = replace(resources, database=database, keys=KeyRing(settings.secret_key))
+    await admit_at(ordinary.url, first.keys)
+    outbox = await an_outbox(first)
+    await outbox.add_endpoint("https://erp.example.com/webhooks")
+    await database.close()
+
+    await read("The key is lost", 0)
+    assert "version 2 is in use" in await read("The key is lost", 1)
+    await read("The key is lost", 2)
+    await read("The key is lost", 3)
+    assert await ordinary.run_sql("SELECT key_version FROM suppressions") == 2
+    await read("Rotate it", 0)
+    assert "version 3 is in use, 2 behind it" in await read("Rotate it", 3)
+    assert "DELETE 0" in await read("The key has leaked", 0)
+
+
+def test_the_lines_of_the_page_are_taken() -> None:
+    blocks = "".join(
+        read_blocks(section, "channels.md", "yaml")[0] for section in ("E-mail", "SMS")
+    ).replace("lines:\n", "")
+    given = check_installation(parse_yaml(f"lines:\n{blocks}"))
+    assert list(given.lines or {}) == ["post", "sms-kannel"]
+
+
+def test_the_files_of_production_name_one_host() -> None:
+    """What Kannel and the proxy call Dunwell is what DUNWELL_PUBLIC_URL calls it."""
+    [block, *_] = read_blocks("On many hosts", "running.md")
+    [origin] = re.findall(r"^export DUNWELL_PUBLIC_URL=(\S+)$", block, re.MULTILINE)
+    assert f'get-url = "{origin}/callbacks/' in (PRODUCTION / "kannel.conf").read_text()
+    host = origin.removeprefix("https://")
+    assert set(re.findall(r"server_name (\S+);", (PRODUCTION / "nginx.conf").read_text())) == {host}

@@ -63,11 +63,14 @@ class Postfix:
 
 
 @contextmanager
-def start_postfix(folder: Path, *, rest: str = _NO_WORLD) -> Iterator[Postfix]:
-    """rest: what becomes of mail to a domain that is no sink's, as a transport."""
+def start_postfix(
+    folder: Path, *, rest: str = _NO_WORLD, milter_port: int | None = None
+) -> Iterator[Postfix]:
+    """rest: what becomes of mail to a domain that is no sink's, as a transport. milter_port: where
+    an OpenDKIM listens; without one nothing is signed."""
     master = need_program("postfix", "postfix")
     made = Postfix(folder, find_port(), find_port(), find_port())
-    _write_configuration(made, rest)
+    _write_configuration(made, rest, milter_port)
     # In its own process group: master starts all the others, and ends them.
     process = subprocess.Popen(
         [master, "-c", str(folder / "etc"), "start-fg"],
@@ -87,7 +90,7 @@ def start_postfix(folder: Path, *, rest: str = _NO_WORLD) -> Iterator[Postfix]:
             process.stdout.close()
 
 
-def _write_configuration(made: Postfix, rest: str) -> None:
+def _write_configuration(made: Postfix, rest: str, milter_port: int | None) -> None:
     etc = made.folder / "etc"
     for name in ("etc", "queue", "data", "log"):
         (made.folder / name).mkdir(parents=True)
@@ -124,6 +127,9 @@ def _write_configuration(made: Postfix, rest: str) -> None:
     door = replace_in(
         (_FILES / "master.cf").read_text(), [("127.0.0.1:2525", f"127.0.0.1:{made.port}")]
     )
+    milter = "inet:127.0.0.1:8891"
+    moved = "" if milter_port is None else f"inet:127.0.0.1:{milter_port}"
+    door = replace_in(door, [(milter, moved)])
     (etc / "master.cf").write_text(door + _SERVICES)
     transport = replace_in((_FILES / "transport").read_text(), [("8024", str(made.lmtp_port))])
     world = f"customer.example  smtp:[127.0.0.1]:{made.world_port}\n"

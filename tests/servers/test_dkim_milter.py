@@ -1,0 +1,97 @@
+"""The Postfix of examples/production signs what Dunwell hands over, by the OpenDKIM beside it."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email.message import EmailMessage
+from pathlib import Path
+
+import aiosmtplib
+import dkim
+import pytest
+
+from tests.servers.debian import (
+    PRODUCTION,
+    find_port,
+    need_program,
+    replace_in,
+    wait_for,
+    wait_until,
+)
+from tests.servers.postfix import start_postfix
+from tests.support.threaded_sink import a_threaded_sink
+
+
+@contextmanager
+def run_opendkim(folder: Path) -> Iterator[int]:
+    """Yield the port of an OpenDKIM with the operator's file, and a key as that file makes it."""
+    program = need_program("opendkim", "opendkim")
+    need_program("opendkim-genkey", "opendkim-tools")
+    text = (PRODUCTION / "opendkim.conf").read_text()
+    [command] = re.findall(r"^#   (opendkim-genkey .*)$", text, re.MULTILINE)
+    made = replace_in(command, [("/etc/dkimkeys", str(folder))])
+    subprocess.run(made.split(), check=True, capture_output=True)
+    port = find_port()
+    changes = [
+        ("KeyFile /etc/dkimkeys", f"KeyFile {folder}"), ("8891@", f"{port}@"),
+        ("UserID opendkim", "UserID root"), ("Syslog yes", "Syslog no"),
+    ]  # fmt: skip
+    # Anybody may write into the folder of temporary files, which is above this one.
+    text = replace_in(text, changes) + "RequireSafeKeys no\n"
+    (folder / "opendkim.conf").write_text(text)
+    process = subprocess.Popen([program, "-f", "-x", folder / "opendkim.conf"])
+    try:
+        wait_for(port, process, folder / "none")
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def read_record(folder: Path) -> bytes:
+    """The record that opendkim-genkey has an operator publish."""
+    parts: list[str] = re.findall(r'"([^"]*)"', (folder / "dunwell.txt").read_text())
+    return "".join(parts).encode()
+
+
+def a_message() -> EmailMessage:
+    message = EmailMessage()
+    message["From"] = "Nordwind <claims@example.com>"
+    message["To"], message["Subject"] = "erika@customer.example", "Zahlungserinnerung"
+    message.set_content("Bitte zahlen Sie.\n")
+    return message
+
+
+async def test_what_dunwell_hands_over_is_signed(tmp_path: Path) -> None:
+    keys = tmp_path / "keys"
+    keys.mkdir(mode=0o700)
+    asked: list[bytes] = []
+
+    def find_record(name: bytes, timeout: float = 5) -> bytes:
+        asked.append(name)
+        return read_record(keys)
+
+    with (
+        run_opendkim(keys) as milter_port,
+        start_postfix(tmp_path / "own", milter_port=milter_port) as postfix,
+        a_threaded_sink(postfix.world_port) as world,
+    ):
+        async with aiosmtplib.SMTP(hostname="127.0.0.1", port=postfix.port) as client:
+            await client.send_message(a_message())
+        wait_until(lambda: bool(world.taken))
+        [taken] = world.taken
+    assert dkim.verify(taken.content, dnsfunc=find_record)
+    assert asked == [b"dunwell._domainkey.example.com."]
+
+
+async def test_nothing_leaves_unsigned_while_the_signer_is_away(tmp_path: Path) -> None:
+    with (
+        start_postfix(tmp_path / "own", milter_port=find_port()) as postfix,
+        a_threaded_sink(postfix.world_port) as world,
+    ):
+        async with aiosmtplib.SMTP(hostname="127.0.0.1", port=postfix.port) as client:
+            with pytest.raises(aiosmtplib.SMTPResponseException) as refused:
+                await client.send_message(a_message())
+        assert 400 <= refused.value.code < 500
+    assert world.taken == []
