@@ -134,7 +134,7 @@ async def look_at_a_claim(clerk: AtWork, judge: Judge) -> None:
     await clerk.go(claim_at)
     await clerk.press("Messages")
     await clerk.press_at(clerk.page.locator("ol.timeline a").first)
-    await clerk.sees("As it was sent")
+    await clerk.sees("Original message")
     await judge(clerk)
     await clerk.open_named("RE-2026-1005")
     await clerk.press("Why?")

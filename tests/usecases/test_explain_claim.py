@@ -56,7 +56,7 @@ async def test_a_claim_in_a_wait_tells_what_it_did_and_what_comes(
     told = await explain(house, claim_id)
     assert [(step.name, step.reason) for step in told.history] == [
         ("First reminder", "sent by EMAIL"),
-        ("Wait a week", "done"),
+        ("Wait a week", "started"),
     ]
     assert told.next_step is not None
     assert (told.next_step.name, told.next_step.at) == (
@@ -183,7 +183,7 @@ async def test_the_command_says_it_in_lines(house: House, dunwell: CommandLine) 
         "  default: taken\n"
         "What it did:\n"
         "  Mon 2026-03-02 10:00  First reminder: sent by EMAIL\n"
-        "  Mon 2026-03-02 10:00  Wait a week: done\n"
+        "  Mon 2026-03-02 10:00  Wait a week: started\n"
         "Next: Dunning fee (FEE), Mon 2026-03-09 10:00\n"
         '  The wait "Wait a week" ends then.\n'
         "Next contacts, if nothing is paid:\n"

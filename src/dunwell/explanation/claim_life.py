@@ -2,12 +2,21 @@
 and who changed what. The newest first, all of one instant.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from dunwell.claims.access import check_claim
-from dunwell.explanation.life_store import load_actors, load_life, load_user_names
+from dunwell.claims.states import ACTIVE, Status
+from dunwell.explanation.life_store import (
+    LifeRow,
+    load_actors,
+    load_life,
+    load_standing,
+    load_user_names,
+)
+from dunwell.explanation.records import Standing
 from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
@@ -19,7 +28,7 @@ MOST = 500
 class Happening:
     """kind: CREATED, CONTACT, NOTICE, PAYMENT, REVERSAL, REQUEST, DISPUTE, DISPUTE_END, PLAN,
     PLAN_ANSWER, PLAN_END, PAUSE, RESUME, STEP, LOOK, NOTE, REPLY or CHANGE. word, more, text: what
-    the kind is told by (`life.sql`)."""
+    the kind is told by (`life.sql`). until: of a pause, and of a wait that is in progress."""
 
     kind: str
     at: datetime
@@ -41,6 +50,7 @@ async def read_claim_life(work: Work, claim_id: int) -> list[Happening]:
         await check_claim(work, claim_id)
         rows = await load_life(work.tx, work.merchant_id, claim_id, MOST)
         doers = await load_actors(work.tx, work.merchant_id, claim_id)
+        standing = await load_standing(work.tx, work.merchant_id, claim_id)
         known = [(row, doers.get(_find_action(row.kind, row.word, row.subject_id))) for row in rows]
         ids = {
             doer.actor_id
@@ -49,6 +59,8 @@ async def read_claim_life(work: Work, claim_id: int) -> list[Happening]:
             if doer is not None and doer.kind == "USER" and doer.actor_id
         }
         names = await load_user_names(work.tx, ids)
+    waiting = _find_wait(rows)
+    wait_ends_at = _find_end_of_wait(standing) if standing is not None else None
     happenings = []
     for row, found in known:
         doer = row.doer or found
@@ -63,12 +75,32 @@ async def read_claim_life(work: Work, claim_id: int) -> list[Happening]:
                 more=row.more,
                 text=row.text,
                 cents=row.cents,
-                until=row.until,
+                until=wait_ends_at if row is waiting else row.until,
                 actor_kind=doer.kind if doer else None,
                 actor=actor,
             )
         )
     return happenings
+
+
+def _find_wait(rows: Sequence[LifeRow]) -> LifeRow | None:
+    """The wait that the process is in: it is recorded when it starts, and nothing ran after it."""
+    newest = next((row for row in rows if row.kind in ("STEP", "CONTACT")), None)
+    return newest if newest is not None and _is_wait(newest) else None
+
+
+def _is_wait(row: LifeRow) -> bool:
+    return (
+        (row.kind, row.word) == ("STEP", "DONE")
+        and row.doer is not None
+        and row.doer.kind == "WAIT"
+    )
+
+
+def _find_end_of_wait(standing: Standing) -> datetime | None:
+    """None: a hold keeps the claim, or it has ended."""
+    is_running = not standing.held and Status(standing.status) in ACTIVE
+    return standing.due_at if is_running else None
 
 
 def _find_action(kind: str, word: str | None, subject_id: UUID | None) -> tuple[str, str]:

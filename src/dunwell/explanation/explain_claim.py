@@ -48,6 +48,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.messages.guard_store import load_contacted
 from dunwell.messages.identities import identify
+from dunwell.workflows.definition import WaitStep
 from dunwell.workflows.store import load_newest
 from dunwell.workflows.versions import Version
 
@@ -185,6 +186,7 @@ def _describe_assignment(case: _Case) -> ExplainedAssignment:
 def _describe_history(case: _Case) -> tuple[ExplainedStep, ...]:
     order = {step.id: place for place, step in enumerate(case.process.steps)}
     names = {step.id: step.name for step in case.process.steps}
+    waits = {step.id for step in case.process.steps if isinstance(step, WaitStep)}
     ordered = sorted(case.history, key=lambda each: (each.at, order.get(each.step_id, len(order))))
     return tuple(
         ExplainedStep(
@@ -193,7 +195,7 @@ def _describe_history(case: _Case) -> tuple[ExplainedStep, ...]:
             outcome=each.outcome,
             at=write_instant(each.at),
             version=each.version if case.is_switched else None,
-            reason=say_past(each),
+            reason=say_past(each, is_wait=each.step_id in waits),
         )
         for each in ordered
     )

@@ -4,7 +4,10 @@ SELECT kind, at, subject_id, word, more, text, cents, until, actor_kind, actor_i
 FROM (
     SELECT 'CREATED' AS kind, created_at AS at, NULL::uuid AS subject_id, NULL::text AS word,
            NULL::text AS more, NULL::text AS text, NULL::bigint AS cents,
-           NULL::timestamptz AS until, NULL::text AS actor_kind, NULL::text AS actor_id
+           NULL::timestamptz AS until, NULL::text AS actor_kind, NULL::text AS actor_id,
+           -- When steps and contacts ran that bear one timestamp: the run, the place of the step,
+           -- and the place among its channels, after which the step itself ends.
+           NULL::integer[] AS turn
     FROM claims
     WHERE merchant_id = $1 AND claim_id = $2
     UNION ALL
@@ -12,91 +15,104 @@ FROM (
            m.channel, m.state,
            -- What is planned has no subject yet but that of an earlier try.
            CASE WHEN m.state = 'PLANNED' THEN m.failure ELSE coalesce(m.failure, t.subject) END,
-           NULL, m.not_before, NULL, NULL
+           NULL, m.not_before, NULL, NULL,
+           -- Until it is handed over, it is the newest of its run.
+           ARRAY[m.run, coalesce(s.ordinality::integer, 2147483646), m.place]
     FROM communications m
+    LEFT JOIN workflow_versions v ON v.merchant_id = m.merchant_id AND v.version_id = m.version_id
+    LEFT JOIN LATERAL (
+        SELECT ordinality
+        FROM jsonb_array_elements(v.definition -> 'steps') WITH ORDINALITY AS each (step, ordinality)
+        WHERE (step ->> 'id')::integer = m.step_id) s ON true
     LEFT JOIN communication_contents t
         ON t.merchant_id = m.merchant_id AND t.communication_id = m.communication_id
     WHERE m.merchant_id = $1 AND m.claim_id = $2
     UNION ALL
     SELECT 'NOTICE', dated_at, notice_id, channel, kind, coalesce(failure, subject), NULL, NULL,
-           state, NULL
+           state, NULL, NULL
     FROM debtor_notices
     WHERE merchant_id = $1 AND claim_id = $2
     UNION ALL
     SELECT 'PAYMENT', paid_at, payment_id, provider_name, transaction_id, method, amount_cents,
-           NULL, NULL, NULL
+           NULL, NULL, NULL, NULL
     FROM payments
     WHERE merchant_id = $1 AND claim_id = $2
     UNION ALL
     SELECT 'REVERSAL', reversed_at, payment_id, provider_name, transaction_id, NULL, amount_cents,
-           NULL, NULL, NULL
+           NULL, NULL, NULL, NULL
     FROM payments
     WHERE merchant_id = $1 AND claim_id = $2 AND reversed_at IS NOT NULL
     UNION ALL
     SELECT 'REQUEST', created_at, request_id, provider, state, NULL, amount_cents, NULL, 'DEBTOR',
-           NULL
+           NULL, NULL
     FROM payment_requests
     WHERE merchant_id = $1 AND claim_id = $2
     UNION ALL
-    SELECT 'DISPUTE', opened_at, dispute_id, type, label, message, NULL, NULL, actor_kind, actor_id
+    SELECT 'DISPUTE', opened_at, dispute_id, type, label, message, NULL, NULL, actor_kind, actor_id,
+           NULL
     FROM disputes
     WHERE merchant_id = $1 AND claim_id = $2
     UNION ALL
-    SELECT 'DISPUTE_END', resolved_at, dispute_id, state, NULL, resolution, NULL, NULL, NULL, NULL
+    SELECT 'DISPUTE_END', resolved_at, dispute_id, state, NULL, resolution, NULL, NULL, NULL, NULL,
+           NULL
     FROM disputes
     WHERE merchant_id = $1 AND claim_id = $2 AND resolved_at IS NOT NULL
     UNION ALL
     SELECT 'PLAN', requested_at, modality_id, type, NULL, NULL, amount_cents, NULL, actor_kind,
-           actor_id
+           actor_id, NULL
     FROM payment_modalities
     WHERE merchant_id = $1 AND claim_id = $2
     UNION ALL
-    SELECT 'PLAN_ANSWER', answered_at, modality_id, state, type, reason, NULL, NULL, NULL, NULL
+    SELECT 'PLAN_ANSWER', answered_at, modality_id, state, type, reason, NULL, NULL, NULL, NULL,
+           NULL
     FROM payment_modalities
     WHERE merchant_id = $1 AND claim_id = $2 AND answered_at IS NOT NULL
     UNION ALL
-    SELECT 'PLAN_END', ended_at, modality_id, ended_reason, type, NULL, NULL, NULL, NULL, NULL
+    SELECT 'PLAN_END', ended_at, modality_id, ended_reason, type, NULL, NULL, NULL, NULL, NULL, NULL
     FROM payment_modalities
     WHERE merchant_id = $1 AND claim_id = $2 AND ended_at IS NOT NULL AND ended_reason <> 'REJECTED'
     UNION ALL
-    SELECT 'PAUSE', since, hold_id, NULL, NULL, reason, NULL, until, actor_kind, actor_id
+    SELECT 'PAUSE', since, hold_id, NULL, NULL, reason, NULL, until, actor_kind, actor_id, NULL
     FROM holds
     WHERE merchant_id = $1 AND claim_id = $2 AND kind = 'PAUSE'
     UNION ALL
-    SELECT 'RESUME', lifted_at, hold_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    SELECT 'RESUME', lifted_at, hold_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
     FROM holds
     WHERE merchant_id = $1 AND claim_id = $2 AND kind = 'PAUSE' AND lifted_at IS NOT NULL
     UNION ALL
     SELECT 'STEP', h.at, NULL, h.outcome, s.step ->> 'name', h.reason, NULL, NULL, s.step ->> 'kind',
-           NULL
+           NULL,
+           ARRAY[h.run, coalesce(s.ordinality::integer, CASE h.step_id WHEN 0 THEN 2147483647 ELSE 0 END),
+                 32767]
     FROM step_history h
     LEFT JOIN workflow_versions v ON v.merchant_id = h.merchant_id AND v.version_id = h.version_id
     LEFT JOIN LATERAL (
-        SELECT step
-        FROM jsonb_array_elements(v.definition -> 'steps') step
+        SELECT step, ordinality
+        FROM jsonb_array_elements(v.definition -> 'steps') WITH ORDINALITY AS each (step, ordinality)
         WHERE (step ->> 'id')::integer = h.step_id) s ON true
     WHERE h.merchant_id = $1 AND h.claim_id = $2
     UNION ALL
-    SELECT 'LOOK', occurred_at, event_id, NULL, NULL, NULL, NULL, NULL, 'DEBTOR', NULL
+    SELECT 'LOOK', occurred_at, event_id, NULL, NULL, NULL, NULL, NULL, 'DEBTOR', NULL, NULL
     FROM events
     WHERE merchant_id = $1 AND claim_id = $2 AND type = 'DETAILS_ACCESSED'
     UNION ALL
-    SELECT 'NOTE', written_at, note_id, NULL, NULL, text, NULL, NULL, actor_kind, actor_id
+    SELECT 'NOTE', written_at, note_id, NULL, NULL, text, NULL, NULL, actor_kind, actor_id, NULL
     FROM claim_notes
     WHERE merchant_id = $1 AND claim_id = $2
     UNION ALL
     SELECT 'REPLY', received_at, reply_id,
            CASE WHEN is_automatic THEN 'AUTOMATIC' WHEN seen_at IS NULL THEN 'UNSEEN' ELSE 'SEEN' END,
            array_to_string(file_names, ', '), coalesce(nullif(text, ''), subject), NULL, NULL,
-           'DEBTOR', NULL
+           'DEBTOR', NULL, NULL
     FROM debtor_replies
     WHERE merchant_id = $1 AND claim_id = $2
     UNION ALL
-    SELECT 'CHANGE', at, audit_id, action, NULL, NULL, NULL, NULL, actor_kind, actor_id
+    SELECT 'CHANGE', at, audit_id, action, NULL, NULL, NULL, NULL, actor_kind, actor_id, NULL
     FROM audit_log
     WHERE merchant_id = $1 AND subject = 'claim:' || $2::bigint AND action <> 'claims.create'
       AND action = ANY($3::text[])
 ) AS happened
 -- Nothing happened before a claim was handed over.
-ORDER BY at DESC, kind = 'CREATED', kind DESC
+ORDER BY at DESC, kind = 'CREATED', CASE kind WHEN 'CONTACT' THEN 'STEP' ELSE kind END DESC,
+         turn DESC NULLS LAST
 LIMIT $4

@@ -42,9 +42,11 @@ def say_instant(instant: datetime, zone: str) -> str:
     return f"{instant.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
 
 
-def say_past(step: PastStep) -> Said:
-    """What became of a step, and why."""
+def say_past(step: PastStep, *, is_wait: bool = False) -> Said:
+    """What became of a step, and why. A wait is recorded when it starts."""
     code, _, rest = (step.reason or "").partition(" ")
+    if is_wait and step.outcome == "DONE":
+        return Said("WAIT_STARTED", "started")
     if step.outcome == "DONE":
         channel = code if code in {"EMAIL", "SMS", "LETTER"} else ""
         return Said("STEP_DONE", f"sent by {code}" if channel else "done", channel=channel)

@@ -3,14 +3,13 @@ says it in words; and of each difference whether it makes the next version a maj
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import unified_diff
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
 from dunwell.workflows.definition import Definition
-from dunwell.workflows.parts import SETTINGS, STEP_ORDER, find_step_id
+from dunwell.workflows.parts import SETTINGS, STEP_ORDER, find_step_id, is_writing
 from dunwell.workflows.versions import FIELD_VERDICTS, Verdict
 
 
@@ -22,13 +21,13 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FieldDifference:
-    """before, after: None: not there. lines: of a long text those that begin with -, + or a
-    space."""
+    """before, after: None: not there."""
 
     path: tuple[str, ...]
     before: Any
     after: Any
-    lines: list[str] = field(default_factory=list)
+    # Whether people wrote it as text, so that its words are compared and not its two states shown.
+    is_text: bool = False
 
     @property
     def name(self) -> str:
@@ -38,7 +37,8 @@ class FieldDifference:
 
 @dataclass(frozen=True, slots=True)
 class PartDifference:
-    """kind, title: of a step. fields: of a part that was there and still is."""
+    """kind, title: of a step. fields: of a part that was there and still is, and all texts of a
+    template or snippet that is new or gone."""
 
     part: str
     change: Change
@@ -49,6 +49,8 @@ class PartDifference:
     fields: list[FieldDifference] = field(default_factory=list)
 
 
+# Of steps: what their authors wrote as text.
+_TEXT_FIELDS = frozenset({"name", "message"})
 _MAJOR_FIELDS = {
     str(kind.__struct_config__.tag): {
         each.encode_name
@@ -73,8 +75,11 @@ def compare_part(name: str, before: Any, after: Any) -> PartDifference | None:
         return _compare_order(before or [], after or [])
     change = _find_change(before, after)
     is_whole = before is None or after is None
-    fields = [] if is_whole else [*_walk((), before, after)]
     step_id = find_step_id(name)
+    if is_writing(name):
+        fields = [*_walk_texts((), before, after)]
+    else:
+        fields = [] if is_whole else [*_walk((), before, after)]
     if step_id is None:
         return PartDifference(name, change, is_major=name == SETTINGS, fields=fields)
     shown = after if after is not None else before
@@ -114,12 +119,18 @@ def _walk(path: tuple[str, ...], before: Any, after: Any) -> Iterator[FieldDiffe
         for name in dict.fromkeys([*before, *after]):
             yield from _walk((*path, name), before.get(name), after.get(name))
     else:
-        yield FieldDifference(path, before, after, _compare_lines(before, after))
+        both_texts = isinstance(before, str) and isinstance(after, str)
+        is_text = both_texts and path[-1] in _TEXT_FIELDS
+        yield FieldDifference(path, before, after, is_text)
 
 
-def _compare_lines(before: Any, after: Any) -> list[str]:
-    if not (isinstance(before, str) and isinstance(after, str) and "\n" in before + after):
-        return []
-    lines = list(unified_diff(before.splitlines(), after.splitlines(), n=1, lineterm=""))
-    # The first two name files; a hunk's head, line numbers.
-    return ["..." if each.startswith("@@") else each for each in lines[3:]]
+def _walk_texts(path: tuple[str, ...], before: Any, after: Any) -> Iterator[FieldDifference]:
+    """Every text of a template or snippet that differs, also those of a channel or a language that
+    one state does not have."""
+    if before == after:
+        return
+    if isinstance(before, Mapping) or isinstance(after, Mapping):
+        for name in dict.fromkeys([*(before or ()), *(after or ())]):
+            yield from _walk_texts((*path, name), (before or {}).get(name), (after or {}).get(name))
+    else:
+        yield FieldDifference(path, before, after, is_text=True)

@@ -23,6 +23,11 @@ def find_step_id(part: str) -> int | None:
     return int(number) if is_step else None
 
 
+def is_writing(name: str) -> bool:
+    """Whether the part is a template or a snippet: texts, by channel and language."""
+    return name.partition("/")[0] in _GROUPS
+
+
 def is_part(name: str) -> bool:
     group, slash, member = name.partition("/")
     is_member = group in _GROUPS and bool(slash and member)

@@ -4,6 +4,7 @@ Jinja has one set of templates for each language, compiled once in a process. Wh
 message for its secrets is shown as dots.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import date
 from functools import cache
@@ -12,6 +13,7 @@ from typing import Any, ClassVar
 
 import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from dunwell.landing.render.formats import build_page_filters
 from dunwell.landing.render.translating import TranslatedTemplates, fill
@@ -25,10 +27,12 @@ from dunwell.portal.render.addresses import build_address, names_merchant
 from dunwell.portal.render.charts import Bar, draw_bars, draw_columns
 from dunwell.portal.render.formats import build_portal_filters
 from dunwell.portal.render.wording import PORTAL
+from dunwell.workflows.word_differences import WordComparison
 
 # Each slice's own; no two are called the same.
 TEMPLATES = sorted(PORTAL.glob("*/templates"))
 _MASKS = (TOKEN_MASK, CODE_MASK, CHECK_MASK)
+_ANY_MASK = re.compile("|".join(map(re.escape, _MASKS)))
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
@@ -114,6 +118,8 @@ class Pages:
             "person": frame.person, "merchant": frame.merchant, "timezone": frame.timezone,
             "form_token": frame.form_token, "today": frame.today, "area": page.area,
             "done": frame.done, "path": frame.path,
+            # One for each page, so that its texts share a budget.
+            "compare_words": WordComparison().compare,
             **{name: getattr(page, name) for name in page.__struct_fields__},
         }  # fmt: skip
         template = self._environments[frame.language].get_template(page.template)
@@ -137,7 +143,7 @@ def load_environment(language: Language) -> Environment:
     )
     environment.filters.update(
         build_page_filters(language.code), **build_portal_filters(language.code),
-        line=render_line, fill=fill, masked=hide_secrets,
+        line=render_line, fill=fill, masked=hide_secrets, described=describe_secrets,
     )  # fmt: skip
     install: Any = environment
     install.install_gettext_translations(language.words, newstyle=True)
@@ -149,3 +155,15 @@ def hide_secrets(text: str) -> str:
     for mask in _MASKS:
         text = text.replace(mask, "…")
     return text
+
+
+def describe_secrets(text: str, link: str, code: str, check: str) -> Markup:
+    """A message's text with words in the place of its masks. In templates:
+    `text | described(link, code, check)`."""
+    words = dict(zip(_MASKS, (link, code, check), strict=True))
+    parts, place = [Markup()], 0
+    for found in _ANY_MASK.finditer(text):
+        description = Markup('<span class="described">[{}]</span>').format(words[found[0]])
+        parts += [escape(text[place : found.start()]), description]
+        place = found.end()
+    return Markup().join([*parts, escape(text[place:])])
