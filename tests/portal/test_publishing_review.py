@@ -11,7 +11,7 @@ from tests.support.portal import Clerk, read_fields
 # Longer than any line of a list; the one change is near its end.
 _SMS = (
     "Shop: We have not received your payment yet. Please transfer the amount that is outstanding "
-    "to the account you know from your order, or open this link to see everything: {{ landing.url }} "
+    "to the account you know from your order, or open this link to see it all: {{ landing.url }} "
     "Please pay within DAYS days."
 )
 _SMS_ADDRESS = "/texts/edit?template=reminder&channel=SMS&language=en"

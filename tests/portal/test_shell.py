@@ -140,7 +140,7 @@ async def test_an_ended_session_shows_what_was_typed(
 
     assert answer.status_code == 403
     assert "Half an hour of typing." in answer.text
-    assert "Your session is over" in answer.text
+    assert "Your session has ended" in answer.text
 
 
 async def test_the_language_that_was_chosen_stays(clerk: Clerk) -> None:

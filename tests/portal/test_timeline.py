@@ -1,5 +1,5 @@
-"""The timeline of a claim in the portal: its order within one instant, a wait in progress, and what a
-sent message shows in the place of its secrets."""
+"""The timeline of a claim in the portal: its order within one instant, a wait in progress, and what
+a sent message shows in the place of its secrets."""
 
 import re
 from datetime import datetime, timedelta
@@ -79,6 +79,9 @@ async def test_a_wait_in_progress_is_started_and_says_when_it_ends(
     shown = re.search(r'ends <time datetime="([^"]*)"', clerk.page.text)
     assert shown is not None
     assert datetime.fromisoformat(shown[1]) == due_at["due_at"]
+
+    why = (await clerk.get(f"{address}/why")).text
+    assert re.search(r"Wait a week</bdi></th><td>\s*started", why)
 
     async with house.work() as work:
         await pause_claim(work, claim_id, reason="Holiday")

@@ -39,7 +39,7 @@ async def test_every_primary_key_begins_with_the_merchant(database: Database) ->
         "letter_batches", "letter_status_files", "letter_status_readers", "mailbox_places",
         "alarms", "alarm_tellings", "alarm_mails", "alarm_watch",
         "users", "factors", "recovery_codes", "portal_sessions", "portal_entries",
-        "passkey_challenges", "invitations", "wrong_second_factors",
+        "passkey_challenges", "invitations", "kept_forms", "wrong_second_factors",
         "user_identities", "single_sign_on_attempts",
         "provider_logouts",
     }  # fmt: skip

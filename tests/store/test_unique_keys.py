@@ -93,6 +93,7 @@ items                    claim_id item_id; claim_id run step_id
 job_files                job_id part
 job_rows                 job_id position; job_id claim_id
 jobs                     job_id; live_place; preview_place
+kept_forms               ! user_id address
 key_versions             ! version; ! fingerprint
 ledger_seals             seal
 letter_batch_items       communication_id

@@ -56,6 +56,7 @@ AGES = {
     ),
     "portal_sessions": Age("expires_at", timedelta(days=90), {"opened_by": "TOTP"}),
     "portal_entries": Age("expires_at", timedelta(0)),
+    "kept_forms": Age("expires_at", timedelta(0)),
     "wrong_second_factors": Age("failed_at", timedelta(hours=24)),
     "single_sign_on_attempts": Age("expires_at", timedelta(0)),
     "provider_logouts": Age("expires_at", timedelta(0), {"session_hash": b"x"}),

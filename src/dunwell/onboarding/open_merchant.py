@@ -2,14 +2,17 @@
 
 from typing import Any
 
+from dunwell.disputes.answer_texts import add_answer_text, list_answer_texts
 from dunwell.errors import Fault, ValidationError
 from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
-from dunwell.merchants.account import check_right
+from dunwell.merchants.account import Work, check_right
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.rights import Right
+from dunwell.merchants.store import load_merchant
 from dunwell.onboarding.checking import Surroundings, check_merchant_file
+from dunwell.onboarding.copy_processes import deactivate_copied, load_processes_to_copy
 from dunwell.onboarding.counterpart import write_counterpart_settings
 from dunwell.onboarding.decision import decide_changes
 from dunwell.onboarding.load_standing import load_standing
@@ -22,8 +25,9 @@ async def open_merchant(
     *, document: dict[str, Any], surroundings: Surroundings, beside: Merchant | None = None,
 ) -> int:  # fmt: skip
     """The new merchant's id. `document`: key, name, language, timezone, currency, sandbox.
-    `beside`: the counterpart, whose settings it begins with. Raises ValidationError with every
-    fault; one of them: the key is taken."""
+    `beside`: the counterpart, whose settings it begins with; a live merchant gets the workflows,
+    templates and rules of its sandbox too. Raises ValidationError with every fault; one of them:
+    the key is taken."""
     check_right(actor, Right.CONFIGURE)
     logo = beside.configuration.brand.logo if beside else None
     settings = write_counterpart_settings(beside) if beside else {}
@@ -33,6 +37,18 @@ async def open_merchant(
     if standing.merchant is not None:
         taken = Fault("/key", "Another merchant has this key already. Choose another.", "TAKEN")
         raise ValidationError([taken])
-    changes = decide_changes(checked, standing, publish=False)
+    changes = [*decide_changes(checked, standing, publish=False)]
+    if beside is None or not beside.is_sandbox or document["sandbox"]:
+        return (
+            await perform_changes(resources, tx, None, changes=changes, actor=actor)
+        ).merchant_id
+    copied = await load_processes_to_copy(tx, beside.merchant_id)
+    changes += copied.changes
     made = await perform_changes(resources, tx, None, changes=changes, actor=actor)
+    merchant = await load_merchant(tx, made.merchant_id)
+    assert merchant is not None
+    work = Work.open(resources, tx, merchant, actor)
+    await deactivate_copied(work, copied)
+    for text in await list_answer_texts(Work.open(resources, tx, beside, actor)):
+        await add_answer_text(work, text.name, text.text)
     return made.merchant_id

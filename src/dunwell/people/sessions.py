@@ -17,6 +17,7 @@ from dunwell.people.signed_in import SignedIn, derive_form_token
 from dunwell.people.single_sign_on.store_identities import remove_left_behind
 from dunwell.people.store_entries import remove_entries
 from dunwell.people.store_factors import remove_challenges
+from dunwell.people.store_kept_forms import remove_expired_forms
 from dunwell.people.store_sessions import (
     SessionRow,
     forget_devices,
@@ -49,7 +50,9 @@ async def find_session(tx: Connection, secret: str, *, now: datetime) -> SignedI
     if session_hash is None:
         return None
     found = await take_session(tx, session_hash, now)
-    return None if found is None else SignedIn(**found, csrf=derive_form_token(secret))
+    if found is None:
+        return None
+    return SignedIn(**found, csrf=derive_form_token(secret, found["user_id"]))
 
 
 async def find_session_user(tx: Connection, secret: str) -> UUID | None:
@@ -83,6 +86,7 @@ async def sweep_people(resources: Resources) -> int:
     async with resources.database.transaction() as tx:
         removed = await remove_sessions(tx, now - REMEMBERED, _ROWS_AT_ONCE)
         removed += await remove_entries(tx, now, _ROWS_AT_ONCE)
+        removed += await remove_expired_forms(tx, now, _ROWS_AT_ONCE)
         removed += await remove_wrong_codes(tx, now - COUNTED_FOR, _ROWS_AT_ONCE)
         removed += await remove_left_behind(tx, now, _ROWS_AT_ONCE)
         return removed + await remove_challenges(tx, now, _ROWS_AT_ONCE)

@@ -38,6 +38,8 @@ class SignedIn:
     network: str | None = None
     # When they last proved who they are in this session (`confirm_session`).
     confirmed_at: datetime | None = None
+    # Whether values of forms are kept that were sent after an earlier session had ended.
+    has_kept_forms: bool = False
 
     def rights_at(self, merchant_id: int) -> frozenset[Right]:
         """None at a merchant that is not reached."""
@@ -70,9 +72,19 @@ class SignedIn:
         return hmac.compare_digest(self.csrf.encode(), given.encode())
 
 
-def derive_form_token(secret: str) -> str:
-    """Of the session with this secret; tells nothing about it."""
-    digest = hmac.digest(secret.encode(), _FORM, "sha256")
+def derive_form_token(secret: str, user_id: UUID) -> str:
+    """The token of the session with this secret, and whose it is: a form that is sent after the
+    session has ended still says which user filled it in. It tells nothing about the secret."""
+    return f"{_digest(secret.encode())}.{_digest(user_id.bytes)}"
+
+
+def is_form_of_user(token: str, user_id: UUID) -> bool:
+    """Whether the form was made in any session of this user, also in one that is over."""
+    return token.partition(".")[2] == _digest(user_id.bytes)
+
+
+def _digest(key: bytes) -> str:
+    digest = hmac.digest(key, _FORM, "sha256")
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 

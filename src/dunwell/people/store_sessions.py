@@ -26,6 +26,8 @@ WITH found AS (
 )
 SELECT u.user_id, f.session_id, u.email, u.name, u.language, u.everywhere,
     f.place AS network, f.confirmed_at,
+    EXISTS (SELECT FROM kept_forms k WHERE k.user_id = u.user_id AND k.expires_at > $2)
+        AS has_kept_forms,
     ARRAY(SELECT (m.merchant_id, m.role) FROM memberships m WHERE m.user_id = u.user_id)
         AS memberships
 FROM found f

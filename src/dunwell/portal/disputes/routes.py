@@ -7,6 +7,7 @@ from typing import Literal
 from starlette.responses import Response
 
 from dunwell.claims.read_claim import ClaimView
+from dunwell.disputes.answer_texts import list_answer_texts
 from dunwell.disputes.assign_dispute import read_assignee
 from dunwell.disputes.dispute import Dispute, DisputeState, render_case_number
 from dunwell.disputes.evidence import EvidenceFile
@@ -25,7 +26,6 @@ from dunwell.merchants.answer_days import find_answer_day
 from dunwell.merchants.rights import Right
 from dunwell.messages.formatting import render_name
 from dunwell.people.assignee import Assignee, Whose
-from dunwell.portal.disputes.answer_texts import list_answer_texts
 from dunwell.portal.disputes.drafts import (
     Answer,
     AnsweredAlready,

@@ -2,13 +2,13 @@
 
 from starlette.responses import Response
 
-from dunwell.errors import NotFound, ValidationError
-from dunwell.merchants.rights import Right
-from dunwell.portal.disputes.answer_texts import (
+from dunwell.disputes.answer_texts import (
     add_answer_text,
     end_answer_text,
     list_answer_texts,
 )
+from dunwell.errors import NotFound, ValidationError
+from dunwell.merchants.rights import Right
 from dunwell.portal.disputes.views import TextsPage
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant

@@ -6,12 +6,12 @@ from typing import ClassVar
 from uuid import UUID
 
 from dunwell.claims.read_claim import ClaimView
+from dunwell.disputes.answer_texts import AnswerText
 from dunwell.disputes.dispute import Dispute
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.find_waiting import WaitingDispute
 from dunwell.disputes.store_lists import ListedDispute
 from dunwell.people.assignee import Assignee
-from dunwell.portal.disputes.answer_texts import AnswerText
 from dunwell.portal.disputes.drafts import Answer, Draft
 from dunwell.portal.disputes.preview import Preview
 from dunwell.portal.render.pages import Page

@@ -19,6 +19,7 @@ from dunwell.people.signed_in import SignedIn
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.large_forms import read_form
 from dunwell.portal.web.site import Site
+from dunwell.portal.web.stale_forms import answer_stale, forget_typed, restore_typed
 from dunwell.portal.web.visit import Fields, Visit
 
 Run: TypeAlias = Callable[[Site, Visit], Awaitable[Response]]
@@ -36,7 +37,8 @@ def signed_in(show: Show) -> Run:
         person = await site.find_person(visit)
         if person is None:
             return site.ask_to_sign_in(visit)
-        return await show(site, visit, person)
+        answer = await show(site, visit, person)
+        return await restore_typed(site, visit, person, answer) if person.has_kept_forms else answer
 
     return run
 
@@ -47,8 +49,11 @@ def takes_form(take: Take) -> Run:
         async with read_form(site, visit, visit.read_fields, Fields({})) as fields:
             person = await site.find_person(visit)
             if person is None or not person.is_form_token(fields["token"]):
-                return site.answer_stale(visit, fields, is_signed_in=person is not None)
-            return await take(site, visit, person, fields)
+                return await answer_stale(site, visit, fields, person)
+            answer = await take(site, visit, person, fields)
+            if person.has_kept_forms and answer.status_code == 303:
+                await forget_typed(site, visit, person)
+            return answer
 
     return run
 

@@ -30,8 +30,7 @@ from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_page, answer_redirect
 from dunwell.portal.web.preview_turns import PreviewTurns
 from dunwell.portal.web.session_cookie import read_secret, render_cookie
-from dunwell.portal.web.views import StalePage
-from dunwell.portal.web.visit import LANGUAGE_COOKIE, Fields, Visit
+from dunwell.portal.web.visit import LANGUAGE_COOKIE, Visit
 from dunwell.sending.adapters import Adapters
 from dunwell.sending.channel import ChannelAdapter
 
@@ -185,13 +184,6 @@ class Site:
     def ask_to_sign_in(self, visit: Visit) -> Response:
         """And come back."""
         return answer_redirect(build_address("sign_in", next=visit.own_address))
-
-    def answer_stale(self, visit: Visit, fields: Fields, *, is_signed_in: bool) -> Response:
-        """A form of another session, or of one that is over: nothing is done, and what was typed is
-        shown, so that none of it is lost."""
-        typed = [value for _, value in fields.list_typed()]
-        page = StalePage(is_signed_in, visit.scope["path"], typed)
-        return self.answer(self.frame(visit), page, 403)
 
     def set_session(self, answer: Response, secret: str) -> None:
         """The cookie of a session that was opened just now; "" removes it."""

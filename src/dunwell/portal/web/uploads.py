@@ -14,6 +14,7 @@ from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import Run
 from dunwell.portal.web.large_forms import read_form
 from dunwell.portal.web.site import Site
+from dunwell.portal.web.stale_forms import answer_stale, forget_typed
 from dunwell.portal.web.visit import Fields, Visit
 
 # Of a text and of a file each.
@@ -62,8 +63,11 @@ def takes_upload_at_merchant(take: Take) -> Run:
         async with read_form(site, visit, partial(_read, visit), Upload(Fields({}))) as upload:
             person = await site.find_person(visit)
             if person is None or not person.is_form_token(upload.fields["token"]):
-                return site.answer_stale(visit, upload.fields, is_signed_in=person is not None)
-            return await take(site, visit, await site.open_access(visit, person), upload)
+                return await answer_stale(site, visit, upload.fields, person)
+            answer = await take(site, visit, await site.open_access(visit, person), upload)
+            if person.has_kept_forms and answer.status_code == 303:
+                await forget_typed(site, visit, person)
+            return answer
 
     return run
 

@@ -22,13 +22,15 @@ class ProblemPage(Page, frozen=True):
 
 
 class StalePage(Page, frozen=True):
-    """A form of a session that is over, with all that was typed into it."""
+    """A form of a session that is over, with all that was typed into it. is_kept: after signing in,
+    it is in the form again."""
 
     template: ClassVar[str] = "stale.html"
 
     is_signed_in: bool
     back: str
     typed: Sequence[str]
+    is_kept: bool
 
 
 class ConfirmIdentityPage(Page, frozen=True):

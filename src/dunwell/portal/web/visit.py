@@ -4,7 +4,7 @@ A form is taken from our own pages alone: by what the browser says of where it c
 somebody is signed in, by the token that it bears (`Site.check_token`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from urllib.parse import parse_qs
 
 from dunwell.errors import InvalidRequest
@@ -19,7 +19,6 @@ _MOST_FIELDS = 500
 _FORM_TYPE = "application/x-www-form-urlencoded"
 # Of the choice of language, beside the session's: it says nothing of anybody.
 LANGUAGE_COOKIE = "dunwell-portal-language"
-_SECRET_FIELDS = frozenset({"token", "password", "code"})
 
 
 class Fields:
@@ -43,12 +42,6 @@ class Fields:
 
     def list_names(self) -> list[str]:
         return [*self._values]
-
-    def list_typed(self) -> Iterator[tuple[str, str]]:
-        """What somebody may have typed, to be shown to them again."""
-        for name, values in self._values.items():
-            if name not in _SECRET_FIELDS and not name.startswith(("password", "known_")):
-                yield from ((name, value) for value in values if len(value) > 20)
 
 
 class Visit(_Visit):

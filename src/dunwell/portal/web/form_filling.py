@@ -1,0 +1,196 @@
+"""Puts kept values back into the form of a page that is already rendered. Pure.
+
+No form needs code of its own for it: the page's HTML is read again, and the values go to the fields
+of the same names. Hidden fields, passwords and files keep what the page gives them, so a form that
+compares versions compares the present ones.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from html.parser import HTMLParser
+
+_NOT_FILLED = frozenset({"hidden", "password", "file", "submit", "button", "image", "reset"})
+_TICKED = frozenset({"checkbox", "radio"})
+_Attributes = dict[str, str | None]
+
+
+@dataclass(slots=True)
+class _Piece:
+    raw: str
+    tag: str = ""
+    attributes: _Attributes = field(default_factory=dict)
+    # The form that it is in; None: none.
+    form: int | None = None
+
+    @property
+    def name(self) -> str:
+        return self.attributes.get("name") or ""
+
+    @property
+    def is_field(self) -> bool:
+        kind = self.attributes.get("type") or "text"
+        return self.tag in ("textarea", "select") or (
+            self.tag == "input" and kind not in _NOT_FILLED
+        )
+
+
+def fill_form(
+    html: str, path: str, values: Mapping[str, Sequence[str]], *,
+    is_filled: Callable[[str], bool], notice: Callable[[Sequence[str]], str],
+) -> str | None:  # fmt: skip
+    """path: where the form is sent, as an action or as the page's own address. is_filled: whether a
+    field of this name takes kept values. notice: HTML that is put before the form, given the values
+    of fields that the form does not have any more. None: there is no such form."""
+    pieces = _Reader.read(html)
+    form = _choose_form(pieces, path, frozenset(values))
+    if form is None:
+        return None
+    filler = _Filler(values, is_filled)
+    filled = [filler.fill(each) if each.form == form else each.raw for each in pieces]
+    start = next(place for place, each in enumerate(pieces) if each.form == form)
+    filled.insert(start, str(notice([*filler.list_unplaced()])))
+    return "".join(filled)
+
+
+class _Reader(HTMLParser):
+    """Takes a page apart; the pieces put together are the page again."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=False)
+        self.pieces: list[_Piece] = []
+        self._forms = 0
+        self._form: int | None = None
+
+    @classmethod
+    def read(cls, html: str) -> list[_Piece]:
+        reader = cls()
+        reader.feed(html)
+        reader.close()
+        return reader.pieces
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "form":
+            self._form, self._forms = self._forms, self._forms + 1
+        self._add(self.get_starttag_text() or "", tag, dict(attrs))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._add(self.get_starttag_text() or "", tag, dict(attrs))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._add(f"</{tag}>", f"/{tag}")
+        if tag == "form":
+            self._form = None
+
+    def handle_data(self, data: str) -> None:
+        self._add(data)
+
+    def handle_entityref(self, name: str) -> None:
+        self._add(f"&{name};")
+
+    def handle_charref(self, name: str) -> None:
+        self._add(f"&#{name};")
+
+    def handle_comment(self, data: str) -> None:
+        self._add(f"<!--{data}-->")
+
+    def handle_decl(self, decl: str) -> None:
+        self._add(f"<!{decl}>")
+
+    def _add(self, raw: str, tag: str = "", attributes: _Attributes | None = None) -> None:
+        self.pieces.append(_Piece(raw, tag, attributes or {}, self._form))
+
+
+class _Filler:
+    def __init__(
+        self, values: Mapping[str, Sequence[str]], is_filled: Callable[[str], bool]
+    ) -> None:
+        self._values = values
+        self._is_filled = is_filled
+        # Of fields that may occur several times, such as rows: how many were filled.
+        self._used: dict[str, int] = {}
+        self._placed: set[tuple[str, str]] = set()
+        self._select: tuple[str, str] | None = None
+        self._is_in_text = False
+
+    def fill(self, piece: _Piece) -> str:
+        if self._is_in_text:
+            self._is_in_text = piece.tag != "/textarea"
+            return "" if self._is_in_text else piece.raw
+        if piece.tag == "/select":
+            self._select = None
+        if piece.tag == "option" and self._select is not None:
+            return self._fill_option(piece, *self._select)
+        if piece.is_field and self._is_filled(piece.name):
+            return self._fill_field(piece)
+        return piece.raw
+
+    def list_unplaced(self) -> Iterator[str]:
+        for name, values in self._values.items():
+            yield from (each for each in values if each and (name, each) not in self._placed)
+
+    def _fill_field(self, piece: _Piece) -> str:
+        kind = piece.attributes.get("type") or ""
+        if piece.tag == "input" and kind in _TICKED:
+            return self._fill_box(piece)
+        value = self._take(piece.name)
+        if value is None:
+            return piece.raw
+        if piece.tag != "select":
+            self._placed.add((piece.name, value))
+        if piece.tag == "select":
+            self._select = (piece.name, value)
+            return piece.raw
+        if piece.tag == "textarea":
+            self._is_in_text = True
+            return f"{piece.raw}\n{escape(value, quote=False)}"
+        return _render({**piece.attributes, "value": value}, piece.tag)
+
+    def _fill_box(self, piece: _Piece) -> str:
+        """A box that was not ticked is not among the values."""
+        attributes = {name: it for name, it in piece.attributes.items() if name != "checked"}
+        value = piece.attributes.get("value") or "on"
+        if value in self._values.get(piece.name, ()):
+            self._placed.add((piece.name, value))
+            attributes["checked"] = None
+        return _render(attributes, piece.tag)
+
+    def _fill_option(self, piece: _Piece, name: str, chosen: str) -> str:
+        attributes = {key: it for key, it in piece.attributes.items() if key != "selected"}
+        if attributes.get("value") == chosen:
+            self._placed.add((name, chosen))
+            attributes["selected"] = None
+        return _render(attributes, piece.tag)
+
+    def _take(self, name: str) -> str | None:
+        values, place = self._values.get(name, []), self._used.get(name, 0)
+        if place >= len(values):
+            return None
+        self._used[name] = place + 1
+        return values[place]
+
+
+def _choose_form(pieces: Sequence[_Piece], path: str, names: frozenset[str]) -> int | None:
+    """The form that is sent there and has most of the fields."""
+    sent_there = {
+        piece.form
+        for piece in pieces
+        if piece.tag == "form"
+        and piece.attributes.get("method") == "post"
+        and (piece.attributes.get("action") or path).partition("?")[0] == path
+    }
+    shared = {
+        form: len({p.name for p in pieces if p.form == form and p.is_field} & names)
+        for form in sent_there
+        if form is not None
+    }
+    best = max(shared, key=lambda form: shared[form], default=None)
+    return best if best is not None and shared[best] else None
+
+
+def _render(attributes: _Attributes, tag: str) -> str:
+    written = (
+        name if value is None else f'{name}="{escape(value)}"'
+        for name, value in attributes.items()
+    )  # fmt: skip
+    return f"<{' '.join([tag, *written])}>"

@@ -1,0 +1,160 @@
+"""A live merchant that is made from its sandbox begins with the sandbox's workflows, templates and
+rules; and the first admin of an empty installation is led to the first merchant."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from dunwell.assignment.document import RuleDocument, RulesDocument
+from dunwell.assignment.rules_draft import publish_rules_draft, save_rules_draft
+from dunwell.assignment.store import load_published_rules, load_targets
+from dunwell.assignment.store_drafts import load_rules_draft
+from dunwell.disputes.answer_texts import add_answer_text
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.merchants.rights import Role
+from dunwell.people.user import Place
+from dunwell.workflows.change_workflow import deactivate_workflow
+from dunwell.workflows.save_draft import save_draft
+from dunwell.workflows.store import load_current, load_draft, load_workflows
+from tests.support import people
+from tests.support.application import an_application, connect
+from tests.support.definitions import a_definition
+from tests.support.house import House, a_house
+from tests.support.portal import COOKIE, Clerk, read_fields
+
+
+@pytest.fixture
+async def house(resources: Resources, clock: MovableClock) -> House:
+    """A sandbox with three workflows, rules, drafts of both, a claim and a response template."""
+    house = await a_house(resources, clock, key="nord-sandbox", sandbox=True)
+    await house.publish(a_definition(), "Friendly")
+    strict = await house.publish(a_definition(), "Strict")
+    await house.create("INV-1")
+    async with house.work() as work:
+        await save_draft(work, "Friendly", _change_name(a_definition(), "Now friendlier"))
+        await save_draft(work, "Only a draft", a_definition())
+        rule = RuleDocument(name="All of them", target="Strict")
+        await save_rules_draft(work, RulesDocument(default="Friendly", rules=[rule]))
+        await publish_rules_draft(work)
+        await save_rules_draft(work, RulesDocument(default="Strict", rules=[]))
+        await deactivate_workflow(work, strict.workflow_id)
+        await add_answer_text(work, "Thanks", "Thank you for your message.")
+    return house
+
+
+def _change_name(definition: Any, name: str) -> Any:
+    first = msgspec.structs.replace(definition.steps[0], name=name)
+    return msgspec.structs.replace(definition, steps=[first, *definition.steps[1:]])
+
+
+async def read_processes(resources: Resources, merchant_id: int) -> dict[str, Any]:
+    """What a merchant has, by names instead of ids."""
+    async with resources.database.connection() as connection:
+        workflows = await load_workflows(connection, merchant_id)
+        targets = await load_targets(connection, merchant_id)
+        names = {each: row.name for each, row in targets.items()}
+        found: dict[str, Any] = {}
+        for each in workflows:
+            current = await load_current(connection, merchant_id, each.workflow_id)
+            draft = await load_draft(connection, merchant_id, each.workflow_id)
+            found[each.name] = (
+                current and current.definition, draft and draft.definition,
+                each.assignment_enabled,
+            )  # fmt: skip
+        ruling = await load_published_rules(connection, merchant_id)
+        rules_draft = await load_rules_draft(connection, merchant_id)
+    assert ruling is not None
+    assert rules_draft is not None
+    found["rules"] = (
+        ruling.rules.default and names[ruling.rules.default],
+        [(rule.name, names[rule.target]) for rule in ruling.rules.rules],  # type: ignore[index]
+        rules_draft.rules.default and names[rules_draft.rules.default],
+    )
+    return found
+
+
+async def go_live(clerk: Clerk, resources: Resources, sandbox_id: int, **typed: Any) -> int:
+    path = f"/portal/merchants/new?beside={sandbox_id}"
+    fields = {**read_fields((await clerk.get(path)).text), **typed}
+    answer = await clerk.post("/portal/merchants/new", fields)
+    assert answer.status_code == 303, answer.text
+    async with resources.database.connection() as connection:
+        merchant_id: int = await connection.fetchval(
+            "SELECT merchant_id FROM merchants WHERE key = $1", fields["key"]
+        )
+    return merchant_id
+
+
+async def test_the_live_merchant_has_the_sandboxs_workflows_rules_and_templates(
+    clerk: Clerk, house: House, resources: Resources
+) -> None:
+    sandbox_id = house.merchant.merchant_id
+    live_id = await go_live(clerk, resources, sandbox_id)
+    assert await read_processes(resources, live_id) == await read_processes(resources, sandbox_id)
+    async with resources.database.connection() as connection:
+        texts = await connection.fetch(
+            "SELECT name, text FROM answer_templates WHERE merchant_id = $1", live_id
+        )
+        for table in ("claims", "debtors", "credentials", "webhook_endpoints"):
+            statement = f"SELECT count(*) FROM {table} WHERE merchant_id = $1"
+            assert await connection.fetchval(statement, live_id) == 0, table
+    assert [tuple(each) for each in texts] == [("Thanks", "Thank you for your message.")]
+
+
+async def test_a_second_sandbox_beside_it_begins_empty(
+    clerk: Clerk, house: House, resources: Resources
+) -> None:
+    other = await go_live(clerk, resources, house.merchant.merchant_id, kind="sandbox", key="two")
+    async with resources.database.connection() as connection:
+        assert await load_workflows(connection, other) == []
+
+
+async def test_nothing_is_made_if_a_part_cannot_be_copied(
+    clerk: Clerk, house: House, resources: Resources
+) -> None:
+    """One transaction: a merchant without its workflows would write to nobody."""
+    await house.rows(
+        "UPDATE workflows SET name = repeat('x', 300) WHERE merchant_id = $1 AND name = 'Strict'"
+    )
+    path = f"/portal/merchants/new?beside={house.merchant.merchant_id}"
+    answer = await clerk.post("/portal/merchants/new", read_fields((await clerk.get(path)).text))
+    assert answer.status_code == 422
+    async with resources.database.connection() as connection:
+        assert await connection.fetchval("SELECT count(*) FROM merchants WHERE key = 'nord'") == 0
+
+
+@pytest.mark.parametrize(("language", "heading", "button"), [
+    ("en", "Create your first merchant", "Create the first merchant"),
+    ("de", "Legen Sie Ihren ersten Mandanten an", "Ersten Mandanten anlegen"),
+])  # fmt: skip
+async def test_the_first_admin_of_an_empty_installation_is_led_to_the_first_merchant(
+    resources: Resources, language: str, heading: str, button: str
+) -> None:
+    admin = await people.join(people.a_reception(resources), people.a_new_user())
+    http = connect(an_application(resources).app, "203.0.113.7")
+    http.cookies.set(COOKIE, admin.session.secret)
+    clerk = Clerk(http, 0)
+    page = await clerk.follow(await clerk.get("/portal"))
+    page = await clerk.get(f"/portal/merchants?lang={language}")
+    assert f"<h1>{heading}</h1>" in page.text
+    assert f'<a class="button primary" href="/portal/merchants/new">{button}</a>' in page.text
+    fields = read_fields((await clerk.get("/portal/merchants/new")).text)
+    sent = await clerk.post(
+        "/portal/merchants/new", {**fields, "name": "Nordlicht", "key": "nordlicht"}
+    )
+    assert sent.status_code == 303, sent.text
+    assert "Create your first merchant" not in (await clerk.get("/portal/merchants?lang=en")).text
+
+
+async def test_an_auditor_of_an_empty_installation_is_not_invited_to_create_one(
+    resources: Resources,
+) -> None:
+    new = people.a_new_user(place=Place(Role.AUDITOR))
+    auditor = await people.join(people.a_reception(resources), new)
+    http = connect(an_application(resources).app, "203.0.113.7")
+    http.cookies.set(COOKIE, auditor.session.secret)
+    page = (await Clerk(http, 0).get("/portal/merchants")).text
+    assert "Ask your administrator" in page
+    assert "merchants/new" not in page

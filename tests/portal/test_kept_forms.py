@@ -1,0 +1,233 @@
+"""A form that is sent after its session has ended: its values are shown, and are back in the form
+once the same user has signed in; for no other user, and never with a secret."""
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.people.sessions import sweep_people
+from dunwell.people.store_kept_forms import KEPT_FOR, MAX_FORMS, RESTORABLE_FOR
+from dunwell.portal.render.addresses import PATHS
+from dunwell.portal.render.pages import TEMPLATES
+from dunwell.portal.web.typed_fields import is_typed
+from tests.support import people
+from tests.support.application import an_application, connect
+from tests.support.house import House
+from tests.support.portal import COOKIE, Clerk, read_fields
+
+_PAYMENT = {"amount": "40,50", "on": "2026-03-01", "number": "7"}
+# A merchant file that was typed or pasted is carried by the page that shows its changes.
+_CARRIED = {"settings_changes.html": {"text"}}
+_FORM = re.compile(r"<form[^>]*method=\"post\".*?</form>", re.DOTALL)
+_BANNER = "are back in this form"
+
+
+class Typist(Clerk):
+    """A clerk who can sign in once more."""
+
+    person: people.Person
+    resources: Resources
+
+    async def sign_in_again(self) -> None:
+        opened = await people.sign_in(people.a_reception(self.resources), self.person)
+        self.http.cookies.set(COOKIE, opened.secret)
+
+    async def end_session(self) -> None:
+        async with self.resources.database.transaction() as tx:
+            await tx.execute(
+                "UPDATE portal_sessions SET ended_at = last_used_at WHERE user_id = $1",
+                self.person.user_id,
+            )
+
+    async def send_too_late(self, path: str, values: Mapping[str, str]) -> str:
+        fields = {**read_fields((await self.get(path)).text), **values}
+        await self.end_session()
+        answer = await self.post(path, fields)
+        assert answer.status_code == 403
+        return answer.text
+
+
+async def a_typist(resources: Resources, house: House, email: str = "ada@example.org") -> Typist:
+    person = await people.join(people.a_reception(resources), people.a_new_user(email))
+    http = connect(an_application(resources).app, "203.0.113.7")
+    typist = Typist(http, house.merchant.merchant_id)
+    typist.person, typist.resources = person, resources
+    http.cookies.set(COOKIE, person.session.secret)
+    return typist
+
+
+@pytest.fixture
+async def typist(resources: Resources, house: House) -> Typist:
+    return await a_typist(resources, house)
+
+
+async def count_kept(resources: Resources) -> int:
+    async with resources.database.connection() as connection:
+        count: int = await connection.fetchval("SELECT count(*) FROM kept_forms")
+    return count
+
+
+async def test_every_value_is_shown_and_back_in_the_form_after_signing_in(
+    typist: Typist, claim_id: int, resources: Resources
+) -> None:
+    path = f"/claims/{claim_id}/payment"
+    shown = await typist.send_too_late(path, _PAYMENT)
+    for value in _PAYMENT.values():
+        assert f'<p class="words">{value}</p>' in shown
+    assert f"/portal/sign-in?next=%2Fportal%2Fm%2F{typist.merchant_id}" in shown
+
+    await typist.sign_in_again()
+    page = await typist.get(path)
+    fields = read_fields(page.text)
+    assert _BANNER in page.text
+    assert {name: fields[name] for name in _PAYMENT} == _PAYMENT
+
+    sent = await typist.post(path, fields)
+    assert sent.status_code == 303, sent.text
+    assert await count_kept(resources) == 0
+    assert _BANNER not in (await typist.get(path)).text
+
+
+async def test_hidden_ids_and_tokens_are_not_shown(typist: Typist, claim_id: int) -> None:
+    path = f"/claims/{claim_id}/contact"
+    fields = read_fields((await typist.get(path)).text)
+    shown = await typist.send_too_late(path, {"city": "Kiel"})
+    assert ">Kiel</p>" in shown
+    assert fields["token"] not in shown
+    assert fields["known_seen"] not in shown
+
+
+async def test_the_text_editor_comes_back_with_the_text_of_its_own_address(
+    typist: Typist, house: House, claim_id: int
+) -> None:
+    assert claim_id
+    [row] = await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
+    path = f"/workflows/{row['workflow_id']}/texts/edit?template=reminder&channel=EMAIL&language=de"
+    body = 'Guten Tag,\n\n"bitte" <zahlen> & antworten'
+    await typist.send_too_late(path, {"body": body, "subject": "Neu"})
+    await typist.sign_in_again()
+    fields = read_fields((await typist.get(path)).text)
+    assert (fields["body"], fields["subject"]) == (body, "Neu")
+    other = read_fields((await typist.get(path.replace("=de", "=en"))).text)
+    assert other["subject"] != "Neu"
+
+
+async def test_signing_in_first_in_another_tab_brings_the_values_back_too(
+    typist: Typist, claim_id: int
+) -> None:
+    path = f"/claims/{claim_id}/payment"
+    fields = {**read_fields((await typist.get(path)).text), **_PAYMENT}
+    await typist.end_session()
+    await typist.sign_in_again()
+    stale = await typist.post(path, fields)
+    assert stale.status_code == 403
+    assert "You signed in again after opening this form." in stale.text
+    assert read_fields((await typist.get(path)).text)["amount"] == "40,50"
+
+
+async def test_another_user_never_gets_the_values(
+    typist: Typist, house: House, claim_id: int, resources: Resources
+) -> None:
+    path = f"/claims/{claim_id}/payment"
+    fields = {**read_fields((await typist.get(path)).text), **_PAYMENT}
+    other = await a_typist(resources, house, "eve@example.org")
+    # In the browser of another user, and in one that has no session at all.
+    for cookies in ({COOKIE: other.person.session.secret}, {}):
+        typist.http.cookies.clear()
+        for name, value in cookies.items():
+            typist.http.cookies.set(name, value)
+        assert (await typist.post(path, fields)).status_code == 403
+        assert await count_kept(resources) == 0
+    typist.http.cookies.set(COOKIE, typist.person.session.secret)
+    await typist.send_too_late(path, _PAYMENT)
+    assert await count_kept(resources) == 1
+    page = await other.get(path)
+    assert _BANNER not in page.text
+    assert "40,50" not in page.text
+
+
+async def test_no_secret_is_shown_or_stored(typist: Typist, resources: Resources) -> None:
+    secrets = {
+        "password": "correct horse", "password_new": "battery", "confirm_password": "staple",
+        "code": "123456", "authorization": "Bearer abc", "answer": "passkey",
+    }  # fmt: skip
+    shown = await typist.send_too_late(
+        "/settings/webhooks", {"url": "https://a.example", **secrets}
+    )
+    assert "https://a.example" in shown
+    async with resources.database.connection() as connection:
+        stored = await connection.fetchval("SELECT fields::text FROM kept_forms")
+    for secret in secrets.values():
+        assert f">{secret}<" not in shown
+        assert secret not in stored
+
+
+async def test_a_merchant_file_is_shown_and_not_stored(
+    typist: Typist, resources: Resources
+) -> None:
+    fields = read_fields((await typist.get("/settings/file")).text)
+    await typist.end_session()
+    fields["text"] = "authorization: Bearer abc"
+    shown = (await typist.post("/settings/changes", fields)).text
+    assert "authorization: Bearer abc" in shown
+    async with resources.database.connection() as connection:
+        assert "Bearer" not in await connection.fetchval("SELECT fields::text FROM kept_forms")
+
+
+async def test_the_values_are_kept_for_a_day_and_ten_minutes_after_they_were_put_back(
+    typist: Typist, claim_id: int, clock: MovableClock, resources: Resources
+) -> None:
+    path = f"/claims/{claim_id}/payment"
+    await typist.send_too_late(path, _PAYMENT)
+    clock.advance(KEPT_FOR - timedelta(minutes=1))
+    await typist.sign_in_again()
+    for _ in range(2):  # a page may be loaded again
+        assert _BANNER in (await typist.get(path)).text
+    clock.advance(RESTORABLE_FOR)
+    assert _BANNER not in (await typist.get(path)).text
+    await sweep_people(resources)
+    assert await count_kept(resources) == 0
+
+    await typist.send_too_late(path, _PAYMENT)
+    clock.advance(KEPT_FOR)
+    await typist.sign_in_again()
+    assert _BANNER not in (await typist.get(path)).text
+
+
+async def test_a_few_forms_of_a_user_are_kept_and_none_that_is_too_large(
+    typist: Typist, house: House, resources: Resources
+) -> None:
+    claims = await house.create(*(f"INV-{number}" for number in range(MAX_FORMS + 2)))
+    paths = [f"/claims/{each}/note" for each in claims]
+    forms = [read_fields((await typist.get(path)).text) for path in paths]
+    await typist.end_session()
+    for path, fields in zip(paths, forms, strict=True):
+        await typist.post(path, {**fields, "text": "Called"})
+        house.clock.advance(timedelta(seconds=1))
+    assert await count_kept(resources) == MAX_FORMS
+    await typist.sign_in_again()
+    assert _BANNER not in (await typist.get(paths[0])).text
+    assert _BANNER in (await typist.get(paths[-1])).text
+
+    large = await typist.send_too_late(paths[0], {"text": "\N{EURO SIGN}" * 20_000, "a": "b" * 9})
+    assert "back in the form for you alone" in large
+
+
+def test_no_hidden_field_of_any_template_counts_as_typed() -> None:
+    found = 0
+    for folder in TEMPLATES:
+        for path in Path(folder).glob("*.html"):
+            for form in _FORM.findall(path.read_text()):
+                names = re.findall(r'hidden\("([^"]*)"', form)
+                names += re.findall(r'type="hidden" name="([^"]*)"', form)
+                names += re.findall(r'field\("([^"]*)"[^}]*type="password"', form)
+                found += len(names)
+                page = path.stem if path.stem in PATHS else ""
+                shown = {name for name in names if is_typed(page, name)}
+                assert shown == _CARRIED.get(path.name, set()), path.name
+    assert found > 100
