@@ -52,7 +52,7 @@ WHERE (user_id, address) IN (
 
 
 async def save_kept_form(
-    tx: Connection, user_id: UUID, address: str, fields: KeptFields, now: datetime
+    tx: Connection, user_id: UUID, address: str, *, fields: KeptFields, now: datetime
 ) -> bool:
     """Return False if the form is too large to be kept."""
     if len(msgspec.json.encode(fields)) > MAX_BYTES or len(address) > _MAX_ADDRESS:

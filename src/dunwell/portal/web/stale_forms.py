@@ -31,7 +31,9 @@ async def answer_stale(
     if user_id is not None:
         kept = choose_kept(visit.route, fields)
         async with site.resources.database.transaction() as tx:
-            is_kept = await save_kept_form(tx, user_id, visit.own_address, kept, site.now())
+            is_kept = await save_kept_form(
+                tx, user_id, visit.own_address, fields=kept, now=site.now()
+            )
     page = StalePage(person is not None, visit.own_address, typed, is_kept=is_kept)
     return site.answer(site.frame(visit), page, 403)
 

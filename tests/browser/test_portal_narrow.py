@@ -1,0 +1,111 @@
+"""No page of the portal scrolls sideways on the narrowest phone, whatever is in it: every page that
+a link leads to, in German, with names and references as long as they may be."""
+
+import re
+from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.async_api import Page
+
+from dunwell.events.endpoint import WantedEndpoint
+from dunwell.events.endpoints import add_endpoint
+from dunwell.merchants.credentials import create_credential
+from dunwell.messages.suppression import suppress
+from dunwell.portal.render.addresses import PATHS
+from tests.browser.judges import keep_screenshot
+from tests.browser.site import Site
+from tests.browser.visit import Tabs
+from tests.support.portal import COOKIE, sign_in
+from tests.support.portal_world import PortalWorld, a_portal_world
+
+WIDTH = 320
+# WCAG 2.2, target size (minimum).
+MIN_TARGET = 24
+_REFERENCE = "RECHNUNGSNUMMER2026ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789ABCDEF"[:60]
+# Pages that a crawl has to come by, so that the test does not pass by finding nothing.
+MUST_SEE = {
+    "start", "claims", "claim", "claim_why", "claim_act", "claim_message", "text", "texts",
+    "settings", "settings_section", "settings_webhooks", "credentials", "workflows", "workflow",
+    "workflow_step", "workflow_publish", "rules", "audit", "disputes", "dispute", "payments",
+    "messages", "jobs", "endpoints", "endpoint", "credential", "suppressions", "merchants", "account",
+}  # fmt: skip
+# Several pages of one address, told apart by its last part.
+_WITH_FORMS_BY_NAME = ("settings_section", "claim_act")
+_ROUTES = {
+    page: re.compile(re.sub(r"\{\w+\}", "[^/]+", path) + r"/?") for page, path in PATHS.items()
+}
+_WIDER = """() => [...document.querySelectorAll("body *")]
+  .filter(each => each.getBoundingClientRect().right > innerWidth + 1
+    && getComputedStyle(each).position !== "fixed" && !each.closest(".scroll, .unseen"))
+  .slice(0, 3).map(each => each.tagName + "." + each.className + " " + each.textContent.slice(0, 9))"""
+_SCROLLS = "document.documentElement.scrollWidth > innerWidth"
+_LINKS = """() => [...document.querySelectorAll("a[href]:not([download])")]
+  .map(each => new URL(each.getAttribute("href"), location).href)"""
+
+
+def find_page(path: str) -> str | None:
+    if path in PATHS.values():
+        return next(page for page, each in PATHS.items() if each == path)
+    return next((page for page, each in _ROUTES.items() if each.fullmatch(path)), None)
+
+
+@pytest.fixture
+async def narrow(tabs: Tabs, site: Site) -> AsyncIterator[tuple[Page, PortalWorld]]:
+    world = await a_portal_world(site.till.house)
+    house = world.house
+    await house.rows(
+        "UPDATE claims SET reference_number = $2 WHERE merchant_id = $1 AND claim_id = $3",
+        _REFERENCE, world.claim_id,
+    )  # fmt: skip
+    async with house.work() as work:
+        address = f"{'langer-name' * 5}@{'mail' * 12}.example"
+        await suppress(work, house.resources.keys, "EMAIL", address, "DEBTOR")
+        wanted = WantedEndpoint(f"http://127.0.0.1:9/{'path' * 40}", ("*",), "Bearer secret")
+        await add_endpoint(work, house.resources.keys, wanted, is_development=True)
+        name = "Warenwirtschaftssystem" * 4
+        await create_credential(work, name, randomness=bytes(48))
+    clerk = await sign_in(site.till.resources, site.app, house, language="de")
+    async with tabs.lend(site, locale="de-DE") as page:
+        cookie = {"name": COOKIE, "value": clerk.http.cookies[COOKIE], "url": site.origin}
+        await page.context.add_cookies([cookie])  # type: ignore[list-item]
+        await page.set_viewport_size({"width": WIDTH, "height": 800})
+        yield page, world
+
+
+async def test_no_page_scrolls_sideways(narrow: tuple[Page, PortalWorld], site: Site) -> None:
+    page, world = narrow
+    merchant = f"{site.origin}/portal/m/{world.house.merchant.merchant_id}"
+    waiting = [merchant, f"{merchant}/claims/{world.claim_id}", f"{site.origin}/portal/account"]
+    seen: dict[str, str] = {}
+    found = []
+    while waiting:
+        address = waiting.pop(0)
+        path = urlsplit(address).path
+        name, last = find_page(path), path.rpartition("/")[2]
+        kind = f"{name}-{last}" if name in _WITH_FORMS_BY_NAME else str(name)
+        is_file = "." in last
+        # The debtor's page is tried by the tests of the debtor's pages.
+        if name is None or kind in seen or is_file or name == "claim_debtor":
+            continue
+        seen[kind] = name
+        answer = await page.goto(address)
+        if answer is None or "text/html" not in answer.headers.get("content-type", ""):
+            continue
+        await keep_screenshot(page, f"portal-narrow-{kind}")
+        if await page.evaluate(_SCROLLS):
+            found.append(f"{kind}: {await page.evaluate(_WIDER)}")
+        links = await page.evaluate(_LINKS)
+        waiting += [each for each in links if each.startswith(f"{site.origin}/portal")]
+    assert not found, "\n".join(found)
+    assert set(seen.values()) >= MUST_SEE, MUST_SEE - set(seen.values())
+
+
+async def test_the_navigation_can_be_hit_with_a_finger(
+    narrow: tuple[Page, PortalWorld], site: Site
+) -> None:
+    page, world = narrow
+    await page.goto(f"{site.origin}/portal/m/{world.house.merchant.merchant_id}")
+    boxes = [await each.bounding_box() for each in await page.locator("nav.areas a").all()]
+    assert len(boxes) > 5
+    assert [each for each in boxes if each is not None and each["height"] < MIN_TARGET] == []
