@@ -28,7 +28,8 @@ MUST_SEE = {
     "start", "claims", "claim", "claim_why", "claim_act", "claim_message", "text", "texts",
     "settings", "settings_section", "settings_webhooks", "credentials", "workflows", "workflow",
     "workflow_step", "workflow_publish", "rules", "audit", "disputes", "dispute", "payments",
-    "messages", "jobs", "endpoints", "endpoint", "credential", "suppressions", "merchants", "account",
+    "messages", "jobs", "endpoints", "endpoint", "credential", "suppressions", "merchants",
+    "account",
 }  # fmt: skip
 # Several pages of one address, told apart by its last part.
 _WITH_FORMS_BY_NAME = ("settings_section", "claim_act")
@@ -37,8 +38,8 @@ _ROUTES = {
 }
 _WIDER = """() => [...document.querySelectorAll("body *")]
   .filter(each => each.getBoundingClientRect().right > innerWidth + 1
-    && getComputedStyle(each).position !== "fixed" && !each.closest(".scroll, .unseen"))
-  .slice(0, 3).map(each => each.tagName + "." + each.className + " " + each.textContent.slice(0, 9))"""
+    && getComputedStyle(each).position !== "fixed" && !each.closest(".scroll, .unseen, .areas"))
+  .slice(0, 3).map(each => `${each.tagName}.${each.className} ${each.textContent.slice(0, 40)}`)"""
 _SCROLLS = "document.documentElement.scrollWidth > innerWidth"
 _LINKS = """() => [...document.querySelectorAll("a[href]:not([download])")]
   .map(each => new URL(each.getAttribute("href"), location).href)"""
