@@ -22,6 +22,7 @@ from dunwell.adapters.payments.callbacks import callback_routes
 from dunwell.adapters.payments.sandbox.notices import NOTICE_SECONDS, open_notice_sender
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
 from dunwell.adapters.providers import open_providers
+from dunwell.alarms.backlog_figures import BACKLOG_SECONDS, BacklogFigures
 from dunwell.alarms.failing_endpoints import WATCH_SECONDS, EndpointWatch
 from dunwell.alarms.look import LOOK_SECONDS, look_for_alarms
 from dunwell.alarms.send_mails import MAIL_SECONDS, send_alarm_mails
@@ -53,6 +54,7 @@ from dunwell.jobs.sweep_jobs import SWEEP_JOBS_SECONDS, sweep_jobs
 from dunwell.keys.installation_seals import seal_installation
 from dunwell.keys.reseal import RESEAL_SECONDS, Resealer
 from dunwell.keys.sealed import list_sealed_values
+from dunwell.kit.build import show_build
 from dunwell.kit.children.fair_queue import PERSON_WAITS
 from dunwell.kit.document_reader import DocumentReader
 from dunwell.kit.http_server import Bounds
@@ -81,7 +83,7 @@ from dunwell.sending.batches.read_statuses import STATUS_SECONDS, StatusReader
 from dunwell.sending.batches.release_batches import BATCH_SECONDS, BatchReleaser
 from dunwell.sending.take_incoming_sms import sweep_old_incoming
 from dunwell.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
-from dunwell.worker.loops import Loop
+from dunwell.worker.loops import Loop, note_success
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ class Operators:
 
 def choose_operators(resources: Resources, figures: Figures | None = None) -> Operators:
     """figures: of the API, where this process serves it."""
+    show_build(resources.settings.commit)
     app = build_operators_app(resources, figures or Figures())
     return Operators(app, Bounds(build_outside_answer(resources), lambda _host: False))
 
@@ -251,6 +254,7 @@ def _list_alarm_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
             runs_by_database_time=True,
         ),
         Loop("failing webhooks", EndpointWatch(resources).run_once, idle_seconds=WATCH_SECONDS),
+        Loop("backlog", BacklogFigures(resources).run_once, idle_seconds=BACKLOG_SECONDS),
     ]
 
 
@@ -293,10 +297,11 @@ def _list_sweeping_loops(resources: Resources, storage: SealedFiles) -> Sequence
 
 def _webhook_loop(resources: Resources, sender: WebhookSender, stop: asyncio.Event) -> Loop:
     """Deliveries keep queues of their own going: one round lasts until the end, or a failure."""
+    name = "webhooks"
 
     async def deliver() -> int:
         # A new dispatcher each time: what a failed one had under way is found again by its lease.
-        await WebhookDispatcher(resources, sender).run(stop)
+        await WebhookDispatcher(resources, sender).run(stop, lambda: note_success(name))
         return 0
 
-    return Loop("webhooks", deliver)
+    return Loop(name, deliver)

@@ -261,6 +261,13 @@ def test_a_private_authority_is_read_from_its_file(tmp_path: Path) -> None:
     assert "BEGIN" not in str(render_settings(settings, {}))
 
 
+def test_the_commit_of_the_build_is_hexadecimal() -> None:
+    commit = "3bca4f1" * 5
+    assert load_settings({**PRODUCTION, "DUNWELL_COMMIT": commit}).commit == commit
+    with pytest.raises(SettingsFaulty, match="DUNWELL_COMMIT: 'main' is no commit"):
+        load_settings({**PRODUCTION, "DUNWELL_COMMIT": "main"})
+
+
 @pytest.mark.parametrize("content", ["no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n"])
 def test_a_file_without_certificates_is_refused(tmp_path: Path, content: str) -> None:
     wrong = tmp_path / "ca.pem"

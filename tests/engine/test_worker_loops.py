@@ -1,11 +1,13 @@
 """A worker's loops: at once while there is work, patient when it fails, finished at the end."""
 
 import asyncio
+import time
 
 import pytest
 import structlog
 
 from dunwell.kit.db import DatabaseAway
+from dunwell.kit.figures import REGISTRY
 from dunwell.worker.loops import Loop, decide_pause, run_loops
 
 
@@ -51,6 +53,22 @@ async def test_a_failed_round_does_not_end_a_loop_nor_the_others() -> None:
         await run_loops(loops, stop)
     assert failing.done == 3
     assert other.done >= 50
+
+
+async def test_the_time_of_the_last_successful_round_is_shown() -> None:
+    def read_last(loop: str) -> float | None:
+        name = "dunwell_worker_last_success_timestamp_seconds"
+        return REGISTRY.get_sample_value(name, {"loop": loop})
+
+    stop, other_stop = asyncio.Event(), asyncio.Event()
+    before = time.time()
+    failing = Rounds(stop, RuntimeError("boom"), RuntimeError("boom"))
+    idle = Rounds(other_stop, 0)
+    loops = [Loop("always failing", failing.run_once), Loop("idle", idle.run_once)]
+    async with asyncio.timeout(5):
+        await run_loops(loops, stop)
+    assert read_last("always failing") == 0
+    assert before <= (read_last("idle") or 0) <= time.time()
 
 
 async def test_a_round_under_way_is_finished_before_the_end() -> None:

@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import subprocess
+from importlib.metadata import version
 
 import httpx
 import psutil
@@ -147,7 +148,7 @@ def test_another_key_is_refused_in_one_line(installation: Installation) -> None:
 def test_operators_are_told_of_all_processes_at_one_address(installation: Installation) -> None:
     bind = f"127.0.0.1:{find_free_port()}"
     installation.environment["DUNWELL_OPERATOR_BIND"] = bind
-    installation.start_ready("--workers", "2")
+    up = installation.start_ready("--workers", "2")
     for _ in range(3):
         httpx.post(f"http://127.0.0.1:{installation.port}/api/token")
 
@@ -157,6 +158,15 @@ def test_operators_are_told_of_all_processes_at_one_address(installation: Instal
 
     counted = 'dunwell_api_requests_total{operation="obtainToken",status="401"} 3.0'
     assert all(counted in _read_figures(bind) for _ in range(10))
+    # Two web processes and a worker, each with a pool of ten; one that is killed takes no part.
+    most = "dunwell_database_connections_limit 30.0"
+    assert most in _read_figures(bind)
+    web = installation.find_child(up, "web")
+    assert web is not None
+    web.kill()
+    wait_until(lambda: not web.is_running(), "the end of a web process")
+    wait_until(lambda: most in _read_figures(bind), "three pools again")
+    assert f'version="{version("dunwell")}"' in _read_figures(bind)
     assert installation.stop() == 0
     assert _is_refused(int(bind.rpartition(":")[2]))
 

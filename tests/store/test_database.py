@@ -5,10 +5,12 @@ import asyncio
 from contextlib import suppress
 from datetime import date
 
+import asyncpg
 import pytest
 
 from dunwell.errors import NotFound
 from dunwell.kit.db import DatabaseAway
+from dunwell.kit.figures import REGISTRY
 from tests.support.database import BUSY, PID, PRESENT, Opener
 
 _LONG = "SELECT pg_sleep(600)"
@@ -169,3 +171,32 @@ async def test_a_statement_without_its_own_limit_has_one(open_own: Opener) -> No
     own = await open_own()
     async with own.database.connection() as connection:
         assert connection._config.command_timeout == 60
+
+
+async def test_connections_in_use_and_waiting_are_shown(open_own: Opener) -> None:
+    def read_figures() -> list[float | None]:
+        names = "in_use", "waiting", "limit"
+        return [REGISTRY.get_sample_value(f"dunwell_database_connections_{each}") for each in names]
+
+    own = await open_own(size=2, patience_seconds=0.2)
+    assert read_figures()[2] == 2
+    async with own.database.connection(), own.database.connection():
+        asking = [asyncio.create_task(own.ask()) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        assert read_figures() == [2, 3, 2]
+        # Those that give up wait no longer.
+        ended = await asyncio.gather(*asking, return_exceptions=True)
+        assert [type(each) for each in ended] == [DatabaseAway] * 3
+        assert read_figures() == [2, 0, 2]
+        interrupted = asyncio.create_task(own.ask())
+        await asyncio.sleep(0.05)
+        interrupted.cancel()
+        await asyncio.wait([interrupted])
+        assert read_figures() == [2, 0, 2]
+    assert read_figures() == [0, 0, 2]
+    with suppress(asyncpg.PostgresError):
+        async with own.database.transaction() as tx:
+            await tx.execute("SELECT 1 / 0")
+    assert read_figures() == [0, 0, 2]
+    await own.database.close()
+    assert read_figures() == [0, 0, 0]

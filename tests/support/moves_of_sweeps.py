@@ -273,6 +273,7 @@ _STATUSES = "a reader is of a line: tried by tests.engine.test_letter_statuses"
 _DOUBT = "letters of a line in doubt: tried by tests.engine.test_letters_after_restore"
 _READS = "reads what somebody asked for, and moves nothing"
 _FAILING = "over all merchants: tried by tests.usecases.test_failing_endpoints"
+_BACKLOG = "counts over all merchants: tried by tests.usecases.test_backlog_figures"
 _SEARCH = "what it takes names its merchant: tried by tests.usecases.test_fill_search"
 # Statements that look at the time or at what is locked and are tried elsewhere, and where.
 NOT_TWO = {
@@ -283,6 +284,8 @@ NOT_TWO = {
     "installation.alarms.mail_store._HAND_OVER": _ALARMS,
     "installation.alarms.mail_store._SWEEP_ALARMS": _ALARMS,
     "installation.alarms.mail_store._SWEEP_MAILS": _ALARMS,
+    "alarms.backlog_store._COUNT_MESSAGES": _BACKLOG,
+    "alarms.backlog_store._COUNT_STEPS": _BACKLOG,
     "alarms.signs_store._FAILING": _FAILING,
     "alarms.signs_store._OFF": _ALARMS,
     "events.store_failing._MARK_FAILURES_TOLD": _FAILING,

@@ -100,6 +100,7 @@ NOT_ONE_MERCHANTS = _name({
         "installation.alarms.mail_store._SETTLE", "installation.alarms.mail_store._SWEEP_ALARMS",
         "installation.alarms.mail_store._SWEEP_MAILS", "alarms.signs_store._BATCHES",
         "alarms.signs_store._FAILING", "alarms.signs_store._MAILBOXES",
+        "alarms.backlog_store._COUNT_MESSAGES", "alarms.backlog_store._COUNT_STEPS",
         "alarms.signs_store._OFF", "alarms.signs_store._OVERDUE",
         "alarms.signs_store._STEPS", "alarms.signs_store._STRANGE_REPORTS",
         "alarms.signs_store._STRANGE_SMS", "alarms.signs_store._UNKNOWN",

@@ -16,6 +16,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import asyncpg
 import click
@@ -168,6 +169,11 @@ def _plan_programs(
     if listeners.operators is not None:
         environment = {**_share_figures(settings), **environment}
 
+    def forget(pid: int) -> None:
+        folder = environment.get("PROMETHEUS_MULTIPROC_DIR")
+        if folder is not None:
+            load("dunwell.kit.figures:forget_process")(pid, Path(folder))
+
     def plan(name: str, word: str, **inherited: socket.socket | None) -> Program:
         sockets = {**inherited, "--operators-listener": listeners.operators}
         given = {option: each.fileno() for option, each in sockets.items() if each is not None}
@@ -180,7 +186,7 @@ def _plan_programs(
         def start() -> Process:
             return lifeline.spawn(command, environment, descriptors)
 
-        return Program(name, start)
+        return Program(name, start, forget=forget)
 
     listener = {"--listener": listeners.web}
     web = [plan(f"web {number}", "web", **listener) for number in range(1, workers + 1)]

@@ -23,6 +23,7 @@ from dunwell.config.settings import PREFIX, Bind, Settings, SettingsFaulty
 _BIND = re.compile(r"([0-9A-Za-z.-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})", re.ASCII)
 # 1 PiB: more is a typing error.
 _MOST_MIB = 1024**3
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _PHONE = re.compile(r"\+[0-9][0-9 ()/.-]*")
 
 
@@ -53,6 +54,7 @@ def load_settings(environment: Mapping[str, str] = os.environ, **overrides: str 
         fonts=reader.folders("FONTS"),
         merchant_storage_mib=reader.size("MERCHANT_STORAGE_MIB", 10 * 1024),
         ca=reader.certificates("CA"),
+        commit=reader.commit("COMMIT"),
     )
     faults = [
         *reader.faults,
@@ -153,6 +155,16 @@ class _Reader:
             if day.isoformat() == value:
                 return day
         self.faults.append(f"{PREFIX}{name}: {value!r} is no day; write YYYY-MM-DD.")
+        return None
+
+    def commit(self, name: str) -> str | None:
+        value = self.optional(name)
+        if value is None or _COMMIT.fullmatch(value):
+            return value
+        self.faults.append(
+            f"{PREFIX}{name}: {value[:80]!r} is no commit; write its 7 to 64 hexadecimal digits, "
+            "as git rev-parse HEAD prints them."
+        )
         return None
 
     def folder(self, name: str) -> Path | None:

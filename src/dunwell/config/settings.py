@@ -65,6 +65,9 @@ class Settings:
     # into the networks that the installation file names.
     ca: str | None = field(default=None, repr=False, metadata={"secret": True})
 
+    # The commit this build was made of, as whoever built it says. None: not known.
+    commit: str | None = None
+
     @property
     def is_development(self) -> bool:
         return self.profile == "development"

@@ -53,8 +53,9 @@ class WebhookDispatcher:
             queues = await self._start_queues(group)
         return sum(queue.tries for queue in queues)
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Deliver until told to stop; then finish and record what is in flight."""
+    async def run(self, stop: asyncio.Event, note_look: Callable[[], None] = lambda: None) -> None:
+        """Deliver until told to stop; then finish and record what is in flight. `note_look` is
+        called each time the dispatcher has looked for endpoints with something due."""
         async with self._recording(), asyncio.TaskGroup() as group:
             while not stop.is_set():
                 pause = _POLL_SECONDS
@@ -65,6 +66,8 @@ class WebhookDispatcher:
                         "endpoints.not_found", error=type(error).__name__, once_a_minute=True
                     )
                     pause = _PAUSE_SECONDS
+                else:
+                    note_look()
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), pause)
             for queue in self._queues.values():

@@ -13,14 +13,30 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import asyncpg
+from prometheus_client import Gauge
 
 from dunwell.config.database_address import read_address
+from dunwell.kit.figures import REGISTRY
 
 # The server's answers when kept statements or types no longer fit its tables.
 _OUTDATED = (asyncpg.InvalidCachedStatementError, asyncpg.OutdatedSchemaCacheError)
 # Poolers know the name of who connects; what else a session may begin with they refuse.
 _KNOWN_TO_POOLERS = ("application_name",)
 _TURNS = 10
+# Those of all processes that share their figures are added up; a process has one pool.
+_IN_USE = Gauge(
+    "dunwell_database_connections_in_use", "Connections to the database that are in use.",
+    registry=REGISTRY, multiprocess_mode="livesum",
+)  # fmt: skip
+_WAITING = Gauge(
+    "dunwell_database_connections_waiting",
+    "How many wait for a connection to the database, to come free or to be made.",
+    registry=REGISTRY, multiprocess_mode="livesum",
+)  # fmt: skip
+_MOST = Gauge(
+    "dunwell_database_connections_limit", "The most connections to the database there can be.",
+    registry=REGISTRY, multiprocess_mode="livesum",
+)  # fmt: skip
 
 
 class OpenConnection(asyncpg.Connection):  # type: ignore[misc] # asyncpg has no types
@@ -122,6 +138,9 @@ class ConnectionPool:
         # So often the server has done all that it was asked for.
         self._answers = 0
         self._is_closing = False
+        self._in_use = 0
+        self._waiting = 0
+        _MOST.set(size)
 
     async def take(self) -> Held:
         """Raises TimeoutError when none comes free, InterfaceError when the pool closes, and what
@@ -129,20 +148,23 @@ class ConnectionPool:
         if self._is_closing:
             raise asyncpg.InterfaceError("the pool is closing")
         if self._places.locked() or not self._has_idle():
-            async with asyncio.timeout(self._limits.patience_seconds):
-                held = await self._wait_for_one()
+            held = await self._wait_in_time()
         else:
             # There is a place, so this does not wait, and cannot be cancelled.
             await self._places.acquire()
             held = self._idle.pop()
         held.uses += 1
         held.taken_at = asyncio.get_running_loop().time()
+        self._in_use += 1
+        _IN_USE.set(self._in_use)
         self._watch_later()
         return held
 
     def give_back(self, held: Held) -> None:
         """As it is: closed, or clean."""
         held.taken_at = None
+        self._in_use -= 1
+        _IN_USE.set(self._in_use)
         if not held.connection.is_closed():
             self._answers += 1
         if held.connection.is_closed() or held.uses >= self._limits.uses:
@@ -183,6 +205,18 @@ class ConnectionPool:
             self._idle.clear()
             for held in list(self._open):
                 self._drop(held)
+            for gauge in (_IN_USE, _WAITING, _MOST):
+                gauge.set(0)
+
+    async def _wait_in_time(self) -> Held:
+        self._waiting += 1
+        _WAITING.set(self._waiting)
+        try:
+            async with asyncio.timeout(self._limits.patience_seconds):
+                return await self._wait_for_one()
+        finally:
+            self._waiting -= 1
+            _WAITING.set(self._waiting)
 
     async def _wait_for_one(self) -> Held:
         await self._places.acquire()

@@ -26,11 +26,14 @@ class Program:
     """One child. `start` returns when it was started; what it raises counts as a death."""
 
     def __init__(
-        self, name: str, start: Callable[[], Process], *, stop_signal: int = signal.SIGTERM
-    ) -> None:
+        self, name: str, start: Callable[[], Process], *, stop_signal: int = signal.SIGTERM,
+        forget: Callable[[int], None] = lambda _pid: None,
+    ) -> None:  # fmt: skip
+        """forget: called with the id of a process that died."""
         self.name = name
         self._start = start
         self._stop_signal = stop_signal
+        self._forget = forget
         self._process: Process | None = None
         self._pause_seconds = _FIRST_PAUSE_SECONDS
         self._started_at = 0.0
@@ -59,6 +62,7 @@ class Program:
             return
         _log.error("died", program=self.name, pid=process.pid, exit_code=exit_code)
         self._process = None
+        self._forget(process.pid)
         if time.monotonic() - self._started_at > _HEALTHY_SECONDS:
             self._pause_seconds = _FIRST_PAUSE_SECONDS
         self._plan_next_start()

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 import structlog
-from prometheus_client import Counter
+from prometheus_client import Counter, Gauge
 
 from dunwell.errors import Unavailable
 from dunwell.kit.clock import Clock, SystemClock
@@ -27,6 +27,12 @@ _DONE = Counter(
 _FAILED = Counter(
     "dunwell_worker_rounds_failed", "Rounds of the worker's loops that failed, by loop.",
     ("loop",), registry=REGISTRY,
+)  # fmt: skip
+# "max": of several workers that share their figures, the one that succeeded last counts.
+_LAST_SUCCESS = Gauge(
+    "dunwell_worker_last_success_timestamp_seconds",
+    "When a round of a worker's loop last succeeded, by loop; 0 as long as none has.",
+    ("loop",), registry=REGISTRY, multiprocess_mode="max",
 )  # fmt: skip
 log = structlog.get_logger(__name__)
 
@@ -69,6 +75,8 @@ async def run_loops(
 async def _keep_running(loop: Loop, stop: asyncio.Event, clock: Clock) -> None:
     failures = 0
     done_here, failed_here = _DONE.labels(loop.name), _FAILED.labels(loop.name)
+    # The series exists from the start, so that a loop that never succeeds raises the alert too.
+    _LAST_SUCCESS.labels(loop.name)
     while not stop.is_set():
         started = time.monotonic()
         try:
@@ -86,6 +94,7 @@ async def _keep_running(loop: Loop, stop: asyncio.Event, clock: Clock) -> None:
             )
         else:
             failures = 0
+            note_success(loop.name)
             pause = 0.0 if done else loop.idle_seconds
             if done:
                 done_here.inc(done)
@@ -93,6 +102,11 @@ async def _keep_running(loop: Loop, stop: asyncio.Event, clock: Clock) -> None:
         await _wait(stop, pause)
     if loop.finish is not None:
         await loop.finish()
+
+
+def note_success(loop_name: str) -> None:
+    """Show that a loop works. A loop whose round does not end calls this itself."""
+    _LAST_SUCCESS.labels(loop_name).set(time.time())
 
 
 def decide_pause(failures: int) -> float:

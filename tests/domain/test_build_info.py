@@ -1,0 +1,32 @@
+"""Which build runs is shown as a metric, with the commit where it is known."""
+
+from dunwell.kit.build import read_commit, show_build
+from dunwell.kit.figures import REGISTRY
+
+
+def _list_builds() -> list[dict[str, str]]:
+    names = {"dunwell_build_info"}
+    return [
+        sample.labels
+        for metric in REGISTRY.restricted_registry(names).collect()
+        for sample in metric.samples
+    ]
+
+
+def test_the_version_and_the_named_commit_are_shown() -> None:
+    show_build("3bca4f1")
+    [build] = [each for each in _list_builds() if each["commit"] == "3bca4f1"]
+    assert build["version"] == "0.1.0"
+    assert build["python"].startswith("3.")
+
+
+def test_a_commit_that_is_not_known_is_shown_as_unknown() -> None:
+    show_build(None)
+    assert "unknown" in [each["commit"] for each in _list_builds()]
+
+
+def test_the_commit_is_read_from_what_pip_noted() -> None:
+    noted = '{"url": "https://git.example/x", "vcs_info": {"vcs": "git", "commit_id": "abc1234"}}'
+    assert read_commit(noted) == "abc1234"
+    assert read_commit('{"url": "file:///x", "dir_info": {"editable": true}}') is None
+    assert read_commit(None) is None
