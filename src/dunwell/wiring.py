@@ -54,9 +54,9 @@ from dunwell.jobs.sweep_jobs import SWEEP_JOBS_SECONDS, sweep_jobs
 from dunwell.keys.installation_seals import seal_installation
 from dunwell.keys.reseal import RESEAL_SECONDS, Resealer
 from dunwell.keys.sealed import list_sealed_values
-from dunwell.kit.build import show_build
 from dunwell.kit.children.fair_queue import PERSON_WAITS
 from dunwell.kit.document_reader import DocumentReader
+from dunwell.kit.figures import show_build
 from dunwell.kit.http_server import Bounds
 from dunwell.kit.postgres import find_database_url
 from dunwell.kit.resources import Resources

@@ -22,7 +22,6 @@ import dunwell.model.ItemSubmission;
 import dunwell.model.ItemType;
 import dunwell.model.ReplayRequest;
 import dunwell.model.ValidationFailure;
-import java.net.http.HttpClient;
 import java.time.OffsetDateTime;
 import java.util.List;
 import java.util.UUID;
@@ -36,8 +35,6 @@ public class HandOver {
   public static void main(String[] given) throws ApiException {
     ApiClient client = new ApiClient();
     client.updateBaseUri(given[0]);
-    // Without this, Java sends "Upgrade: h2c" with its requests to plain HTTP addresses.
-    client.setHttpClientBuilder(HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1));
     long merchantId = Long.parseLong(given[1]);
     String token = new AuthenticationApi(client)
         .obtainToken("client_credentials", given[2], given[3]).getAccessToken();

@@ -4,7 +4,8 @@
 moves its bytes, `reader` divides them into requests, and in `exchange` the application sees one.
 """
 
+from dunwell.kit.http_server.exchange import INPUT_ENDED
 from dunwell.kit.http_server.limits import Bounds, ServerLimits, Words
 from dunwell.kit.http_server.server import DrainingServer, build_server
 
-__all__ = ["Bounds", "DrainingServer", "ServerLimits", "Words", "build_server"]
+__all__ = ["INPUT_ENDED", "Bounds", "DrainingServer", "ServerLimits", "Words", "build_server"]

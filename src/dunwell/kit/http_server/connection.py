@@ -78,6 +78,8 @@ class HttpConnection(asyncio.Protocol):
         self._exchange: Exchange | None = None
         self._is_draining = False
         self._is_stopping = False
+        # The client has ended its side: nothing more comes, and it may still read.
+        self._has_ended = False
         self._received = 0
         self._discarded = 0
         self._body_pace = Pace(self._limits.body_bytes, self._limits.body_seconds)
@@ -109,6 +111,15 @@ class HttpConnection(asyncio.Protocol):
         self._received += len(data)
         self._reader.feed(data)
         self._advance()
+
+    def eof_received(self) -> bool:
+        """Keep the connection for the responses to complete requests. A client that has gone looks
+        the same as one that has only ended its side, until something is written to it."""
+        self._has_ended = True
+        if self._exchange is None or not self._exchange.is_body_complete:
+            return False  # asyncio closes the connection.
+        self._exchange.note_input_ended()
+        return True
 
     def pause_writing(self) -> None:
         self._transport.set_writable(False)
@@ -164,11 +175,25 @@ class HttpConnection(asyncio.Protocol):
             self._enter(_Stage.WAITING)
             if self._reader.unread_bytes:
                 self._advance()
-        self.choose_reading()
+        if self._has_ended:
+            self._continue_after_end()
+        else:
+            self.choose_reading()
+
+    def _continue_after_end(self) -> None:
+        """Go on with a request that came whole before the client ended its side, or close."""
+        if self._stage not in (_Stage.WAITING, _Stage.HEAD, _Stage.EXCHANGE):
+            return
+        if self._exchange is not None and self._exchange.is_body_complete:
+            self._exchange.note_input_ended()
+        else:
+            self._close()
 
     # Responses: what an exchange asks for, see `ExchangeConnection`.
 
     def choose_reading(self) -> None:
+        if self._has_ended:
+            return  # There is nothing left to read.
         exchange = self._exchange
         is_enough = exchange is not None and (
             exchange.unread_bytes > self._limits.unread_bytes
@@ -177,7 +202,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport.set_paused(is_enough)
 
     def can_outlive(self, exchange: Exchange) -> bool:
-        if self._is_draining:
+        if self._is_draining or (self._has_ended and not self._reader.unread_bytes):
             return False
         if exchange.is_body_complete:
             return True

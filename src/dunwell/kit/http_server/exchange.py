@@ -21,6 +21,8 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _STATUS_LINES = {
     each.value: f"HTTP/1.1 {each.value} {each.phrase}\r\n".encode() for each in HTTPStatus
 }
+# The ASGI extension that tells an application of this.
+INPUT_ENDED = "dunwell.input_ended"
 _log = structlog.get_logger("dunwell.http")
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
@@ -62,7 +64,11 @@ class Exchange:
         """state: what ASGI calls so. default_headers: those of every response."""
         self._connection = connection
         self._transport = transport
+        # Set when the client has ended its side. It may only have closed its output and wait for
+        # the response, so this is no http.disconnect; but what is costly need not be done for it.
+        self._input_ended = asyncio.Event()
         self._scope = _build_scope(head, transport, state)
+        self._scope["extensions"] = {INPUT_ENDED: {"event": self._input_ended}}
         self._default_headers = default_headers
         self._is_disconnected = False
         self._changed = asyncio.Event()
@@ -102,6 +108,9 @@ class Exchange:
         self.is_body_complete = is_last
         if data or is_last:
             self._changed.set()
+
+    def note_input_ended(self) -> None:
+        self._input_ended.set()
 
     def disconnect(self) -> None:
         """Tell the application that nobody waits for its response."""

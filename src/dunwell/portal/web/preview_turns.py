@@ -19,6 +19,7 @@ from starlette.requests import Request
 from dunwell.errors import InvalidRequest, RateLimited, Unavailable
 from dunwell.kit.children.fair_queue import FairQueue, QueueLimits
 from dunwell.kit.figures import REGISTRY
+from dunwell.kit.http_server import INPUT_ENDED
 
 _Made = TypeVar("_Made")
 _RETRY_SECONDS = 5
@@ -82,7 +83,7 @@ class PreviewTurns:
         """What `make` answers or raises, when it is the user's turn. Raises PreviewBusy,
         PreviewTooSlow, and InvalidRequest: the browser is gone, and `make` was cancelled."""
         made = asyncio.ensure_future(self._run_in_turn(user_id, make))
-        gone = asyncio.ensure_future(_wait_for_disconnect(visit))
+        gone = asyncio.ensure_future(_wait_until_gone(visit))
         try:
             await asyncio.wait((made, gone), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -127,7 +128,23 @@ class PreviewTurns:
             yield
 
 
+async def _wait_until_gone(visit: Request) -> None:
+    """Return when the browser is gone. A browser that closes a connection ends its side first, and
+    nothing more is heard of it until the response is written, so that counts as gone."""
+    waiting = [asyncio.ensure_future(_wait_for_disconnect(visit))]
+    ended = visit.scope.get("extensions", {}).get(INPUT_ENDED)
+    if ended is not None:
+        waiting.append(asyncio.ensure_future(ended["event"].wait()))
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waiting:
+            each.cancel()
+        # A connection that fails is one that is gone.
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
 async def _wait_for_disconnect(visit: Request) -> None:
-    """Return when the browser is gone. What is left of the request's body is not needed."""
+    """Return when the connection is lost. What is left of the request's body is not needed."""
     while (await visit.receive())["type"] != "http.disconnect":
         pass
