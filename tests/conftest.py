@@ -95,6 +95,7 @@ def postgres(
         if parent.owner() != "root" or parent.stat().st_mode & 0o001:
             continue
         parent.chmod(0o755)
+    folder = folder / "server"  # Made by the server, which gives it to its user.
     embedded = EmbeddedPostgres(folder, find_binaries(None))
     server = embedded.start()
     asyncio.run(_spare_the_disk(embedded.url))

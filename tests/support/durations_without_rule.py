@@ -19,6 +19,7 @@ NO_RULE: Mapping[str, str] = {
     "alarms/signs_store.py _TAKE_TURN": "room for clocks that differ, not a time that is over",
     "alarms/tell_clocks.py _TELL_SECONDS": _PAUSE,
     "kit/watched_clock.py _LOOK_SECONDS": _PAUSE,
+    "api/serving.py _ADMITTED_SECONDS": "how long what was found of a token is not asked again",
     "adapters/channels/gateway.py _SECONDS": _PATIENCE,
     "adapters/channels/gateway.py _TURN_SECONDS": _PATIENCE,
     "adapters/channels/print_service/channel.py _AFTER_MOVE_SECONDS": _PAUSE,

@@ -41,6 +41,8 @@ class Call:
     # The open transaction or connection; none while the body streams in, and for use cases that
     # open their own.
     tx: Connection | None = None
+    # When the gate was last asked about it, by the monotonic clock.
+    admitted_at: float = 0.0
     # What the endpoint's `prepare` answered.
     prepared: Any = None
 

@@ -40,6 +40,17 @@ class Gate:
         one more a block of requests. Raises AuthenticationError, RateLimited,
         NotFound (no such merchant, or not this credential's).
         """
+        access = await self._find_access(request)
+        await self._allowance.spend(self._database, access, self._clock.now())
+        return access, _find_merchant(request, access)
+
+    async def admit_again(self, request: Request) -> tuple[Access, Merchant]:
+        """What is so by now of a request that was admitted a while ago. Raises AuthenticationError
+        and NotFound."""
+        access = await self._find_access(request)
+        return access, _find_merchant(request, access)
+
+    async def _find_access(self, request: Request) -> Access:
         given = request.path_params["merchant_id"]
         presented = Presented(hash_secret(_read_token(request)), read_merchant_id(given))
         access = await self._looking_up.ask(None, presented)
@@ -47,17 +58,22 @@ class Gate:
             raise AuthenticationError(
                 "The access token is wrong, expired or revoked. Request a new one: POST /api/token."
             )
-        await self._allowance.spend(self._database, access, self._clock.now())
-        if access.merchant is None:
-            raise NotFound(
-                f"There is no merchant {given[:64]} that this credential reaches. Check the "
-                "merchant id in the path."
-            )
-        return access, access.merchant
+        return access
 
     async def _find(self, presented: Sequence[Presented]) -> Sequence[Access | None]:
         async with self._database.connection() as connection:
             return await find_accesses(connection, presented, self._clock.now())
+
+
+def _find_merchant(request: Request, access: Access) -> Merchant:
+    """Raises NotFound."""
+    if access.merchant is None:
+        given = request.path_params["merchant_id"]
+        raise NotFound(
+            f"There is no merchant {given[:64]} that this credential reaches. Check the merchant "
+            "id in the path."
+        )
+    return access.merchant
 
 
 def _read_token(request: Request) -> str:

@@ -1,7 +1,8 @@
 """Serves one endpoint: admits the caller, reads the body, runs the use case, answers.
 
 1. token, rate limit, merchant (gate), and whether its credential may do this at all
-2. the body, as it streams in; no connection is held meanwhile
+2. the body, as it streams in; no connection is held meanwhile. If it took a while, the token is
+   read again
 3. the use case, in the span of the database that the endpoint asks for, or, under an
    Idempotency-Key, in one transaction with the answer
 """
@@ -44,6 +45,10 @@ from dunwell.kit.multipart import MEDIA_TYPE
 from dunwell.kit.requests import request_id_of
 from dunwell.merchants.account import check_right
 
+# A client may take minutes to send a body, and its access may end meanwhile. What was found so
+# recently is not asked again: on a busy host a use case itself takes as long.
+_ADMITTED_SECONDS = 1.0
+
 
 class Server:
     """Serves the endpoints of one application."""
@@ -76,9 +81,11 @@ class Server:
 
     async def _receive(self, endpoint: Endpoint, request: Request, holding: AsyncExitStack) -> Call:
         """holding: what the request holds until it is answered."""
+        asked_at = time.monotonic()
         access, merchant = await self._gate.admit(request)
         query = Query(request.scope["query_string"])
         call = Call(self._tools, access, merchant, path=request.path_params, query=query)
+        call.admitted_at = asked_at
         check_right(call.actor, endpoint.operation.right)
         body = endpoint.operation.body
         if body is None:
@@ -109,10 +116,11 @@ class Server:
             await check_storage_room(self._database, merchant_id, size_bytes, limit_bytes)
 
     async def _perform(self, endpoint: Endpoint, request: Request, call: Call) -> Response:
+        await self._admit_again(endpoint, request, call)
         key = read_key(request) if endpoint.operation.takes_key else None
         if key is not None:
             return await self._perform_once(endpoint, request, call, key)
-        await _prepare(endpoint, call)
+        await self._prepare(endpoint, request, call)
         if endpoint.span in {Span.OWN, Span.SHARED}:
             return await _run(endpoint, call)
         if endpoint.span is Span.CONNECTION:
@@ -120,6 +128,27 @@ class Server:
                 return await _run(endpoint, call)
         async with self._database.transaction() as call.tx:
             return await _run(endpoint, call)
+
+    async def _prepare(self, endpoint: Endpoint, request: Request, call: Call) -> None:
+        """A refusal is held until `_run`, which raises it where it can be kept as the key's
+        answer."""
+        if endpoint.prepare is None:
+            return
+        try:
+            call.prepared = await endpoint.prepare(call)
+        except Refusal as refusal:
+            call.prepared = refusal
+        await self._admit_again(endpoint, request, call)
+
+    async def _admit_again(self, endpoint: Endpoint, request: Request, call: Call) -> None:
+        """Refuse a request whose access has ended while its body came in or was prepared."""
+        asked_at = time.monotonic()
+        is_recent = asked_at - call.admitted_at < _ADMITTED_SECONDS
+        if endpoint.operation.body is None or is_recent:
+            return
+        call.access, call.merchant = await self._gate.admit_again(request)
+        check_right(call.actor, endpoint.operation.right)
+        call.admitted_at = asked_at
 
     async def _perform_once(
         self, endpoint: Endpoint, request: Request, call: Call, key: str
@@ -136,20 +165,10 @@ class Server:
                 kept = await find_kept_answer(connection, keyed)
             if kept is not None:
                 return kept
-            await _prepare(endpoint, call)
+            await self._prepare(endpoint, request, call)
         async with self._database.transaction() as tx:
             call.tx = None if endpoint.span is Span.OWN else tx
             return await answer_once(tx, keyed, lambda: _run(endpoint, call))
-
-
-async def _prepare(endpoint: Endpoint, call: Call) -> None:
-    """A refusal is held until `_run`, which raises it where it can be kept as the key's answer."""
-    if endpoint.prepare is None:
-        return
-    try:
-        call.prepared = await endpoint.prepare(call)
-    except Refusal as refusal:
-        call.prepared = refusal
 
 
 async def _run(endpoint: Endpoint, call: Call) -> Response:

@@ -7,10 +7,13 @@ unix socket only. Who owns a folder's server is settled by the folder's lock, no
 import hashlib
 import importlib.util
 import os
+import pwd
 import shutil
 import signal
+import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -159,16 +162,17 @@ class EmbeddedPostgres:
         draft.rename(data)
 
     def _own_folders(self) -> None:
-        """The server's user owns its folders; the socket's folder is its alone."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        """The server's user owns its folders, which it alone reaches."""
         user = find_server_user()
         for path in (self.folder, self.socket_folder):
-            path.mkdir(mode=0o700, exist_ok=True)
-            if path.is_symlink() or path.stat().st_uid not in (os.geteuid(), user.pw_uid):
-                raise PostgresFailed(f"{path} belongs to somebody else; remove it.")
-            if os.geteuid() == 0:
-                os.chown(path, user.pw_uid, user.pw_gid, follow_symlinks=False)
-        self.socket_folder.chmod(0o700)
+            if not os.path.lexists(path):
+                _make_folder(path, user)
+            found = path.lstat()
+            if not stat.S_ISDIR(found.st_mode) or found.st_uid != user.pw_uid:
+                raise PostgresFailed(
+                    f"{path} is not a folder of {user.pw_name}, the user that PostgreSQL runs as. "
+                    f"Run: chown {user.pw_name} {path}, or remove it if it is not needed."
+                )
 
     def _spawn(self) -> "subprocess.Popen[bytes]":
         sockets = {"unix_socket_directories": f'"{self.socket_folder}"'}
@@ -204,6 +208,20 @@ class EmbeddedPostgres:
     def _last_log_lines(self) -> str:
         log = self.folder / "postgres.log"
         return "\n".join(log.read_text(errors="replace").splitlines()[-10:]) if log.exists() else ""
+
+
+def _make_folder(path: Path, user: pwd.struct_passwd) -> None:
+    """Make a folder for the server's user. It gets its owner before it gets its name, so that
+    nothing that has the name already is ever given to another owner, also after a crash."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        if os.geteuid() == 0:
+            os.chown(draft, user.pw_uid, user.pw_gid)
+        draft.rename(path)
+    except OSError:
+        draft.rmdir()
+        raise
 
 
 def stop_server(server: "subprocess.Popen[bytes]", patience_seconds: float = 20.0) -> None:

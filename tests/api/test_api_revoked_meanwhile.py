@@ -1,0 +1,97 @@
+"""A request whose access ends while its body is still coming is refused and changes nothing."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+
+from dunwell.merchants.actor import COMMAND_LINE
+from dunwell.merchants.credentials import allow_credential, revoke_credential
+from dunwell.merchants.rights import Scope
+from dunwell.merchants.tokens import revoke_token
+from tests.support.api import Api
+from tests.support.claims import a_claim
+from tests.support.files import a_pdf
+
+_BOUNDARY = "a-boundary"
+_JSON = "application/json"
+
+
+async def _revoke_token(api: Api) -> None:
+    async with api.house.work(COMMAND_LINE) as work:
+        await revoke_token(work, api.nordwind.token)
+
+
+async def _revoke_credential(api: Api) -> None:
+    async with api.house.work(COMMAND_LINE) as work:
+        await revoke_credential(work, api.nordwind.credential.client_id)
+
+
+async def _take_right(api: Api) -> None:
+    async with api.house.work(COMMAND_LINE) as work:
+        await allow_credential(work, api.nordwind.credential.client_id, [Scope.READ])
+
+
+async def _do_nothing(_api: Api) -> None:
+    """The access is kept."""
+
+
+async def _send(
+    api: Api, path: str, media_type: str, body: bytes, meanwhile: Callable[[Api], Awaitable[None]],
+    key: str | None,
+) -> int:  # fmt: skip
+    """The status of a request of whose body half comes late."""
+
+    async def give_slowly() -> AsyncIterator[bytes]:
+        yield body[: len(body) // 2]
+        await asyncio.sleep(1.05)
+        await meanwhile(api)
+        yield body[len(body) // 2 :]
+
+    headers = {"Content-Type": media_type}
+    answer = await api.nordwind.post(path, content=give_slowly(), headers=headers, key=key)
+    return answer.status_code
+
+
+def _write_form() -> bytes:
+    parts = [
+        f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="friendlyName"\r\n\r\n'.encode(),
+        b"A\r\n",
+        f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="fileName"; filename="a.pdf"\r\n'
+        "Content-Type: application/pdf\r\n\r\n".encode(),
+        a_pdf(),
+        f"\r\n--{_BOUNDARY}--\r\n".encode(),
+    ]
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize("key", [None, "once"])
+@pytest.mark.parametrize(
+    ("meanwhile", "status"),
+    [
+        (_revoke_token, 401), (_revoke_credential, 401), (_take_right, 403), (_do_nothing, 200),
+    ],
+)  # fmt: skip
+async def test_claims_are_created_only_with_access_that_still_is(
+    api: Api, meanwhile: Callable[[Api], Awaitable[None]], status: int, key: str | None
+) -> None:
+    body = json.dumps([a_claim("LATE-1")]).encode()
+    assert await _send(api, "/claims", _JSON, body, meanwhile, key) == status
+    assert await api.count("claims") == (1 if status == 200 else 0)
+
+
+@pytest.mark.parametrize("key", [None, "once"])
+@pytest.mark.parametrize(("meanwhile", "status"), [(_revoke_token, 401), (_do_nothing, 200)])
+async def test_files_are_taken_only_with_access_that_still_is(
+    api: Api, meanwhile: Callable[[Api], Awaitable[None]], status: int, key: str | None
+) -> None:
+    media_type = f"multipart/form-data; boundary={_BOUNDARY}"
+    assert await _send(api, "/uploads", media_type, _write_form(), meanwhile, key) == status
+    assert await api.count("uploads") == (1 if status == 200 else 0)
+
+
+async def test_a_kept_answer_is_not_given_to_one_whose_access_ended(api: Api) -> None:
+    body = json.dumps([a_claim("LATE-1")]).encode()
+    assert await _send(api, "/claims", _JSON, body, _do_nothing, "once") == 200
+    assert await _send(api, "/claims", _JSON, body, _revoke_token, "once") == 401
