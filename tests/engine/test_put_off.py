@@ -8,9 +8,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
+from dunwell.assignment.assign_claims import assign_to_workflow
+from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from tests.support.application import an_application
+from tests.support.definitions import a_definition
 from tests.support.house import House
 from tests.support.lines import a_house_with_a_line
 from tests.support.portal import sign_in
@@ -54,6 +57,29 @@ async def test_a_message_that_is_put_off_is_sent_seconds_later(
     await house.run()
     [row] = await house.rows(_CONTACTS)
     assert (row["state"], row["failure"]) == ("ACCEPTED", None)
+
+
+async def test_a_message_that_is_not_sent_after_all_shows_why(
+    resources: Resources, clock: MovableClock, sink: Sink
+) -> None:
+    house = await a_house_that_sends_to(sink, resources, clock)
+    [paid] = await house.create("INV-1", email=_GREY)
+    [withdrawn] = await house.create("INV-2", email=_GREY)
+    [assigned] = await house.create("INV-3", email=_GREY)
+    await house.run()
+    assert {row["state"] for row in await house.rows(_CONTACTS)} == {"PLANNED"}
+    other = await house.publish(a_definition(), "Other")
+    await house.pay(paid, 1_000_000)
+    async with house.work() as work:
+        await withdraw_claim(work, withdrawn)
+        await assign_to_workflow(work, other.workflow_id, [assigned])
+    rows = await house.rows(_CONTACTS)
+    reasons = {row["claim_id"]: row["failure"] for row in rows if row["state"] == "CANCELLED"}
+    assert reasons == {
+        paid: "The claim was paid.",
+        withdrawn: "The claim ended.",
+        assigned: "The claim was assigned anew.",
+    }
 
 
 async def test_an_outage_of_a_moment_delays_messages_by_seconds(

@@ -20,7 +20,9 @@ async def start_runs(
     """
     moved = [claim.claim_id for claim in claims if claim.workflow_id is not None]
     if moved:
-        await cancel_contacts(work.tx, work.merchant_id, moved, work.now)
+        await cancel_contacts(
+            work.tx, work.merchant_id, moved, work.now, "The claim was assigned anew."
+        )
     timezone = work.merchant.configuration.timezone
     starts = [
         (

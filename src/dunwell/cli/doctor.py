@@ -20,6 +20,7 @@ from dunwell.cli.findings.letters import check_fonts, check_letter_lines
 from dunwell.cli.findings.merchant_storage import check_merchant_storage
 from dunwell.cli.findings.proxies import check_proxies
 from dunwell.cli.findings.sign_in import check_sign_in
+from dunwell.cli.findings.webhook_networks import check_webhook_networks
 from dunwell.cli.findings.workflows import check_workflows
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.config import Settings
@@ -84,6 +85,7 @@ def _check_database(settings: Settings) -> list[Finding]:
             alarms = asyncio.run(check_alarms(url))
             workflows = asyncio.run(check_workflows(url))
             uploads = asyncio.run(check_merchant_storage(url, settings))
+            webhooks = asyncio.run(check_webhook_networks(url))
             backups = asyncio.run(check_backups(url, settings))
     except (OSError, PostgresFailed, FolderTaken, asyncpg.PostgresError) as error:
         remedy = "Start it, or correct DUNWELL_DATABASE_URL."
@@ -104,6 +106,7 @@ def _check_database(settings: Settings) -> list[Finding]:
         *alarms,
         *workflows,
         *uploads,
+        *webhooks,
         *backups,
         *([] if archive is None else [Finding("archive", *archive)]),
     ]

@@ -22,7 +22,7 @@ GROUP BY m.communication_id
 _CANCEL = """
 UPDATE communications
 SET state = 'CANCELLED', settled_at = $3, lease_id = NULL, lease_until = NULL,
-    held_by = NULL
+    held_by = NULL, failure = $4
 WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[])
   AND state IN ('PLANNED', 'ATTACHMENT_MISSING')
 """
@@ -47,11 +47,12 @@ async def load_tried(
 
 
 async def cancel_contacts(
-    tx: Connection, merchant_id: int, claim_ids: Collection[int], now: datetime
+    tx: Connection, merchant_id: int, claim_ids: Collection[int], now: datetime, reason: str
 ) -> None:
     """What was planned for claims and has not been handed over: nobody is contacted by it any more.
-    In the transaction that collects, ends or re-assigns the claims, which must be locked."""
-    await tx.execute(_CANCEL, merchant_id, list(claim_ids), now)
+    In the transaction that collects, ends or re-assigns the claims, which must be locked. reason:
+    why, for whoever reads the contact."""
+    await tx.execute(_CANCEL, merchant_id, list(claim_ids), now, reason)
 
 
 async def wake_contacts(tx: Connection, merchant_id: int, claim_id: int, now: datetime) -> None:

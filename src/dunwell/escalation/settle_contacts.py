@@ -33,6 +33,8 @@ from dunwell.messages.contact import Contact
 from dunwell.messages.guard_store import give_back
 from dunwell.sending.report import find_destination
 
+# Why a contact that its channel put off is not sent after all.
+_CANCELLED = "The claim was paid, ended or assigned anew while this was being sent."
 # Nobody was contacted: the guards raised for it are given back.
 _NOT_MADE = ("PLANNED", "CANCELLED", "FAILED")
 # A temporary answer, and a contact called again, leave no row.
@@ -126,7 +128,7 @@ def _following_state(each: AnsweredContact, claim: ClaimNow, real_now: datetime)
             return ("PLANNED", reason or None, at, None, False)
         case TryAgain() | TakeBack():
             # Paid, ended or assigned anew while the channel was away: nobody is contacted.
-            return ("CANCELLED", None, None, None, True)
+            return ("CANCELLED", _CANCELLED, None, None, True)
         case FallBack(reason=reason) | GiveUp(reason=reason):
             return ("FAILED", reason, None, None, True)
         case CallAgain(after) if _still_waits_for(each, claim):

@@ -53,7 +53,9 @@ class Communication(Wire, frozen=True):
         Literal["GUARD_DAY", "GUARD_WEEK", "QUIET_HOURS", "CONTACT_HOURS", "PERSON_DIED"] | None,
         Meta(description="What keeps a planned one back."),
     ]
-    failure: Annotated[str | None, Meta(description="Why it failed, in words.")]
+    failure: Annotated[
+        str | None, Meta(description="Why it failed, was put off or was not sent, in words.")
+    ]
     action_step: CommunicationStep
     version: Annotated[
         str | None,

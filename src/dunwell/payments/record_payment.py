@@ -103,7 +103,9 @@ async def enter_payment(
     statuses = _decide_statuses(claim, balance)
     await save_payment(work.tx, work.merchant_id, payment=payment, shares=shares, statuses=statuses)
     if statuses[0] is Status.COLLECTED:
-        await cancel_contacts(work.tx, work.merchant_id, [payment.claim_id], work.now)
+        await cancel_contacts(
+            work.tx, work.merchant_id, [payment.claim_id], work.now, "The claim was paid."
+        )
     await hasten_check(work.tx, work.merchant_id, payment.claim_id, work.now)
     is_closed = statuses[0] in (Status.ARCHIVED, Status.WITHDRAWN)
     await tell_payment(work, claim, payment, None if is_closed else balance.outstanding_cents)

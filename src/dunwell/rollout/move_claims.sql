@@ -4,7 +4,8 @@
 -- $6 from and $7 to steps (0: behind the last), $8 steps taken out. The claims are locked.
 WITH cancelled AS (
     UPDATE communications m
-    SET state = 'CANCELLED', settled_at = $4, lease_id = NULL, lease_until = NULL, held_by = NULL
+    SET state = 'CANCELLED', settled_at = $4, lease_id = NULL, lease_until = NULL, held_by = NULL,
+        failure = 'Its step was taken out of the process.'
     FROM claims c
     WHERE c.merchant_id = $1 AND c.workflow_id = $2 AND c.status IN ('CREATED', 'IN_PROCESS')
       AND m.merchant_id = $1 AND m.claim_id = c.claim_id AND m.run = c.run

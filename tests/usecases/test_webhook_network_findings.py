@@ -1,0 +1,34 @@
+"""`dunwell doctor` names merchants of `webhookNetworks` that do not exist: a misspelt key would
+open a network to nobody and say nothing."""
+
+import pytest
+
+from dunwell.cli.findings.webhook_networks import check_webhook_networks
+from dunwell.installation.apply_installation import apply_installation
+from dunwell.installation.document import check_installation
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.kit.resources import Resources
+from tests.support.merchants import a_merchant
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ([], "no merchant's webhooks have networks of their own"),
+        (["nordwind"], "every merchant that webhookNetworks names exists"),
+        (["nordwind", "nordwnd"], 'webhookNetworks names no existing merchant: "nordwnd"'),
+    ],
+)
+async def test_a_key_that_names_no_merchant_is_a_fault(
+    resources: Resources, clock: MovableClock, postgres: EmbeddedPostgres, keys: list[str],
+    words: str,
+) -> None:  # fmt: skip
+    entries = [{"merchant": key, "networks": ["10.0.0.0/24"]} for key in keys]
+    await apply_installation(resources, check_installation({"webhookNetworks": entries}))
+    async with resources.database.transaction() as tx:
+        await a_merchant(tx, now=clock.now())
+    [finding] = await check_webhook_networks(postgres.url)
+    assert finding.words == words
+    assert finding.is_fault == ("nordwnd" in keys)
+    assert bool(finding.remedy) == finding.is_fault
