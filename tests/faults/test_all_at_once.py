@@ -28,9 +28,11 @@ from tests.support.attacks import ATTACKS, Target, keep_attacking
 from tests.support.definitions import a_definition
 from tests.support.house import a_house
 from tests.support.people import a_new_user, a_reception, join
+from tests.support.texts import a_texts_house
 from tests.support.web_processes import Web, a_web
 
 _CONNECTIONS = 200
+_LETTER = "/texts/preview?template=reminder&language=de&channel=LETTER"
 # How long an attack goes on: at least, and until its limit has shown itself.
 _LEAST_SECONDS, _MOST_WAITED_SECONDS = 1.0, 30.0
 # What docs/promises.md says.
@@ -64,13 +66,15 @@ async def besieged(
     await apply_installation(resources, check_installation({"trustedProxies": ["127.0.0.1"]}))
     house = await a_house(resources, MovableClock(datetime.now(UTC)), a_definition())
     credential = await a_credential(house, requests_per_minute=100_000)
+    preview_path = f"{await a_texts_house(house)}{_LETTER}"
     now = replace(resources, clock=MovableClock(datetime.now(UTC)))
     person = await join(a_reception(now), a_new_user(place=Place(Role.OPERATOR)))
     with a_web(tmp_path_factory.mktemp("besieged"), postgres.url) as web:
         port = httpx.URL(web.origin).port
         assert port is not None
         token = web.token_of(credential)
-        target = Target(port, house.merchant.merchant_id, token, person.session.secret)
+        cookie, merchant_id = person.session.secret, house.merchant.merchant_id
+        target = Target(port, merchant_id, token, cookie, preview_path)
         yield Besieged(web, target)
 
 

@@ -32,6 +32,8 @@ class Target:
     token: str
     # Of the session of a person who is signed in.
     cookie: str
+    # A letter of a draft, as a page that shows it.
+    preview_path: str
     # Statuses of the answers, by how often they came.
     statuses: dict[int, int] = field(default_factory=dict)
 
@@ -182,12 +184,24 @@ async def send_ahead(connection: Connection) -> None:
         await connection.send_head("GET /api/openapi.json")
 
 
+async def ask_for_previews(connection: Connection) -> None:
+    """A page with a printed letter, of which the response is read each time."""
+    while True:
+        await connection.send_head(
+            f"GET /portal/m/{connection.target.merchant_id}{connection.target.preview_path}",
+            f"Cookie: dunwell-portal={connection.target.cookie}",
+            "Connection: close",
+        )
+        await connection.read_status()
+
+
 # Each with the answers that show its limit: to those who send slowly, that they send too much at
 # once, or on a busy machine that they are too slow.
 ATTACKS: Mapping[str, tuple[Attack, set[int]]] = {
     "a stranger's upload": (send_upload_as_a_stranger, {403}),
     "a stranger's form": (send_form_as_a_stranger, {403}),
     "a person's uploads": (send_upload_signed_in, {429}),
+    "a person's previews": (ask_for_previews, {429}),
     "claims, slowly": (send_claims_slowly, {429, 408}),
     "claims": (send_claims, {200}),
     "trailers": (send_trailers, {431}),

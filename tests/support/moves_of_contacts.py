@@ -184,7 +184,7 @@ MOVES_OF_CONTACTS = [
         "communications", "claim_id", {**_ANOTHERS, **_SETTLED}, answers="communication_id",
     ),
     Moving(
-        "escalation.claim_contact_store._CANCEL", (FIRST, IDS, LATER), _leased("PLANNED"),
+        "escalation.claim_contact_store._CANCEL", (FIRST, IDS, LATER, "paid"), _leased("PLANNED"),
         "communications", "claim_id",
         {why: change for why, change in _GONE.items() if why != "is CANCELLED"},
     ),

@@ -284,7 +284,6 @@ NOT_TWO = {
     "installation.alarms.mail_store._HAND_OVER": _ALARMS,
     "installation.alarms.mail_store._SWEEP_ALARMS": _ALARMS,
     "installation.alarms.mail_store._SWEEP_MAILS": _ALARMS,
-    "alarms.backlog_store._COUNT_MESSAGES": _BACKLOG,
     "alarms.backlog_store._COUNT_STEPS": _BACKLOG,
     "alarms.signs_store._FAILING": _FAILING,
     "alarms.signs_store._OFF": _ALARMS,

@@ -12,7 +12,7 @@ from uvicorn.server import ServerState
 
 from dunwell.errors import Refusal, TooSlow, Unavailable
 from dunwell.kit.figures import REGISTRY
-from dunwell.kit.http_server.exchange import Exchange, render_head
+from dunwell.kit.http_server.exchange import Exchange, RawHeaders, render_head
 from dunwell.kit.http_server.limits import Bounds, ServerLimits
 from dunwell.kit.http_server.reader import RequestReader
 from dunwell.kit.http_server.transport import ClientTransport, Pace
@@ -175,25 +175,16 @@ class HttpConnection(asyncio.Protocol):
             self._enter(_Stage.WAITING)
             if self._reader.unread_bytes:
                 self._advance()
-        if self._has_ended:
-            self._continue_after_end()
-        else:
+        if not self._has_ended:
             self.choose_reading()
-
-    def _continue_after_end(self) -> None:
-        """Go on with a request that came whole before the client ended its side, or close."""
-        if self._stage not in (_Stage.WAITING, _Stage.HEAD, _Stage.EXCHANGE):
-            return
-        if self._exchange is not None and self._exchange.is_body_complete:
+        elif self._exchange is not None and self._exchange.is_body_complete:
             self._exchange.note_input_ended()
-        else:
+        elif self._stage in (_Stage.WAITING, _Stage.HEAD, _Stage.EXCHANGE):
             self._close()
 
     # Responses: what an exchange asks for, see `ExchangeConnection`.
 
     def choose_reading(self) -> None:
-        if self._has_ended:
-            return  # There is nothing left to read.
         exchange = self._exchange
         is_enough = exchange is not None and (
             exchange.unread_bytes > self._limits.unread_bytes
@@ -231,10 +222,11 @@ class HttpConnection(asyncio.Protocol):
         """End the connection if its client takes longer than it may."""
         now = self._loop.time()
         self._examination = self._loop.call_later(self._limits.examine_seconds, self._examine)
+        received = self._received if _awaits_body(self._exchange, self._transport) else None
         if self._transport.is_client_too_slow(now):
             _refused.labels("ResponseNotRead").inc()
             self._transport.abort()  # Closing would wait until the client has read the rest.
-        elif self._is_body_too_slow(now):
+        elif self._body_pace.is_too_slow(now, received):
             least = f"{self._limits.body_bytes} bytes in {self._limits.body_seconds:g} s"
             self._refuse(TooSlow(f"The body came too slowly: less than {least}. Send it again."))
         elif now - self._since >= _find_longest_stay(self._stage, self._limits, self._is_draining):
@@ -243,13 +235,6 @@ class HttpConnection(asyncio.Protocol):
             else:
                 self._close()
 
-    def _is_body_too_slow(self, now: float) -> bool:
-        exchange = self._exchange
-        is_awaited = exchange is not None and not (
-            exchange.is_body_complete or exchange.awaits_continue or self._transport.is_paused
-        )
-        return self._body_pace.is_too_slow(now, self._received if is_awaited else None)
-
     def _refuse(self, refusal: Refusal) -> None:
         """Answer in place of the application, unless it has begun to."""
         _refused.labels(refusal.type).inc()
@@ -257,9 +242,8 @@ class HttpConnection(asyncio.Protocol):
             self._close()
             return
         status, headers, body = self._bounds.answer(refusal)
-        length = (b"content-length", b"%d" % len(body))
-        headers = [*self._shared.default_headers, *headers, length, (b"connection", b"close")]
-        self._transport.write(render_head(status, headers) + body)
+        headers = [*self._shared.default_headers, *headers]
+        self._transport.write(_render_last(status, headers, body))
         self._linger()
 
     def _linger(self) -> None:
@@ -281,3 +265,16 @@ class HttpConnection(asyncio.Protocol):
     def _enter(self, stage: _Stage) -> None:
         self._bounds.stop_listening(self._transport)  # `_linger` begins it again.
         self._stage, self._since = stage, self._loop.time()
+
+
+def _render_last(status: int, headers: RawHeaders, body: bytes) -> bytes:
+    """Render the last response of a connection."""
+    length = (b"content-length", b"%d" % len(body))
+    return render_head(status, [*headers, length, (b"connection", b"close")]) + body
+
+
+def _awaits_body(exchange: Exchange | None, transport: ClientTransport) -> bool:
+    """Return whether the client has to go on sending the body of its request."""
+    return exchange is not None and not (
+        exchange.is_body_complete or exchange.awaits_continue or transport.is_paused
+    )
