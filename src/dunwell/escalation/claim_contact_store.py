@@ -47,7 +47,7 @@ async def load_tried(
 
 
 async def cancel_contacts(
-    tx: Connection, merchant_id: int, claim_ids: Collection[int], now: datetime, reason: str
+    tx: Connection, merchant_id: int, claim_ids: Collection[int], now: datetime, *, reason: str
 ) -> None:
     """What was planned for claims and has not been handed over: nobody is contacted by it any more.
     In the transaction that collects, ends or re-assigns the claims, which must be locked. reason:

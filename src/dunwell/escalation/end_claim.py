@@ -33,7 +33,9 @@ async def end_claim(work: Work, claim: LockedClaim, happening: Happening) -> Sta
     claim_id = claim.claim_id
     status = decide_status(claim.status, happening)
     await work.tx.execute(_END, work.merchant_id, claim_id, status, work.now)
-    await cancel_contacts(work.tx, work.merchant_id, [claim_id], work.now, "The claim ended.")
+    await cancel_contacts(
+        work.tx, work.merchant_id, [claim_id], work.now, reason="The claim ended."
+    )
     return status
 
 

@@ -25,6 +25,8 @@ from dunwell.payments.expire_transfer import complete_transfer, find_arrived
 from dunwell.payments.receipt import tell_payment
 from dunwell.payments.store import StoredPayment, find_payment, save_payment
 
+_PAID = "The claim was paid."
+
 
 @dataclass(frozen=True, slots=True)
 class NewPayment:
@@ -103,9 +105,7 @@ async def enter_payment(
     statuses = _decide_statuses(claim, balance)
     await save_payment(work.tx, work.merchant_id, payment=payment, shares=shares, statuses=statuses)
     if statuses[0] is Status.COLLECTED:
-        await cancel_contacts(
-            work.tx, work.merchant_id, [payment.claim_id], work.now, "The claim was paid."
-        )
+        await cancel_contacts(work.tx, work.merchant_id, [payment.claim_id], work.now, reason=_PAID)
     await hasten_check(work.tx, work.merchant_id, payment.claim_id, work.now)
     is_closed = statuses[0] in (Status.ARCHIVED, Status.WITHDRAWN)
     await tell_payment(work, claim, payment, None if is_closed else balance.outstanding_cents)

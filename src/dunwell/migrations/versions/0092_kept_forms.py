@@ -3,7 +3,7 @@
 from dunwell.migrations.beside import run_sql_beside
 
 revision = "0092"
-down_revision = "0083"
+down_revision = "0090"
 
 
 def upgrade() -> None:
