@@ -69,24 +69,29 @@ def _check_database(settings: Settings) -> list[Finding]:
         with reach_database(settings, "doctor") as url:
             version, skew, known = asyncio.run(_ask_database(url))
             revision, newest = load_revisions(url)
-            pooler = asyncio.run(_look_for_pooler(url))
-            server = [check_version(version), pooler, check_clocks(skew)]
+            server = [
+                check_version(version),
+                asyncio.run(_look_for_pooler(url)),
+                check_clocks(skew),
+            ]
             if revision != newest:
                 # Everything else is about tables that are not there yet.
                 return [*server, check_revision(revision, newest)]
             restored = asyncio.run(_ask_restored(url))
             archive = asyncio.run(look_at_archive(settings.archive_dir, url))
             proxies = asyncio.run(check_proxies(url))
-            identities = asyncio.run(check_identities(url))
-            gateways = asyncio.run(check_gateways(url, settings))
-            lines = asyncio.run(check_letter_lines(url, settings))
-            email_lines = asyncio.run(check_email_lines(url, settings))
-            sign_in = asyncio.run(check_sign_in(url, settings))
-            alarms = asyncio.run(check_alarms(url))
-            workflows = asyncio.run(check_workflows(url))
-            uploads = asyncio.run(check_merchant_storage(url, settings))
-            webhooks = asyncio.run(check_webhook_networks(url))
-            backups = asyncio.run(check_backups(url, settings))
+            others = [
+                *asyncio.run(check_identities(url)),
+                *asyncio.run(check_gateways(url, settings)),
+                *asyncio.run(check_letter_lines(url, settings)),
+                *asyncio.run(check_email_lines(url, settings)),
+                *asyncio.run(check_sign_in(url, settings)),
+                *asyncio.run(check_alarms(url)),
+                *asyncio.run(check_workflows(url)),
+                *asyncio.run(check_merchant_storage(url, settings)),
+                *asyncio.run(check_webhook_networks(url)),
+                *asyncio.run(check_backups(url, settings)),
+            ]
     except (OSError, PostgresFailed, FolderTaken, asyncpg.PostgresError) as error:
         remedy = "Start it, or correct DUNWELL_DATABASE_URL."
         if settings.database_url is None:
@@ -98,16 +103,7 @@ def _check_database(settings: Settings) -> list[Finding]:
         proxies,
         check_keys(KeyRing(settings.secret_key), known),
         check_restored(restored),
-        *identities,
-        *gateways,
-        *lines,
-        *email_lines,
-        *sign_in,
-        *alarms,
-        *workflows,
-        *uploads,
-        *webhooks,
-        *backups,
+        *others,
         *([] if archive is None else [Finding("archive", *archive)]),
     ]
 

@@ -50,7 +50,7 @@ async def withhold_claim(
         person = await load_person(work.tx, work.merchant_id, dispute.claim_id)
         await save_stopped_person(
             work.tx, work.merchant_id, dispute.dispute_id,
-            identify(keys, work.merchant_id, person), keys.version,
+            identities=identify(keys, work.merchant_id, person), key_version=keys.version,
         )  # fmt: skip
 
 
@@ -84,9 +84,9 @@ async def _suppress_reached(
     digests = digest_address(keys, work.merchant_id, reached.channel, reached.address)
     address = SuppressedAddress(reached.channel, digests)
     await save_suppressed_address(
-        work.tx, work.merchant_id, dispute.dispute_id, address, keys.version
+        work.tx, work.merchant_id, dispute.dispute_id, address, key_version=keys.version
     )
     is_locked = False
     while not is_locked:
-        await suppress(work, keys, reached.channel, reached.address, "WRONG_PERSON")
+        await suppress(work, keys, reached.channel, reached.address, reason="WRONG_PERSON")
         is_locked = await lock_suppression(work.tx, work.merchant_id, address)

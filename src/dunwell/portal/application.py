@@ -20,7 +20,7 @@ from dunwell.landing.web.site import Site as DebtorSite
 from dunwell.portal.audit import routes as audit
 from dunwell.portal.claims import routes_acts, routes_claim, routes_list
 from dunwell.portal.disputes import routes as disputes
-from dunwell.portal.disputes import routes_assign, routes_right_person, routes_texts
+from dunwell.portal.disputes import routes_assign, routes_texts
 from dunwell.portal.evidence import routes as evidence
 from dunwell.portal.jobs import routes as jobs
 from dunwell.portal.jobs import routes_bulk
@@ -76,7 +76,7 @@ _SLICES = (
     routes_sign_in, routes_single_sign_on, routes_invitation, routes_account, routes_factors,
     routes_confirm,
     routes_people, routes_audit, choosing, assets, start, routes_list, routes_claim, disputes,
-    routes_texts, routes_assign, routes_right_person, evidence, plans, lines, lists, jobs,
+    routes_texts, routes_assign, evidence, plans, lines, lists, jobs,
     routes_bulk, audit, routes_acts,
     webhooks, webhook_acts, payments, suppressions, routes_unplaced, rules, routes_rule, routes_try,
     rules_publish, rules_file, workflows, routes_editor, routes_step, routes_settings,

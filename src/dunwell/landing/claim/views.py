@@ -220,13 +220,12 @@ def describe_claim(
         disputes=[_describe_dispute(each, opened) for each in facts.disputes],
         answer=find_answer(opened, now) if is_answered(facts) else None,
         ended_plan=find_ended_plan(opened, state, now),
-        refusal=find_refusal(opened, state, now), alternative=alternative,
+        refusal=find_refusal(opened, state, now), alternative=alternative, other_count=other_count,
         rests_until=hold.until if hold and is_answered(facts) else None,
         next=describe_next(opened, now, announced),
         held_since=hold.since if hold else None,
         paused_until=pause.until if pause else None,
         unsent=_list_unsent(opened),
-        other_count=other_count,
     )  # fmt: skip
 
 

@@ -56,7 +56,7 @@ def settle(
 ) -> Response:
     """To the claim that was opened, under its handle, whose cookie is `value`. Its page asks first
     if too many are open (`landing.claim.routes_room`)."""
-    place = choose_place(held, merchant_id, claim_id, sha256(value.encode()), site.now())
+    place = choose_place(held, merchant_id, claim_id, sha256(value.encode()), now=site.now())
     frame = msgspec.structs.replace(frame, handle=place.handle)
     answer = site.redirect(frame, "claim", cookie=value)
     for handle in place.dropped:

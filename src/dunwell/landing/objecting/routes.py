@@ -202,7 +202,7 @@ async def _answer_kept(
 async def _send(site: Site, opened: OpenedClaim, typed: Typed, new: NewDispute) -> KeptDraft:
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
-        return await send_dispute(work, site.resources.keys, opened, typed, new)
+        return await send_dispute(work, site.resources.keys, opened, typed, new=new)
 
 
 async def _find_reason(site: Site, visit: Visit, opened: OpenedClaim) -> Reason | Response:

@@ -68,7 +68,7 @@ async def answer_failure(site: Site, visit: Visit, error: Exception) -> Response
     frame = site.frame_opened(visit, opened) if opened and is_live else site.frame(visit)
     is_stale = problem.kind == "STALE" and site.is_own_form(visit, opened, visit.fields)
     typed = list_typed_texts(visit.fields) if is_stale else ()
-    return answer_problem(site, frame, problem, request_id, typed)
+    return answer_problem(site, frame, problem, request_id, typed=typed)
 
 
 def answer_problem(
@@ -82,7 +82,9 @@ def answer_problem(
         more["Allow"] = problem.allowed
     minutes = math.ceil((problem.retry_after or 0) / 60)
     seconds = problem.retry_after or 0
-    body = site.pages.render(frame, ProblemPage(problem.kind, minutes, seconds, request_id, typed))
+    body = site.pages.render(
+        frame, ProblemPage(problem.kind, minutes, seconds, request_id, typed=typed)
+    )
     return answer_page(body, problem.status, more=more)
 
 

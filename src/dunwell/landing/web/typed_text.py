@@ -16,9 +16,11 @@ _LONGEST = 4_000
 
 def list_typed_texts(form: Mapping[str, str]) -> list[str]:
     """In the reader's own words, without what is empty."""
-    days = (
-        " ".join(form.get(f"{name}_{part}", "").strip() for part in ("day", "month", "year"))
-        for name in _DAYS
-    )
     texts = (form.get(name, "") for name in _SHOWN)
+    days = (_join_day(form, name) for name in _DAYS)
     return [text.strip()[:_LONGEST] for text in (*texts, *days) if text.strip()]
+
+
+def _join_day(form: Mapping[str, str], name: str) -> str:
+    parts = (form.get(f"{name}_{part}", "") for part in ("day", "month", "year"))
+    return " ".join(part.strip() for part in parts)

@@ -1,9 +1,10 @@
-"""Who answers a dispute: taken on, given to a colleague or to nobody."""
+"""Forms of one dispute: who answers it, and that its claim has reached the right person."""
 
 from starlette.responses import Response
 
 from dunwell.claims.access import check_claim
 from dunwell.disputes.assign_dispute import assign_dispute
+from dunwell.disputes.end_dispute import confirm_right_person
 from dunwell.errors import InvalidState, ValidationError
 from dunwell.people.assignee import AssignedMeanwhile
 from dunwell.portal.web.access import Access
@@ -32,6 +33,22 @@ async def take_assignee(site: Site, visit: Visit, access: Access, fields: Fields
     )
 
 
+@takes_form_at_merchant
+async def confirm_person(site: Site, visit: Visit, access: Access, _fields: Fields) -> Response:
+    """Confirm that the right person was reached. A second click changes nothing. A dispute that has
+    never withheld its claim has no such button."""
+    claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
+    done = "right_person"
+    try:
+        async with site.work(access) as work:
+            await confirm_right_person(work, claim_id, dispute_id)
+    except InvalidState:
+        done = ""
+    return site.redirect(
+        visit, access, "dispute", claim_id=claim_id, dispute_id=dispute_id, done=done
+    )
+
+
 @at_merchant
 async def go_to_dispute(site: Site, visit: Visit, access: Access) -> Response:
     """The address that only takes forms, opened by hand. Raises NotFound."""
@@ -41,4 +58,7 @@ async def go_to_dispute(site: Site, visit: Visit, access: Access) -> Response:
     return site.redirect(visit, access, "dispute", **ids)
 
 
-PAGES: RoutedPages = {"dispute_assign": {"GET": go_to_dispute, "POST": take_assignee}}
+PAGES: RoutedPages = {
+    "dispute_assign": {"GET": go_to_dispute, "POST": take_assignee},
+    "dispute_right_person": {"GET": go_to_dispute, "POST": confirm_person},
+}
