@@ -22,6 +22,8 @@ _LEADING = {
     "/claim/disputes/{dispute_id}/files",
     "/claim/others/{other}",
     "/claim/room",
+    "/imprint",
+    "/impressum",
     "/claim/verify",
     "/claim/verify/{place}/letter",
     "/claim/verify/{place}/send",

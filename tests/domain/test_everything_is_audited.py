@@ -64,6 +64,7 @@ _NO_ROW = {
     ),
     "The use case that calls it writes the row.": (
         "assignment.start_runs.start_runs", "disputes.evidence_store.save_evidence",
+        "disputes.withheld.withhold_claim",
         "escalation.end_claim.end_claim", "escalation.record_decisions.record_decisions",
         "escalation.settle_contacts.record_answers", "modalities.tell_plan.tell_plans",
         "notices.tell_debtor.tell_debtor", "payments.balancing.collect_if_paid",

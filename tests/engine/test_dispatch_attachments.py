@@ -132,7 +132,7 @@ async def test_a_paid_claim_waits_for_no_attachment(
     claim_id = await _create(house)
     await house.run()
     await house.pay(claim_id, 10240)
-    assert await _contacts(house) == [("EMAIL", "CANCELLED", None)]
+    assert await _contacts(house) == [("EMAIL", "CANCELLED", "The claim was paid.")]
     await house.run_until(clock.now() + _WEEK)
     assert await sent_by(house) == {}
 

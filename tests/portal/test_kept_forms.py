@@ -11,7 +11,7 @@ import pytest
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.people.sessions import sweep_people
-from dunwell.people.store_kept_forms import KEPT_FOR, MAX_FORMS, RESTORABLE_FOR
+from dunwell.people.store_kept_forms import MAX_FORMS
 from dunwell.portal.render.addresses import PATHS
 from dunwell.portal.render.pages import TEMPLATES
 from dunwell.portal.web.typed_fields import is_typed
@@ -184,17 +184,17 @@ async def test_the_values_are_kept_for_a_day_and_ten_minutes_after_they_were_put
 ) -> None:
     path = f"/claims/{claim_id}/payment"
     await typist.send_too_late(path, _PAYMENT)
-    clock.advance(KEPT_FOR - timedelta(minutes=1))
+    clock.advance(timedelta(hours=23, minutes=59))
     await typist.sign_in_again()
     for _ in range(2):  # a page may be loaded again
         assert _BANNER in (await typist.get(path)).text
-    clock.advance(RESTORABLE_FOR)
+    clock.advance(timedelta(minutes=10))
     assert _BANNER not in (await typist.get(path)).text
     await sweep_people(resources)
     assert await count_kept(resources) == 0
 
     await typist.send_too_late(path, _PAYMENT)
-    clock.advance(KEPT_FOR)
+    clock.advance(timedelta(hours=24))
     await typist.sign_in_again()
     assert _BANNER not in (await typist.get(path)).text
 

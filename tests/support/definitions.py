@@ -30,7 +30,7 @@ DOCUMENT: dict[str, Any] = {
                 "body": {
                     "de": "Guten Tag {{ debtor.name }},\n\n"
                     "bitte zahlen Sie **{{ outstanding }}**:\n{{ landing.url }}",
-                    "en": "Dear {{ debtor.name }},\n\nplease pay **{{ outstanding }}**:\n"
+                    "en": "Dear {{ debtor.name }},\n\nPlease pay **{{ outstanding }}**:\n"
                     "{{ landing.url }}",
                 },
             }

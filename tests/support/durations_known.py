@@ -14,7 +14,13 @@ _ALARMS = "tests/usecases/test_alarms.py"
 _CLOCKS = "tests/domain/test_watched_clock.py"
 _COMPARED = f"{_CLOCKS}::test_it_is_compared_once_a_minute_and_every_five_seconds_while_apart"
 _APART = "test_beyond_thirty_seconds_no_time_is_given_and_both_clocks_are_named"
+_KEPT_FORMS = (
+    "tests/portal/test_kept_forms.py"
+    "::test_the_values_are_kept_for_a_day_and_ten_minutes_after_they_were_put_back"
+)
 ELSEWHERE: Mapping[str, Sequence[str]] = {
+    "people/store_kept_forms.py KEPT_FOR": (_KEPT_FORMS,),
+    "people/store_kept_forms.py RESTORABLE_FOR": (_KEPT_FORMS,),
     "kit/watched_clock.py COMPARE_SECONDS": (_COMPARED,),
     "kit/watched_clock.py _COMPARE_APART_SECONDS": (_COMPARED,),
     "kit/watched_clock.py WARN_BEYOND": (

@@ -83,6 +83,8 @@ NO_RULE: Mapping[str, str] = {
     "kit/yaml_child.py _CPU_SECONDS_PER_DOCUMENT": _PATIENCE,
     "kit/http.py _CONNECT_SECONDS": _PATIENCE,
     "kit/http.py _STALE_SECONDS": _PATIENCE,
+    "kit/http_server/server.py _HANDSHAKE_SECONDS": _PAUSE,
+    "kit/http_server/server.py _LOOK_SECONDS": _PAUSE,
     "kit/migrate.py LOCK_SECONDS": _PATIENCE,
     "kit/migrate.py _PAUSE_SECONDS": _PAUSE,
     "kit/migrate.py _TURN_SECONDS": _PAUSE,

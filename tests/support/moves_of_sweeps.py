@@ -338,6 +338,7 @@ NOT_TWO = {
     "people.single_sign_on.store_identities._REMOVE_LOGOUTS": _NO_MERCHANT,
     "people.store_entries._REMOVE_ENTRIES": _NO_MERCHANT,
     "people.store_factors._REMOVE_CHALLENGES": _NO_MERCHANT,
+    "people.store_kept_forms._REMOVE_EXPIRED": _NO_MERCHANT,
     "people.store_wrong_codes._REMOVE": _NO_MERCHANT,
     "people.store_sessions._REMOVE": _NO_MERCHANT,
     "people.store_sessions._TAKE": "moves one session's use: tried by tests.people.test_sessions",

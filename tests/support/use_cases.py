@@ -122,7 +122,7 @@ ASK_NOTHING = _name({
         "merchants.newest_first.count_newest",
         "merchants.newest_first.find_newest", "merchants.newest_first.find_oldest",
         "merchants.newest_of_claim.find_newest_of_claim",
-        "modalities.confirmation.tell_modality",
+        "modalities.confirmation.tell_modality", "onboarding.copy_processes.deactivate_copied",
         "modalities.request_modality.announce", "modalities.request_modality.open_modality_hold",
         "modalities.tell_plan.is_still_true",
         "notices.send_notice.find_repeated", "notices.send_notice.send_notice",

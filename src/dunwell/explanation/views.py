@@ -162,10 +162,10 @@ EXAMPLE = ClaimExplanation(
     ),
     history=(
         _done(1, "First reminder", "2026-03-02T09:00:00.000Z", "sent by EMAIL"),
-        _done(2, "Wait a week", "2026-03-02T09:00:00.000Z"),
+        _done(2, "Wait a week", "2026-03-02T09:00:00.000Z", "started"),
         _done(3, "Dunning fee", "2026-03-09T09:00:00.000Z"),
         _done(4, "Ask the ERP", "2026-03-09T09:00:00.000Z"),
-        _done(5, "Last wait", "2026-03-09T09:00:00.000Z"),
+        _done(5, "Last wait", "2026-03-09T09:00:00.000Z", "started"),
     ),
     next_step=ExplainedNextStep(
         step_id=6,

@@ -25,6 +25,7 @@ _HIDDEN_ON: Mapping[str, frozenset[str]] = {
     "bulk": frozenset({"action", "claim", "which"}),
     "unplaced": frozenset({"key", "after"}),
     "workflow": frozenset({"name", "after", "show"}),
+    "workflows": frozenset({"wait"}),
     "workflow_step": frozenset({"kind"}),
     "workflow_step_new": frozenset({"kind"}),
     "rules": frozenset({"name"}),
