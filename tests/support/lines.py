@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 
+from dunwell.escalation.engine import Engine
+from dunwell.installation.lines.line import Pace
 from dunwell.kit.clock import MovableClock
 from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import ChannelSetup
@@ -31,6 +33,15 @@ async def a_house_with_a_line(
         resources, clock, definition,
         configuration=configuration, channels=channels, lines={line.name: line},
     )  # fmt: skip
+
+
+async def plan_texts(resources: Resources, clock: MovableClock, count: int) -> House:
+    """Text messages of one set, planned, by an adapter that is given all of them at once."""
+    house = await a_house_with_a_line(resources, clock, ScriptedLine(pace=Pace(at_once=count)))
+    for number in range(count):
+        await house.create(f"S-{number}", email=None, mobileNumber=f"+4915112345{number:03}")
+    await Engine(resources).run_once()
+    return house
 
 
 async def report(house: House, sent_by: ScriptedLine, **changes: Any) -> bool:

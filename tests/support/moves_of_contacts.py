@@ -147,19 +147,21 @@ MOVES_OF_CONTACTS = [
         passes_by="communications",
     ),
     Moving(
-        f"{_BROKEN_OFF}._GIVE_UP_KNOWING", (FIRST, NOW, _EMAIL, False), _HANDED_OVER,
+        f"{_BROKEN_OFF}._GIVE_UP_KNOWING", (FIRST, NOW, _EMAIL, False, 10), _HANDED_OVER,
         "communications",
         "claim_id",
         {
             **_STILL_LEASED, **_SETTLED,
             "by another one": "UPDATE communications SET channel = 'SMS'",
         },
+        passes_by="communications",
     ),
     *(
         Moving(
-            f"{_BROKEN_OFF}._GIVE_UP_KNOWING", (FIRST, NOW, _EMAIL, True),
+            f"{_BROKEN_OFF}._GIVE_UP_KNOWING", (FIRST, NOW, _EMAIL, True, 10),
             {**_HANDED_OVER, "claims": {**PLANNED["claims"], **changed}}, "communications",
             "claim_id", {"as it was": f"UPDATE claims SET {back}"}, case=case,
+            passes_by="communications",
         )
         for case, changed, back in (
             ("held", {"held": True}, "held = false"),

@@ -47,15 +47,24 @@ RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel,
 """,
     still_holds=_STILL_HOLDS,
 )
+# Rides on communications_handed_over. A row that another transaction holds is left for the next
+# set: it must not hold up its channel.
 _GIVE_UP_KNOWING = compose(
     """
-WITH unknown AS (
+WITH chosen AS MATERIALIZED (
+    SELECT m.communication_id
+    FROM communications m
+    JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
+    WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND m.lease_until <= $2
+      AND m.channel = $3 AND NOT ($4::boolean AND {still_holds})
+    ORDER BY m.lease_until
+    LIMIT $5
+    FOR NO KEY UPDATE OF m SKIP LOCKED
+), unknown AS (
     UPDATE communications m
     SET state = 'UNKNOWN', lease_id = NULL, lease_until = NULL
-    FROM claims c
-    WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND m.lease_until <= $2
-      AND c.merchant_id = $1 AND c.claim_id = m.claim_id
-      AND m.channel = $3 AND NOT ($4::boolean AND {still_holds})
+    FROM chosen
+    WHERE m.merchant_id = $1 AND m.communication_id = chosen.communication_id
     RETURNING m.*
 ), recorded AS (
     INSERT INTO contact_ledger
@@ -106,9 +115,10 @@ async def take_up(
 
 
 async def mark_unknown(
-    tx: Connection, merchant_id: int, real_now: datetime, channel: Channel, *, is_repeatable: bool
-) -> list[UUID]:
+    tx: Connection, merchant_id: int, real_now: datetime, channel: Channel,
+    *, is_repeatable: bool, limit: int,
+) -> list[UUID]:  # fmt: skip
     """Contacts broken off on a channel that is not repeatable, or whose claim has changed since,
     may have left the house: the ledger says so, and a person settles them."""
-    rows = await tx.fetch(_GIVE_UP_KNOWING, merchant_id, real_now, channel, is_repeatable)
+    rows = await tx.fetch(_GIVE_UP_KNOWING, merchant_id, real_now, channel, is_repeatable, limit)
     return [row["communication_id"] for row in rows]

@@ -178,8 +178,9 @@ class _ContactQueue:
                     limit=SET_SIZE,
                 )
             unknown = await mark_unknown(
-                tx, merchant.merchant_id, real_now, channel, is_repeatable=is_repeatable
-            )
+                tx, merchant.merchant_id, real_now, channel,
+                is_repeatable=is_repeatable, limit=SET_SIZE,
+            )  # fmt: skip
             lost = await self._find_lost(tx, merchant, [contact for contact, _, _ in taken])
             # Its token and code were made with a version of the secret key that is gone.
             versions = self._resources.keys.versions

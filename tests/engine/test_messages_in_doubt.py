@@ -1,0 +1,75 @@
+"""Messages that may have left and have no answer are marked UNKNOWN without holding up anything."""
+
+import asyncio
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.sending.lease import LEASE
+from tests.support.gated_channels import GatedChannel, Post
+from tests.support.house import House, ScriptedChannel
+from tests.support.lines import plan_texts
+
+_STATES = "SELECT state FROM communications WHERE merchant_id = $1"
+_OUTCOMES = "SELECT outcome FROM contact_ledger WHERE merchant_id = $1"
+_HANDED_OVER = """
+SELECT communication_id FROM communications WHERE merchant_id = $1 AND state = 'HANDED_OVER'
+"""
+_LOCK = "SELECT FROM communications WHERE communication_id = $1 FOR UPDATE"
+
+
+async def count_states(house: House) -> Counter[str]:
+    return Counter(row["state"] for row in await house.rows(_STATES))
+
+
+async def break_off(house: House, count: int) -> MessageDispatcher:
+    """All text messages have been given to their channel, and their worker has died since; here is
+    another one."""
+    post = Post()
+    worker = MessageDispatcher(house.resources, [GatedChannel(post, "SMS", asyncio.Event())])
+    sending = asyncio.create_task(worker.run_merchant(house.merchant.merchant_id))
+    async with asyncio.timeout(20):
+        while post.calls.total() < count:  # noqa: ASYNC110 - the channel tells
+            await asyncio.sleep(0.01)
+    sending.cancel()
+    await asyncio.wait([sending])
+    house.clock.advance(LEASE + timedelta(seconds=1))
+    return MessageDispatcher(house.resources, [ScriptedChannel(channel="SMS", is_repeatable=False)])
+
+
+async def test_a_locked_message_in_doubt_holds_up_nothing_of_its_channel(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await plan_texts(resources, clock, 2)
+    dispatcher = await break_off(house, 2)
+    await house.create("NEW", email=None, mobileNumber="+4915112345999")
+    await Engine(resources).run_once()
+    locked, _ = [row["communication_id"] for row in await house.rows(_HANDED_OVER)]
+    async with resources.database.transaction() as tx:
+        await tx.execute(_LOCK, locked)
+        async with asyncio.timeout(10):
+            await dispatcher.run_merchant(house.merchant.merchant_id)
+        assert await count_states(house) == {"HANDED_OVER": 1, "UNKNOWN": 1, "ACCEPTED": 1}
+    await dispatcher.run_merchant(house.merchant.merchant_id)
+    await dispatcher.close()
+    assert await count_states(house) == {"UNKNOWN": 2, "ACCEPTED": 1}
+
+
+async def test_messages_in_doubt_are_marked_in_sets_and_each_once(
+    resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = await plan_texts(resources, clock, 5)
+    dispatcher = await break_off(house, 5)
+    monkeypatch.setattr("dunwell.escalation.dispatch.SET_SIZE", 2)
+    marked = []
+    for _ in range(3):
+        await dispatcher.run_merchant(house.merchant.merchant_id)
+        marked.append((await count_states(house))["UNKNOWN"])
+    await dispatcher.close()
+    assert marked == [2, 4, 5]
+    assert [row["outcome"] for row in await house.rows(_OUTCOMES)] == ["UNKNOWN"] * 5
