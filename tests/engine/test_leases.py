@@ -1,8 +1,10 @@
 """Leases of seconds: a worker that lives keeps what it has in hand, one that died has lost it."""
 
 import asyncio
+from collections import Counter
 from datetime import timedelta
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -14,17 +16,29 @@ from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.notices.leased_store import keep_notice
 from dunwell.notices.sender import NoticeSender
+from dunwell.notices.store import lease_notices
 from dunwell.sending.lease import LEASE, begin_lease
 from tests.support.channels import REACHABLE, a_house_with_channels
 from tests.support.gated_channels import GatedChannel, Post
 from tests.support.house import House, ScriptedChannel
+from tests.support.lines import plan_texts
 from tests.support.notices import an_asker
 
 BEAT = 0.02
 # Two of them are more than a lease, one is less.
 MOST_OF_A_LEASE = timedelta(seconds=10)
 _CONTACTS = "SELECT state, lease_until AS until FROM communications WHERE merchant_id = $1"
+_HANDED_OVER = """
+SELECT communication_id FROM communications WHERE merchant_id = $1 AND state = 'HANDED_OVER'
+"""
+_LOCK = "SELECT FROM communications WHERE communication_id = $1 FOR UPDATE"
+_TAKE_OVER = """
+UPDATE communications SET lease_id = $3 WHERE merchant_id = $1 AND communication_id = $2
+"""
+# The slots of one set for calls of its channel.
+_CALLED_AT_ONCE = 50
 _NOTICES = "SELECT state, due_at AS until FROM debtor_notices WHERE merchant_id = $1"
 
 
@@ -155,6 +169,18 @@ async def test_a_notice_whose_channel_takes_long_stays_with_its_worker(
     assert post.calls.total() == 1
 
 
+async def test_a_notice_tells_whether_its_lease_was_renewed(
+    resources: Resources, clock: MovableClock
+) -> None:
+    asker = await an_asker(resources, clock)
+    await asker.planned(channel="SMS")
+    lease, until = begin_lease(resources), clock.now() + timedelta(minutes=1)
+    async with resources.database.transaction() as tx:
+        [leased] = await lease_notices(tx, clock.now(), lease, Counter(), channel_limit=1, limit=1)
+        held = [await keep_notice(tx, leased, each, until) for each in (lease.lease_id, uuid4())]
+    assert held == [True, False]
+
+
 async def test_a_contact_to_be_called_again_waits_for_its_pause_and_not_for_a_lease(
     resources: Resources, clock: MovableClock
 ) -> None:
@@ -166,3 +192,42 @@ async def test_a_contact_to_be_called_again_waits_for_its_pause_and_not_for_a_le
     first, last = clock.now() + timedelta(seconds=5), clock.now() + timedelta(seconds=6.25)
     assert row["state"] == "HANDED_OVER"
     assert first <= row["until"] <= last
+
+
+async def list_uncalled(house: House, post: Post) -> list[UUID]:
+    marked = [row["communication_id"] for row in await house.rows(_HANDED_OVER)]
+    return [each for each in marked if each not in post.calls]
+
+
+async def test_only_a_message_whose_own_lease_was_renewed_is_called(
+    resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of five that wait for a slot another transaction holds one, and another worker has one."""
+    sure_seconds = 2.0
+    monkeypatch.setattr("dunwell.sending.lease._SURE_SECONDS", sure_seconds)
+    house = await plan_texts(resources, clock, _CALLED_AT_ONCE + 5)
+    post, gate = Post(), asyncio.Event()
+    dispatcher = MessageDispatcher(resources, [GatedChannel(post, "SMS", gate)], beat_seconds=0.05)
+    sending = asyncio.create_task(dispatcher.run_merchant(house.merchant.merchant_id))
+    async with asyncio.timeout(20):
+        while post.calls.total() < _CALLED_AT_ONCE:  # noqa: ASYNC110 - the channel tells
+            await asyncio.sleep(0.01)
+    locked, taken, *renewed = await list_uncalled(house, post)
+    async with resources.database.transaction() as tx:
+        await house.rows(_TAKE_OVER, taken, uuid4())
+        await tx.execute(_LOCK, locked)
+        await asyncio.sleep(sure_seconds + 0.3)
+        gate.set()
+        async with asyncio.timeout(20):
+            while not set(renewed) <= post.calls.keys():  # noqa: ASYNC110 - the channel tells
+                await asyncio.sleep(0.01)
+    await sending
+    await dispatcher.close()
+    assert post.calls.total() == _CALLED_AT_ONCE + len(renewed)
+    assert not {locked, taken} & post.calls.keys()
+    # The locked one was taken back; the other is its new holder's.
+    assert Counter(await states(house, _CONTACTS)) == {
+        "ACCEPTED": 53,
+        "PLANNED": 1,
+        "HANDED_OVER": 1,
+    }

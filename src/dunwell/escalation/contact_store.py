@@ -100,6 +100,7 @@ UPDATE communications m
 SET lease_until = $4
 FROM held
 WHERE m.merchant_id = $1 AND m.communication_id = held.communication_id
+RETURNING m.communication_id
 """
 
 
@@ -155,9 +156,11 @@ async def await_attachment(
 async def keep_contacts(
     tx: Connection, merchant_id: int, communication_ids: Sequence[UUID], lease_id: UUID,
     until: datetime,
-) -> None:  # fmt: skip
-    """Renew the lease of those that are still held under it."""
-    await tx.execute(_KEEP, merchant_id, communication_ids, lease_id, until)
+) -> list[UUID]:  # fmt: skip
+    """Renew the lease of those that are still held under it, except those that another transaction
+    is changing; which were renewed."""
+    rows = await tx.fetch(_KEEP, merchant_id, communication_ids, lease_id, until)
+    return [row["communication_id"] for row in rows]
 
 
 def _read_planned(row: Row) -> PlannedContact:

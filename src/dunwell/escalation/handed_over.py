@@ -122,10 +122,10 @@ class HandedOverContacts:
                     self._head, item, content=call.content, created_at=call.at, files=files
                 )
 
-    async def keep(self, tx: Connection, until: datetime) -> None:
+    async def keep(self, tx: Connection, until: datetime) -> Collection[UUID]:
         contacts = [*self.items, *(contact for contact, _ in self.answered)]
         ids = [contact.communication_id for contact in contacts]
-        await keep_contacts(
+        return await keep_contacts(
             tx,
             self.merchant.merchant_id,
             communication_ids=ids,

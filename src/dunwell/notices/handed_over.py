@@ -1,6 +1,6 @@
 """A notice that was handed over: what its channel is given, and what the answer means for it."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from uuid import UUID
@@ -132,8 +132,9 @@ class HandedOverNotice:
         pdf = await self._printer.print_sheet(shown.encode())
         return MessageFile(f"{item.notice_id}.pdf", PDF, pdf)
 
-    async def keep(self, tx: Connection, until: datetime) -> None:
-        await keep_notice(tx, self.leased, self.lease.lease_id, until)
+    async def keep(self, tx: Connection, until: datetime) -> Collection[UUID]:
+        is_held = await keep_notice(tx, self.leased, self.lease.lease_id, until)
+        return [self.leased.notice_id] if is_held else []
 
     async def settle(self, tx: Connection, answers: Sequence[tuple[LeasedNotice, Answer]]) -> int:
         [(leased, answer)] = answers

@@ -13,6 +13,7 @@ _KEEP = """
 UPDATE debtor_notices
 SET due_at = $4
 WHERE merchant_id = $1 AND notice_id = $2 AND lease_id = $3 AND state = 'HANDED_OVER'
+RETURNING notice_id
 """
 _SETTLE = """
 UPDATE debtor_notices
@@ -41,9 +42,10 @@ WHERE n.merchant_id = t.merchant_id AND n.notice_id = t.notice_id AND n.lease_id
 
 async def keep_notice(
     tx: Connection, leased: LeasedNotice, lease_id: UUID, until: datetime
-) -> None:
-    """Renew the lease, if it is still held."""
-    await tx.execute(_KEEP, leased.merchant_id, leased.notice_id, lease_id, until)
+) -> bool:
+    """Renew the lease, if it is still held; whether it was."""
+    kept = await tx.fetchval(_KEEP, leased.merchant_id, leased.notice_id, lease_id, until)
+    return kept is not None
 
 
 async def settle_notice(

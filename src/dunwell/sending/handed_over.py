@@ -1,9 +1,10 @@
 """Messages that were committed as handed over, and the call of their channel for one of them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
+from uuid import UUID
 
 import structlog
 
@@ -40,8 +41,9 @@ class HandedOver(Protocol[Item]):
         """The message as it leaves the house, in memory for as long as the block lasts; or why it
         does not."""
 
-    async def keep(self, tx: Connection, until: datetime) -> None:
-        """Renew the lease where it is still held."""
+    async def keep(self, tx: Connection, until: datetime) -> Collection[UUID]:
+        """Renew the lease where it is still held; the messages that it was renewed for, by the id
+        that their channel is given."""
 
     async def settle(self, tx: Connection, answers: Sequence[tuple[Item, Any]]) -> int:
         """Record what became of some items; how many were settled. May be called again when the
@@ -63,7 +65,7 @@ class MessageCall(Generic[Item]):
             async with self._handed_over.compose(self.item) as message:
                 if isinstance(message, Temporary | Permanent):
                     answer = message
-                elif not lease.is_surely_held:
+                elif not lease.is_surely_held(message.communication_id):
                     # It may be settled by somebody else already, and be sent again by them.
                     answer = Uncalled()
                 else:

@@ -6,7 +6,7 @@ it renders, calls channels and records what they answer (CONTRACT 13). Real time
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -45,46 +45,43 @@ def begin_lease(resources: Resources) -> Lease:
 
 
 class HeldLease:
-    """What its holder knows of a lease: a process that was stopped for a while notices that it may
-    have lost it."""
+    """What its holder knows of a lease of messages. Each is renewed by itself: one whose row
+    another transaction holds misses a beat that the others do not. A process that was stopped for
+    a while notices that it may have lost all of them."""
 
-    def __init__(self, begun_at: float) -> None:
-        self._renewed_at = begun_at
+    def __init__(self, lease: Lease) -> None:
+        self._begun_at = lease.begun_at
+        self._renewed_at: dict[UUID, float] = {}
 
-    @property
-    def is_surely_held(self) -> bool:
-        return time.monotonic() - self._renewed_at < _SURE_SECONDS
+    def is_surely_held(self, message_id: UUID) -> bool:
+        renewed_at = self._renewed_at.get(message_id, self._begun_at)
+        return time.monotonic() - renewed_at < _SURE_SECONDS
 
-    def note_renewed(self, at: float) -> None:
-        """A lease that ran out before is not held again by it: nothing was left to renew."""
-        if self.is_surely_held:
-            self._renewed_at = at
+    def note_renewed(self, message_ids: Collection[UUID], at: float) -> None:
+        """message_ids: those whose rows were found under the lease and have its new end. at: before
+        the new end was computed."""
+        self._renewed_at.update(dict.fromkeys(message_ids, at))
 
 
 @asynccontextmanager
 async def keep_lease(
-    resources: Resources, renew: Renew, *, beat_seconds: float = BEAT_SECONDS,
-    lease: Lease | None = None,
-) -> AsyncIterator[HeldLease]:  # fmt: skip
-    """Renew it again and again until the block ends. lease: as it was begun, if what is yielded is
-    asked."""
-    held = HeldLease(time.monotonic() if lease is None else lease.begun_at)
-    beating = asyncio.create_task(_beat(resources, renew, held, beat_seconds))
+    resources: Resources, renew: Renew, *, beat_seconds: float = BEAT_SECONDS
+) -> AsyncIterator[None]:
+    """Renew it again and again until the block ends."""
+    beating = asyncio.create_task(_beat(resources, renew, beat_seconds))
     try:
-        yield held
+        yield
     finally:
         beating.cancel()
         await asyncio.wait([beating])
 
 
-async def _beat(resources: Resources, renew: Renew, held: HeldLease, beat_seconds: float) -> None:
+async def _beat(resources: Resources, renew: Renew, beat_seconds: float) -> None:
     while True:
         await asyncio.sleep(beat_seconds)
-        begun_at = time.monotonic()
         try:
             async with resources.database.connection() as connection:
                 await renew(connection, resources.clock.now() + LEASE)
-            held.note_renewed(begun_at)
         except Unavailable:  # the next beat comes before the lease ends
             log.warning("lease not renewed", once_a_minute=True)
         except Exception:  # a heartbeat must not end before the work that it keeps

@@ -21,16 +21,18 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from datetime import datetime
 from time import monotonic
 from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
 
+from dunwell.kit.db import Connection
 from dunwell.kit.resources import Resources
 from dunwell.sending.adapters import Adapters
 from dunwell.sending.channel import Answer, Uncalled
 from dunwell.sending.handed_over import HandedOver, MessageCall
-from dunwell.sending.lease import BEAT_SECONDS, keep_lease
+from dunwell.sending.lease import BEAT_SECONDS, HeldLease, keep_lease
 from dunwell.sending.persist import persist, persist_for_a_moment
 
 _ROUND_SECONDS = 0.2
@@ -171,10 +173,13 @@ class Sender(Generic[SetKey]):
         return settled
 
     async def _send(self, running: RunningSet[SetKey], handed_over: HandedOver[Any]) -> int:
-        async with keep_lease(
-            self._resources, handed_over.keep,
-            beat_seconds=self._beat_seconds, lease=handed_over.lease,
-        ) as lease:  # fmt: skip
+        lease = HeldLease(handed_over.lease)
+
+        async def renew(connection: Connection, until: datetime) -> None:
+            begun_at = monotonic()
+            lease.note_renewed(await handed_over.keep(connection, until), begun_at)
+
+        async with keep_lease(self._resources, renew, beat_seconds=self._beat_seconds):
             calls: dict[asyncio.Task[Answer], MessageCall[Any]] = {}
             for item in handed_over.items:
                 call = MessageCall(handed_over, item)
