@@ -45,6 +45,9 @@ _LINGER_SECONDS = 0.5
 # Unanswered messages of lingering sets that one worker holds in memory. It is far above what one
 # provider that hangs can collect, and bounds the memory when all of them hang.
 _MOST_LINGERING = 2_000
+# So long calls that are cancelled may take to end. An adapter that ignores its cancellation would
+# otherwise keep known answers from being recorded until the process is killed.
+_BREAK_OFF_SECONDS = 2.0
 
 Item = TypeVar("Item")
 SetKey = TypeVar("SetKey")
@@ -187,7 +190,8 @@ class Sender(Generic[SetKey]):
             running.begin_calls(len(calls))
             try:
                 return await self._settle_all(running, handed_over, calls)
-            except asyncio.CancelledError:
+            except BaseException:
+                # Whatever ends this early, no call is left without its lease and a reader.
                 await self._break_off(handed_over, calls)
                 raise
 
@@ -197,49 +201,61 @@ class Sender(Generic[SetKey]):
     ) -> int:  # fmt: skip
         """Record answers as they arrive. Those that cannot be recorded hold up no others; what was
         in the way is raised at the end."""
-        settled, failure = 0, None
-        if handed_over.answered:
-            settled += await self._settle(handed_over, handed_over.answered)
+        failures: list[Exception] = []
+        settled = await self._settle(handed_over, handed_over.answered, failures)
         while calls:
             await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
             await asyncio.wait(calls, timeout=_TOGETHER_SECONDS)
             done = [task for task in calls if task.done()]
             answers = [(calls[task].item, task.result()) for task in done]
             running.unanswered -= len(done)
-            try:
-                settled += await self._settle(handed_over, answers)
-            except Exception as error:
-                log.exception("answers not settled", count=len(answers))
-                failure = error
+            settled += await self._settle(handed_over, answers, failures)
             for task in done:
                 del calls[task]
-        if failure is not None:
-            raise failure
+        if failures:
+            raise failures[0]
         return settled
 
     async def _break_off(
         self, handed_over: HandedOver[Any], calls: Mapping[asyncio.Task[Answer], MessageCall[Any]]
     ) -> None:
-        """Settle what has answered, and release what was never called. The rest may have left."""
+        """Settle what has answered, and release what was never called. The rest may have left: it
+        is left to its lease, as are calls that ignore their cancellation."""
         if not calls:
             return
         for task in calls:
             task.cancel()
-        await asyncio.wait(calls)
+        ended, running = await asyncio.wait(calls, timeout=_BREAK_OFF_SECONDS)
+        if running:
+            log.error("calls ignore their cancellation", count=len(running))
         known: list[tuple[Any, Answer]] = []
-        for task, call in calls.items():
+        for task in ended:
+            call = calls[task]
             if not task.cancelled():
                 known.append((call.item, task.result()))
             elif not call.has_begun:
                 known.append((call.item, Uncalled()))
         if known:
-            await persist_for_a_moment(lambda: self._settle_once(handed_over, known))
+            await persist_for_a_moment(lambda: self._settle(handed_over, known, []))
 
     async def _settle(
-        self, handed_over: HandedOver[Item], answers: Sequence[tuple[Item, Any]]
-    ) -> int:
-        """An answer that is lost leaves a doubt behind, so this does not give up."""
-        return await persist(lambda: self._settle_once(handed_over, answers))
+        self, handed_over: HandedOver[Item], answers: Sequence[tuple[Item, Any]],
+        failures: list[Exception],
+    ) -> int:  # fmt: skip
+        """Record answers together, and if that fails, each by itself, so that one that cannot be
+        recorded takes no other with it; what is in its way is added to `failures`. An answer that
+        is lost leaves a doubt behind, so this does not give up while the database is away."""
+        if not answers:
+            return 0
+        try:
+            return await persist(lambda: self._settle_once(handed_over, answers))
+        except Exception as error:
+            if len(answers) == 1:
+                log.exception("answer not settled", error=type(error).__name__)
+                failures.append(error)
+                return 0
+            log.warning("answers not settled together", count=len(answers))
+        return sum([await self._settle(handed_over, [each], failures) for each in answers])
 
     async def _settle_once(
         self, handed_over: HandedOver[Item], answers: Sequence[tuple[Item, Any]]

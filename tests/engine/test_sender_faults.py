@@ -1,0 +1,178 @@
+"""What goes wrong with one message takes no other with it: an answer that cannot be recorded, and
+an adapter that ignores its cancellation."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+import asyncpg
+import pytest
+
+from dunwell.escalation.dispatch import MessageDispatcher
+from dunwell.escalation.engine import Engine
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.db import Database
+from dunwell.kit.resources import Resources
+from dunwell.messages.suppression import suppress
+from dunwell.sending.channel import Accepted, Message, Outcome, Permanent
+from dunwell.sending.lease import LEASE
+from tests.support.channels import a_house_with_channels
+from tests.support.gated_channels import GatedChannel, Post
+from tests.support.house import House, ScriptedChannel, ScriptedLine
+from tests.support.lines import a_house_with_a_line, plan_texts
+
+_UNRECORDABLE = """
+CREATE FUNCTION tests.refuse_to_record() RETURNS trigger LANGUAGE plpgsql AS $body$
+BEGIN
+    RAISE EXCEPTION 'This answer cannot be recorded.';
+END $body$;
+CREATE TRIGGER unrecordable BEFORE UPDATE ON communications
+FOR EACH ROW WHEN (NEW.state = 'FAILED') EXECUTE FUNCTION tests.refuse_to_record();
+"""
+_RECORDABLE = """
+DROP TRIGGER unrecordable ON communications;
+DROP FUNCTION tests.refuse_to_record();
+"""
+_STATES = "SELECT state FROM communications WHERE merchant_id = $1"
+# The slots of one set for calls of its channel.
+_CALLED_AT_ONCE = 50
+
+
+@asynccontextmanager
+async def failures_unrecordable(database: Database) -> AsyncIterator[None]:
+    """Within it the database refuses to record that a contact has failed."""
+    async with database.connection() as connection:
+        await connection.execute(_UNRECORDABLE)
+    try:
+        yield
+    finally:
+        async with database.connection() as connection:
+            await connection.execute(_RECORDABLE)
+
+
+async def count_states(house: House) -> Counter[str]:
+    return Counter(row["state"] for row in await house.rows(_STATES))
+
+
+async def plan(house: House, *references: str) -> None:
+    await house.create(*references)
+    await Engine(house.resources).run_once()
+
+
+async def test_an_unrecordable_refusal_without_a_call_leaves_the_calls_of_its_set_alone(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await a_house_with_channels(resources, clock, "EMAIL")
+    await plan(house, "A", "B")
+    async with house.work() as work:
+        await suppress(work, resources.keys, "EMAIL", "a@example.org", "DEBTOR")
+    post, gate = Post(), asyncio.Event()
+    dispatcher = MessageDispatcher(resources, [GatedChannel(post, "EMAIL", gate)])
+    async with failures_unrecordable(resources.database):
+        sending = asyncio.create_task(dispatcher.run_merchant(house.merchant.merchant_id))
+        async with asyncio.timeout(20):
+            await post.arrived.wait()
+        gate.set()
+        with pytest.raises(asyncpg.RaiseError):
+            await sending
+        assert await count_states(house) == {"ACCEPTED": 1, "PLANNED": 1}
+    clock.advance(LEASE + timedelta(seconds=1))
+    await dispatcher.run_merchant(house.merchant.merchant_id)
+    await dispatcher.close()
+    assert await count_states(house) == {"ACCEPTED": 1, "FAILED": 1}
+    assert set(post.calls.values()) == {1}
+
+
+async def test_an_unrecordable_answer_takes_no_other_answer_of_its_moment_with_it(
+    resources: Resources, clock: MovableClock
+) -> None:
+    line = ScriptedLine([Accepted(), Permanent("no such user"), Accepted()])
+    house = await a_house_with_a_line(resources, clock, line)
+    await plan(house, "A", "B", "C")
+    dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
+    async with failures_unrecordable(resources.database):
+        with pytest.raises(asyncpg.RaiseError):
+            await dispatcher.run_merchant(house.merchant.merchant_id)
+        assert await count_states(house) == {"ACCEPTED": 2, "HANDED_OVER": 1}
+    clock.advance(LEASE + timedelta(seconds=1))
+    await dispatcher.run_merchant(house.merchant.merchant_id)
+    await dispatcher.close()
+    # Its answer is lost with its worker's memory, and nothing is sent again in doubt.
+    assert await count_states(house) == {"ACCEPTED": 2, "UNKNOWN": 1}
+    assert set(Counter(each.communication_id for each in line.sent).values()) == {1}
+
+
+class _LateChannel(ScriptedChannel):
+    """It has sent everything, and answers only when it is cancelled."""
+
+    async def send(self, message: Message) -> Outcome:
+        self.sent.append(message)
+        answer = Permanent("no such number") if len(self.sent) == 2 else Accepted()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return answer
+        raise AssertionError
+
+
+async def cancel_when_called(dispatcher: MessageDispatcher, sent: list[Any], count: int) -> None:
+    """Close it while that many messages are at their channel, and run out of patience."""
+    await dispatcher.run_once()
+    async with asyncio.timeout(20):
+        while len(sent) < count:  # noqa: ASYNC110 - the channel tells
+            await asyncio.sleep(0.01)
+    closing = asyncio.create_task(dispatcher.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+    async with asyncio.timeout(20):
+        await asyncio.wait([closing])
+
+
+async def test_an_unrecordable_answer_takes_no_other_with_it_when_its_set_is_broken_off(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await plan_texts(resources, clock, 3)
+    house.channels[0] = late = _LateChannel(channel="SMS", is_repeatable=False)
+    dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
+    async with failures_unrecordable(resources.database):
+        await cancel_when_called(dispatcher, late.sent, 3)
+        assert await count_states(house) == {"ACCEPTED": 2, "HANDED_OVER": 1}
+
+
+class _StubbornChannel(ScriptedChannel):
+    """Ignores every cancellation until it may end."""
+
+    async def send(self, message: Message) -> Outcome:
+        self.sent.append(message)
+        while not self.may_end.is_set():
+            try:
+                await self.may_end.wait()
+            except asyncio.CancelledError:
+                continue
+        return Accepted()
+
+    may_end: asyncio.Event
+
+
+async def test_an_adapter_that_ignores_its_cancellation_does_not_keep_its_worker(
+    resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dunwell.sending.sender._BREAK_OFF_SECONDS", 0.2)
+    house = await plan_texts(resources, clock, _CALLED_AT_ONCE + 5)
+    house.channels[0] = stubborn = _StubbornChannel(channel="SMS", is_repeatable=False)
+    stubborn.may_end = asyncio.Event()
+    dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
+    try:
+        await cancel_when_called(dispatcher, stubborn.sent, _CALLED_AT_ONCE)
+        # What may have left stays marked; what was surely not called is free at once.
+        assert await count_states(house) == {"HANDED_OVER": _CALLED_AT_ONCE, "PLANNED": 5}
+    finally:
+        stubborn.may_end.set()
+    clock.advance(LEASE + timedelta(seconds=1))
+    channel = ScriptedChannel(channel="SMS", is_repeatable=False)
+    await MessageDispatcher(resources, [channel]).run_merchant(house.merchant.merchant_id)
+    assert await count_states(house) == {"UNKNOWN": _CALLED_AT_ONCE, "ACCEPTED": 5}
+    assert len({each.communication_id for each in channel.sent + stubborn.sent}) == 55
