@@ -6,18 +6,25 @@ from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 
 import pytest
+from msgspec.structs import replace
 from playwright.async_api import Page
 
 from dunwell.events.endpoint import WantedEndpoint
 from dunwell.events.endpoints import add_endpoint
+from dunwell.jobs.run_previews import run_previews
+from dunwell.jobs.start_preview import start_preview
 from dunwell.merchants.credentials import create_credential
 from dunwell.messages.suppression import suppress
 from dunwell.portal.render.addresses import PATHS
+from dunwell.workflows.definition import FeeStep
+from dunwell.workflows.save_draft import save_draft
+from dunwell.workflows.store import load_current, load_draft, load_workflows
 from tests.browser.judges import keep_screenshot
 from tests.browser.site import Site
 from tests.browser.visit import Tabs
 from tests.support.portal import COOKIE, sign_in
 from tests.support.portal_world import PortalWorld, a_portal_world
+from tests.usecases.test_jobs import STARTER
 
 WIDTH = 320
 # WCAG 2.2, target size (minimum).
@@ -110,3 +117,33 @@ async def test_the_navigation_can_be_hit_with_a_finger(
     boxes = [await each.bounding_box() for each in await page.locator("nav.areas a").all()]
     assert len(boxes) > 5
     assert [each for each in boxes if each is not None and each["height"] < MIN_TARGET] == []
+
+
+async def test_the_effect_of_a_draft_does_not_widen_the_page(
+    narrow: tuple[Page, PortalWorld], site: Site
+) -> None:
+    """Its tables scroll in their own frames."""
+    page, world = narrow
+    house = world.house
+    await house.create("INV-9001")
+    async with house.work(STARTER) as work:
+        [workflow] = await load_workflows(work.tx, work.merchant_id)
+        current = await load_current(work.tx, work.merchant_id, workflow.workflow_id)
+        assert current is not None
+        steps = [
+            replace(each, value="1234567") if isinstance(each, FeeStep) else each
+            for each in current.definition.steps
+        ]
+        changed = replace(current.definition, steps=tuple(steps))
+        await save_draft(work, workflow.name, changed)
+        draft = await load_draft(work.tx, work.merchant_id, workflow.workflow_id)
+        assert draft is not None
+        await start_preview(work, workflow.workflow_id, draft.version_id)
+    while await run_previews(house.resources):
+        pass
+    merchant = f"{site.origin}/portal/m/{house.merchant.merchant_id}"
+    await page.goto(f"{merchant}/workflows/{workflow.workflow_id}/publish")
+    await page.locator("h3#costs").wait_for()
+    await keep_screenshot(page, "portal-narrow-effect-of-a-draft")
+    assert await page.locator("h3#days + p + .scroll tbody tr").count() > 0
+    assert not await page.evaluate(_SCROLLS), await page.evaluate(_WIDER)

@@ -13,10 +13,9 @@ from dunwell.cli.work import merchant_of_key, open_reading_work, run_reading
 from dunwell.cli.workflow_preview_text import render_preview
 from dunwell.kit.resources import Resources
 from dunwell.kit.texts import say_count
-from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.rollout.costs import Costs
 from dunwell.rollout.effects import DEFAULT_DAYS, MOST_DAYS, Asked, Sink
-from dunwell.rollout.foresee_costs import foresee_costs, prepare_costs
+from dunwell.rollout.foresee_costs import foresee_costs_alone, prepare_costs
 from dunwell.rollout.next_contacts import ClaimPreview, NextContact
 from dunwell.rollout.preview_draft import Preview, preview_draft, view_preview
 from dunwell.workflows.open_workflow import check_switched, find_workflow
@@ -60,11 +59,7 @@ def command(
             prepared = await prepare_costs(work, resources, preview)
         if prepared is None:
             return preview, None
-        printer = LetterPrinter(1, fonts=resources.settings.fonts)
-        try:
-            return preview, await foresee_costs(prepared, printer=printer)
-        finally:
-            await printer.close()
+        return preview, await foresee_costs_alone(prepared, resources.settings.fonts)
 
     with _open_list(list_to) as sink, show_progress() as progress:
         preview, costs = run_reading(data_dir, "workflow", read)

@@ -1,8 +1,6 @@
 """A preview as an operator reads it: verdict, reach, next contacts, the days ahead, costs."""
 
 from collections.abc import Iterator, Sequence
-from datetime import date, timedelta
-from decimal import ROUND_HALF_UP, Decimal
 from zoneinfo import ZoneInfo
 
 from dunwell.cli.output import render_table
@@ -12,22 +10,25 @@ from dunwell.messages.formatting import render_money
 from dunwell.messages.guards import HeldBy
 from dunwell.rollout.costs import Costs, Spent
 from dunwell.rollout.effects import Effects
-from dunwell.rollout.effects_views import describe_aspects
+from dunwell.rollout.effects_views import OutlookView, describe_aspects, view_outlook
 from dunwell.rollout.next_contacts import Kind, NextContact
-from dunwell.rollout.outlook import Outlook
+from dunwell.rollout.outlook_figures import (
+    CHANNELS,
+    DayTable,
+    FeeFigures,
+    add_up_fees,
+    count_held_back,
+    tabulate_days,
+)
 from dunwell.rollout.plan_publication import describe_reach
 from dunwell.rollout.preview_draft import Preview
 from dunwell.rollout.uses import describe_count
 from dunwell.workflows.versions import Verdict
 
-_CHANNELS = ("EMAIL", "SMS", "LETTER")
-# A longer window is told by weeks.
-_MOST_DAYS_SHOWN = 42
-_MOST_SUMS_SHOWN = 8
 _HELD_WORDS = {
-    HeldBy.GUARD_DAY: "by the limit for a day",
-    HeldBy.GUARD_WEEK: "by the limit for a week",
-    HeldBy.QUIET_HOURS: "by quiet hours",
+    HeldBy.GUARD_DAY.value: "by the limit for a day",
+    HeldBy.GUARD_WEEK.value: "by the limit for a week",
+    HeldBy.QUIET_HOURS.value: "by quiet hours",
 }
 _KIND_WORDS = {
     Kind.UNCHANGED: ("unchanged", ""),
@@ -54,7 +55,7 @@ def render_preview(name: str, preview: Preview, costs: Costs | None = None) -> s
     elif effects.claims:
         lines += ["", *_render_next_contacts(effects, ZoneInfo(preview.timezone))]
         if effects.outlook is not None:
-            lines += ["", *_render_outlook(effects.outlook, preview)]
+            lines += ["", *_render_outlook(view_outlook(effects.outlook), preview)]
         if costs is not None:
             lines += ["", *render_costs(costs, preview.currency)]
     return "\n".join(lines)
@@ -111,38 +112,36 @@ def _render_contact(contact: NextContact | None, zone: ZoneInfo) -> str:
     return f"{at} {contact.channel} {contact.step_id} {contact.name}"
 
 
-def _render_outlook(outlook: Outlook, preview: Preview) -> Iterator[str]:
+def _render_outlook(outlook: OutlookView, preview: Preview) -> Iterator[str]:
     days = "day" if preview.days == 1 else f"{preview.days} days"
     yield (
         f"The next {days} ({preview.timezone}) of {describe_count(outlook.claims)}, if each message"
         " is accepted at once and nobody pays"
     )
-    yield from _indent(_render_days(outlook, by_week=preview.days > _MOST_DAYS_SHOWN))
+    yield from _indent(_render_days(tabulate_days(outlook, preview.days)))
     yield ""
     yield from (f"  {line}" for line in _render_sums(outlook, preview.currency))
 
 
-def _render_days(outlook: Outlook, *, by_week: bool) -> str:
-    rows: dict[date, list[int]] = {}
-    for (day, what), count in [*outlook.contacts.items(), *outlook.held_back.items()]:
-        first = day - timedelta(days=day.weekday()) if by_week else day
-        row = rows.setdefault(first, [0] * (len(_CHANNELS) + 1))
-        row[_CHANNELS.index(what) if what in _CHANNELS else len(_CHANNELS)] += count
-    table = [(day.strftime("%a %Y-%m-%d"), *_numbers(row)) for day, row in sorted(rows.items())]
-    sums = [sum(column) for column in zip(*rows.values(), strict=True)] or [0] * 4
-    heads = ("week from" if by_week else "day", *_CHANNELS, "held back")
-    return render_table(heads, [*table, ("together", *_numbers(sums))], right=heads[1:])
+def _render_days(table: DayTable) -> str:
+    rows = [
+        (row.first.strftime("%a %Y-%m-%d"), *_numbers([*row.contacts, row.held_back]))
+        for row in table.rows
+    ]
+    heads = ("week from" if table.is_by_week else "day", *CHANNELS, "held back")
+    sums = ("together", *_numbers([*table.contacts, table.held_back]))
+    return render_table(heads, [*rows, sums], right=heads[1:])
 
 
 def _numbers(row: Sequence[int]) -> list[str]:
     return [f"{count:,}" if count else "-" for count in row]
 
 
-def _render_sums(outlook: Outlook, currency: str) -> Iterator[str]:
-    held = {by: sum(n for (_, b), n in outlook.held_back.items() if b is by) for by in _HELD_WORDS}
-    told = [f"{count:,} {_HELD_WORDS[by]}" for by, count in held.items() if count]
+def _render_sums(outlook: OutlookView, currency: str) -> Iterator[str]:
+    held = count_held_back(outlook)
+    told = [f"{held[by]:,} {words}" for by, words in _HELD_WORDS.items() if held.get(by)]
     yield f"Held back, and sent later: {', '.join(told) or 'none'}"
-    yield from _render_fees(outlook, currency)
+    yield from _render_fees(add_up_fees(outlook), currency)
     examples = ", ".join(outlook.unreachable_examples)
     more = " ..." if outlook.unreachable > len(outlook.unreachable_examples) else ""
     unreachable = describe_count(outlook.unreachable)
@@ -151,21 +150,18 @@ def _render_sums(outlook: Outlook, currency: str) -> Iterator[str]:
     yield f"Archived uncollected: {describe_count(outlook.archived)}"
 
 
-def _render_fees(outlook: Outlook, currency: str) -> Iterator[str]:
-    total = sum(cents * debtors for cents, debtors in outlook.fee_sums.items())
-    debtors = sum(outlook.fee_sums.values())
-    told = say_count(debtors, "debtor")
-    yield f"Fees: {outlook.fees:,} for {told}, {_money(total, currency)} together"
-    sums = sorted(outlook.fee_sums.items())
-    for cents, count in sums[:_MOST_SUMS_SHOWN]:
-        yield f"  {_money(cents, currency)} for {say_count(count, 'debtor')}"
-    if len(sums) > _MOST_SUMS_SHOWN:
-        rest = sum(count for _, count in sums[_MOST_SUMS_SHOWN:])
-        yield f"  more than that for {say_count(rest, 'debtor')}"
-    for highest in sorted(outlook.highest_fees, reverse=True)[:1]:
+def _render_fees(fees: FeeFigures, currency: str) -> Iterator[str]:
+    told = say_count(fees.debtors, "debtor")
+    yield f"Fees: {fees.fees:,} for {told}, {_money(fees.cents, currency)} together"
+    for each in fees.sums:
+        yield f"  {_money(each.cents, currency)} for {say_count(each.debtors, 'debtor')}"
+    if fees.more_debtors:
+        yield f"  more than that for {say_count(fees.more_debtors, 'debtor')}"
+    if fees.highest is not None:
         yield (
-            f"  the most: {_money(highest.cents, currency)}, {say_count(highest.fees, 'fee')} on "
-            f"{describe_count(highest.claims)} (one is {highest.reference_number})"
+            f"  the most: {_money(fees.highest.cents, currency)}, "
+            f"{say_count(fees.highest.fees, 'fee')} on {describe_count(fees.highest.claims)} "
+            f"(one is {fees.highest.reference_number})"
         )
 
 
@@ -196,10 +192,7 @@ def render_costs(costs: Costs, currency: str) -> Iterator[str]:
 
 
 def _cells(spent: Spent, currency: str) -> tuple[str, str]:
-    if spent.messages and spent.messages == spent.unpriced:
+    if spent.has_no_price:
         return f"{spent.messages:,}", "no price"
-    return f"{spent.messages:,}" if spent.messages else "-", _render_cost(spent.cents, currency)
-
-
-def _render_cost(cents: Decimal, currency: str) -> str:
-    return render_money(int(cents.to_integral_value(ROUND_HALF_UP)), currency, "en")
+    messages = f"{spent.messages:,}" if spent.messages else "-"
+    return messages, _money(spent.whole_cents, currency)

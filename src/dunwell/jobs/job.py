@@ -109,7 +109,7 @@ class Export(msgspec.Struct, frozen=True, tag="EXPORT"):
 
 
 class PreviewDraft(msgspec.Struct, frozen=True, tag="PREVIEW"):
-    """Which claims a draft of a workflow moves."""
+    """Which claims a draft of a workflow moves, and what it does in the days to come."""
 
     workflow_id: UUID
     draft_id: UUID

@@ -1,5 +1,7 @@
-"""Counts in the worker which claims a draft moves: all of them at one instant, read alone, with how
-far it is noted every second. Who goes on for a dead worker begins anew; nothing was changed.
+"""Compute in the worker what a draft does to running claims: which of them move, and the contacts,
+fees and costs of the days to come. All claims are read at one instant; the progress is noted every
+second. A worker that takes the job over from a dead one starts from the first claim, which is safe
+because nothing is changed.
 """
 
 import asyncio
@@ -17,8 +19,9 @@ from dunwell.kit.db import Connection, snapshot
 from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.store import load_merchant
-from dunwell.rollout.effects import Asked
-from dunwell.rollout.effects_views import NextContactsView, view_next_contacts
+from dunwell.rollout.effects import DEFAULT_DAYS, Asked
+from dunwell.rollout.effects_views import DraftEffectsView, view_draft_effects
+from dunwell.rollout.foresee_costs import foresee_costs_alone, prepare_costs
 from dunwell.rollout.preview_draft import preview_draft
 from dunwell.sending.lease import LEASE, keep_lease
 
@@ -67,7 +70,7 @@ async def run_previews(resources: Resources) -> int:
 
 async def _look_with_lease(
     resources: Resources, taken: Taken, progress: _Progress
-) -> NextContactsView | None:
+) -> DraftEffectsView | None:
     """None: the job was cancelled, or another worker has it. Then this one stops at once, as the
     merchant may have begun its next preview."""
     looking = asyncio.ensure_future(_look(resources, taken, progress))
@@ -88,16 +91,20 @@ async def _look_with_lease(
     return None if looking.cancelled() else looking.result()
 
 
-async def _look(resources: Resources, taken: Taken, progress: _Progress) -> NextContactsView:
+async def _look(resources: Resources, taken: Taken, progress: _Progress) -> DraftEffectsView:
     async with resources.database.connection() as connection, snapshot(connection):
         work, job = await _open(resources, connection, taken)
         assert isinstance(job.deed, PreviewDraft)
-        asked = Asked(0, _LISTED, progress.note)
+        asked = Asked(DEFAULT_DAYS, _LISTED, progress.note, costs=True)
         preview = await preview_draft(work, resources.keys, job.deed.workflow_id, asked)
-        return view_next_contacts(preview.effects)
+        prepared = await prepare_costs(work, resources, preview)
+    costs = None
+    if prepared is not None:
+        costs = await foresee_costs_alone(prepared, resources.settings.fonts)
+    return view_draft_effects(preview.effects, preview.days, costs)
 
 
-async def _save(resources: Resources, taken: Taken, found: NextContactsView) -> None:
+async def _save(resources: Resources, taken: Taken, found: DraftEffectsView) -> None:
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         job = await lock_leased(tx, taken)

@@ -13,7 +13,7 @@ from dunwell.jobs.store import load_jobs
 from dunwell.jobs.store_previews import find_live_preview, find_preview, insert_preview
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
-from dunwell.rollout.effects_views import NextContactsView
+from dunwell.rollout.effects_views import DraftEffectsView
 from dunwell.workflows.store import load_draft
 
 
@@ -22,7 +22,7 @@ class PreviewOfDraft:
     """found: None: it has not ended."""
 
     job: Job
-    found: NextContactsView | None
+    found: DraftEffectsView | None
 
 
 class PreviewRuns(TooManyJobs):
@@ -72,5 +72,5 @@ async def read_preview(work: Work, draft_id: UUID) -> PreviewOfDraft | None:
     job = (await load_jobs(work.tx, work.merchant_id, [stored.job_id]))[stored.job_id]
     found = None
     if stored.result is not None:
-        found = msgspec.convert(stored.result, NextContactsView)
+        found = msgspec.convert(stored.result, DraftEffectsView)
     return PreviewOfDraft(job, found)

@@ -5,7 +5,7 @@ country, under the process as it stands and under its change. In cents, and part
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 import msgspec
 
@@ -30,6 +30,16 @@ class Spent(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     # Of these, those without a price for their country, or whose size is not known.
     unpriced: int = 0
     cents: Decimal = Decimal(0)
+
+    @property
+    def has_no_price(self) -> bool:
+        """There are messages, and the price of none of them is known."""
+        return self.messages > 0 and self.messages == self.unpriced
+
+    @property
+    def whole_cents(self) -> int:
+        """The cost as it is shown for a sum of many messages."""
+        return int(self.cents.to_integral_value(ROUND_HALF_UP))
 
     def plus(self, other: "Spent") -> "Spent":
         return Spent(

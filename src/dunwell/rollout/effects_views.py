@@ -4,6 +4,7 @@ from datetime import date, datetime
 
 import msgspec
 
+from dunwell.rollout.costs import Costs
 from dunwell.rollout.effects import Effects
 from dunwell.rollout.next_contacts import Aspect, ClaimPreview, Kind
 from dunwell.rollout.outlook import DebtorFees, Outlook
@@ -26,6 +27,19 @@ class NextContactsView(msgspec.Struct, frozen=True, rename="camel"):
     kinds: dict[str, int]
     aspects: dict[str, int]
     listed: list[ClaimPreview]
+
+
+class DraftEffectsView(NextContactsView, frozen=True, rename="camel"):
+    """The next contacts, and what the draft does in the days after them.
+
+    It is stored with its job. Everything beside the next contacts may be missing: jobs that ended
+    under an earlier release did not compute it.
+    """
+
+    days: int = 0
+    outlook: "OutlookView | None" = None
+    # None: nothing was played forward, or no line of the merchant has prices.
+    costs: Costs | None = None
 
 
 class ContactsView(msgspec.Struct, frozen=True, rename="camel"):
@@ -63,6 +77,20 @@ def view_next_contacts(effects: Effects) -> NextContactsView:
         kinds={kind.value: effects.counts[kind] for kind in Kind},
         aspects={aspect.value: effects.aspects[aspect] for aspect in Aspect},
         listed=effects.listed,
+    )
+
+
+def view_draft_effects(effects: Effects, days: int, costs: Costs | None) -> DraftEffectsView:
+    """days: of the window that was played forward."""
+    contacts = view_next_contacts(effects)
+    return DraftEffectsView(
+        claims=contacts.claims,
+        kinds=contacts.kinds,
+        aspects=contacts.aspects,
+        listed=contacts.listed,
+        days=days,
+        outlook=None if effects.outlook is None else view_outlook(effects.outlook),
+        costs=costs,
     )
 
 

@@ -7,8 +7,9 @@ merchant's language: an SMS's parts are counted, a letter is printed. What a cla
 known beforehand and not priced.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from dunwell.errors import Refusal
 from dunwell.installation.store import load_installation
@@ -73,6 +74,15 @@ async def foresee_costs(prepared: PreparedCosts, *, printer: LetterPrinter) -> C
         for each in (prepared.before, prepared.after)
     ]
     return add_up(*sides)
+
+
+async def foresee_costs_alone(prepared: PreparedCosts, fonts: Sequence[Path]) -> Costs:
+    """With a printer that is opened for this one preview. Outside any transaction."""
+    printer = LetterPrinter(1, fonts=fonts)
+    try:
+        return await foresee_costs(prepared, printer=printer)
+    finally:
+        await printer.close()
 
 
 async def _load_lines(work: Work) -> dict[Channel, NamedLine]:

@@ -12,7 +12,7 @@ from dunwell.merchants.rights import Right
 from dunwell.portal.processes.authors import group_changes, name_author
 from dunwell.portal.processes.parts_shown import find_manner
 from dunwell.portal.processes.told_faults import tell_faults
-from dunwell.portal.processes.views_publish import PublishPage
+from dunwell.portal.processes.views_publish import PublishPage, show_outlook
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.answer import answer_live
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -113,6 +113,7 @@ async def _answer(  # noqa: PLR0913 - what became of the form, by name
         most=MOST_COUNTED,
         moves=moves,
         preview=preview,
+        foreseen=show_outlook(preview.found) if preview else None,
         currency=find_manner(access, look, "").currency,
         comment=comment,
         is_overtaken=is_overtaken or bool(came),

@@ -1,6 +1,6 @@
 """What the pages show that a draft goes through: publishing it, discarding it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
@@ -8,8 +8,16 @@ import msgspec
 from dunwell.jobs.start_preview import PreviewOfDraft
 from dunwell.portal.processes.told_faults import ToldFault
 from dunwell.portal.render.pages import Page
-from dunwell.rollout.effects_views import NextContactsView
+from dunwell.rollout.costs import Costs
+from dunwell.rollout.effects_views import DraftEffectsView, NextContactsView, OutlookView
 from dunwell.rollout.look_at_draft import LookedAtDraft
+from dunwell.rollout.outlook_figures import (
+    DayTable,
+    FeeFigures,
+    add_up_fees,
+    count_held_back,
+    tabulate_days,
+)
 from dunwell.workflows.draft_changes import DraftChange
 from dunwell.workflows.part_differences import PartDifference
 
@@ -33,9 +41,36 @@ class AuthorChanges(msgspec.Struct, frozen=True, gc=False):
     changes: Sequence[ShownChange]
 
 
+class ShownOutlook(msgspec.Struct, frozen=True, gc=False):
+    """What the draft does in the coming days: the figures of `dunwell workflow preview`."""
+
+    outlook: OutlookView
+    days: int
+    table: DayTable
+    held_back: Mapping[str, int]
+    fees: FeeFigures
+    costs: Costs | None
+
+
+def show_outlook(found: DraftEffectsView | None) -> ShownOutlook | None:
+    """None: nothing was played forward, or the job ended under an earlier release."""
+    if found is None or found.outlook is None:
+        return None
+    outlook = found.outlook
+    return ShownOutlook(
+        outlook=outlook,
+        days=found.days,
+        table=tabulate_days(outlook, found.days),
+        held_back=count_held_back(outlook),
+        fees=add_up_fees(outlook),
+        costs=found.costs,
+    )
+
+
 class PublishPage(Page, frozen=True):
-    """reached, staying: of claims in process, up to `most`. preview: of very many claims, by the
-    worker; moves: of few, at once. is_overtaken: the draft is another one, or has new changes."""
+    """reached, staying: of claims in process, up to `most`. moves: of few claims, at once. preview:
+    by the worker, of very many claims, and of the days ahead. is_overtaken: the draft is another
+    one, or has new changes."""
 
     template: ClassVar[str] = "workflow_publish.html"
     area: ClassVar[str] = "workflows"
@@ -48,6 +83,7 @@ class PublishPage(Page, frozen=True):
     most: int
     moves: NextContactsView | None
     preview: PreviewOfDraft | None
+    foreseen: ShownOutlook | None
     currency: str
     comment: str
     is_overtaken: bool
