@@ -14,6 +14,7 @@ from dunwell.errors import Fault, ValidationError
 from dunwell.kit.shape import find_faults, read_if_fits, render_nearest
 from dunwell.kit.texts import find_unprintable
 from dunwell.workflows.condition_rules import find_condition_faults
+from dunwell.workflows.definition import Condition
 from dunwell.workflows.settings_rules import find_repeats
 
 
@@ -37,6 +38,11 @@ def find_rule_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     for index, rule in enumerate(rules):
         if rule is not None:
             yield from _find_faults(rule, f"/rules/{index}")
+        elif isinstance(given, list) and isinstance(given[index], dict):
+            # The rest of the rule has another shape, which hides no fault of its condition.
+            when = read_if_fits(given[index].get("when"), Condition)
+            if when is not None:
+                yield from find_condition_faults(when, f"/rules/{index}/when")
 
 
 def find_unknown_names(document: RulesDocument, known: Collection[str]) -> Iterator[Fault]:

@@ -4,7 +4,7 @@ another merchant (CONTRACT 2).
 Secrets are answered once and stored as hashes. What ends here ends at once, on every process.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
@@ -48,8 +48,7 @@ async def create_credential(
     name).
     """
     work.need(Right.CONFIGURE)
-    _check_given(work, scopes)
-    _check(name, requests_per_minute)
+    _check_new(work, name, requests_per_minute, scopes)
     new = render_credential(randomness)
     credential = Credential(
         credential_id=work.ids.new(work.real_now),
@@ -210,20 +209,27 @@ async def disallow_credential(work: Work, client_id: str) -> bool:
     return True
 
 
-def _check(name: str, requests_per_minute: int) -> None:
-    faults = []
+def _check_new(work: Work, name: str, requests_per_minute: int, scopes: Sequence[Scope]) -> None:
+    """Raises ValidationError with every fault, InsufficientScope."""
+    faults = [*_find_scope_faults(scopes)]
     if not 1 <= len(name) <= 255 or not name.isprintable():
         faults.append(Fault("/name", "Use 1 to 255 printable characters.", "WRONG_FORMAT"))
     if not 1 <= requests_per_minute <= 10_000_000:
         faults.append(Fault("/requestsPerMinute", "Use 1 to 10000000.", "WRONG_FORMAT"))
     if faults:
         raise ValidationError(faults)
+    _check_given(work, scopes)
+
+
+def _find_scope_faults(scopes: Sequence[Scope]) -> Iterator[Fault]:
+    if not scopes:
+        yield Fault("/scope", f"Give at least one of {', '.join(Scope)}.", "TOO_FEW")
 
 
 def _check_given(work: Work, scopes: Sequence[Scope]) -> None:
     """Nobody gives what they have not. Raises ValidationError, InsufficientScope."""
-    if not scopes:
-        words = f"Give at least one of {', '.join(Scope)}."
-        raise ValidationError([Fault("/scope", words, "TOO_FEW")])
+    faults = [*_find_scope_faults(scopes)]
+    if faults:
+        raise ValidationError(faults)
     for right in sorted(rights_of_scopes(tuple(scopes))):
         work.need(right)

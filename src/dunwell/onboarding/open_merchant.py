@@ -32,11 +32,17 @@ async def open_merchant(
     logo = beside.configuration.brand.logo if beside else None
     settings = write_counterpart_settings(beside) if beside else {}
     source = Source({**settings, **document}, {}, [], logo)
-    checked = check_merchant_file(source, surroundings)
+    try:
+        checked = check_merchant_file(source, surroundings)
+    except ValidationError as refusal:
+        if all(fault.path != "/key" for fault in refusal.faults):
+            taken = await _find_taken(tx, resources, document["key"])
+            raise ValidationError([*taken, *refusal.faults]) from None
+        raise
+    taken = await _find_taken(tx, resources, checked.file.key)
+    if taken:
+        raise ValidationError(taken)
     standing = await load_standing(tx, resources.keys, checked.file.key, lock=False)
-    if standing.merchant is not None:
-        taken = Fault("/key", "Another merchant has this key already. Choose another.", "TAKEN")
-        raise ValidationError([taken])
     changes = [*decide_changes(checked, standing, publish=False)]
     if beside is None or not beside.is_sandbox or document["sandbox"]:
         return (
@@ -52,3 +58,11 @@ async def open_merchant(
     for text in await list_answer_texts(Work.open(resources, tx, beside, actor)):
         await add_answer_text(work, text.name, text.text)
     return made.merchant_id
+
+
+async def _find_taken(tx: Connection, resources: Resources, key: str) -> list[Fault]:
+    """The fault of a key, itself well formed, that another merchant has."""
+    standing = await load_standing(tx, resources.keys, key, lock=False)
+    if standing.merchant is None:
+        return []
+    return [Fault("/key", "Another merchant has this key already. Choose another.", "TAKEN")]

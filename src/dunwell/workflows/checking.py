@@ -5,7 +5,7 @@ not keep the rules from looking at the others. Templates' placeholders are check
 Pure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -13,7 +13,15 @@ import msgspec
 from dunwell.errors import Fault, ValidationError
 from dunwell.kit.shape import Part, find_faults, read_if_fits
 from dunwell.kit.texts import find_unprintable, is_printable
-from dunwell.workflows.definition import Definition, ProcessSettings, Step, Template, Texts
+from dunwell.workflows.condition_rules import find_condition_faults
+from dunwell.workflows.definition import (
+    Condition,
+    Definition,
+    ProcessSettings,
+    Step,
+    Template,
+    Texts,
+)
 from dunwell.workflows.reference import FIELD_WORDS
 from dunwell.workflows.settings_rules import find_settings_faults
 from dunwell.workflows.step_rules import find_step_faults
@@ -72,7 +80,19 @@ def _find_broken_rules(document: Mapping[str, object]) -> list[Fault]:
         faults += find_settings_faults(settings)
         faults += find_text_faults(templates, snippets, settings.languages)
     faults += find_step_faults(steps, templates, settings)
+    if isinstance(given, list):
+        faults += _find_faults_of_unread(given, steps)
     return faults
+
+
+def _find_faults_of_unread(given: list[object], steps: list[Step | None]) -> Iterator[Fault]:
+    """What is wrong with the conditions of steps that have no shape of a step themselves: all
+    faults of a step are reported together."""
+    for index, (value, step) in enumerate(zip(given, steps, strict=True)):
+        if step is None and isinstance(value, dict):
+            when = read_if_fits(value.get("when"), Condition)
+            if when is not None:
+                yield from find_condition_faults(when, f"/steps/{index}/when")
 
 
 def _read_step(value: object) -> Step | None:

@@ -13,8 +13,9 @@ from dunwell.claims.fields import ContactData, DebtorFields
 from dunwell.claims.notes import add_note
 from dunwell.claims.pause_claim import pause_claim, resume_claim
 from dunwell.claims.read_claim import ClaimView
-from dunwell.disputes.dispute import NewDispute
+from dunwell.disputes.dispute import NewDispute, check_new_dispute
 from dunwell.disputes.open_dispute import open_dispute
+from dunwell.errors import Fault, Said, ValidationError
 from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.kit.crypto import KeyRing
@@ -76,6 +77,12 @@ class Typed:
         if cents is None or cents <= 0:
             self.faults.append((name, "AMOUNT"))
         return cents or 0
+
+
+def place_fault(fault: Fault) -> tuple[str, str]:
+    """A fault's field by its JSON pointer, the last part of it, and what is said of it."""
+    said = fault.message if isinstance(fault.message, Said) else Said(fault.code, fault.message)
+    return fault.path.rpartition("/")[2], said
 
 
 Do = Callable[[Work, Typed], Awaitable[Callable[[], Awaitable[object]]]]
@@ -144,6 +151,12 @@ async def _pay(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
 
 async def _dispute(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
     new = NewDispute(typed.need("reason"), typed.text("message") or None)
+    try:
+        check_new_dispute(new, work.merchant.configuration.disputes, work.actor.kind)
+    except ValidationError as refusal:
+        # The form's field for the type is called reason.
+        placed = [place_fault(each) for each in refusal.faults]
+        typed.faults += [("reason" if name == "type" else name, said) for name, said in placed]
     return lambda: open_dispute(work, typed.keys, typed.claim.claim_id, new)
 
 

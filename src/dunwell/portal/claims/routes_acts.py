@@ -11,9 +11,9 @@ from starlette.responses import Response
 from dunwell.claims.compare_claim import ChangedMeanwhile, check_unchanged, load_seen
 from dunwell.claims.read_claim import ClaimView, read_claim
 from dunwell.disputes.reasons import list_reasons
-from dunwell.errors import Fault, InvalidState, NotFound, Said, ValidationError
+from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.explanation.claim_life import Happening, read_claim_life
-from dunwell.portal.claims.acts import ACTS, Act, Typed, fill_contact
+from dunwell.portal.claims.acts import ACTS, Act, Typed, fill_contact, place_fault
 from dunwell.portal.claims.views import ActPage, describe_head
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -60,7 +60,7 @@ async def take_act(site: Site, visit: Visit, access: Access, fields: Fields) -> 
             site, visit, access=access, fields=fields, overtaken=overtaken
         )
     except ValidationError as refusal:
-        faults, refused = [_place(each) for each in refusal.faults], 422
+        faults, refused = [place_fault(each) for each in refusal.faults], 422
     except InvalidState as refusal:
         faults, refused = [("", refusal.said)], 409
     async with site.work(access) as work:
@@ -123,12 +123,6 @@ def _find_act(visit: Visit, access: Access) -> Act:
     if act is None or not access.may(act.right):
         raise NotFound("There is no such form.")
     return act
-
-
-def _place(fault: Fault) -> tuple[str, str]:
-    """A fault's field by its JSON pointer, the last part of it, and what is said of it."""
-    said = fault.message if isinstance(fault.message, Said) else Said(fault.code, fault.message)
-    return fault.path.rpartition("/")[2], said
 
 
 PAGES: RoutedPages = {"claim_act": {"GET": show_act, "POST": take_act}}

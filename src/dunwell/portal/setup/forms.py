@@ -55,14 +55,13 @@ class Form:
         return replace(self, typed=typed)
 
     def read(self) -> Read:
-        """Keys of the merchant file, or what cannot be read of it."""
+        """Keys of the merchant file, without the values that cannot be read, and the faults of
+        those."""
         read = read_fields(self.fields, self.typed, self.tongue)
         if self.section.name == "disputes":
             reasons = [each for _, each in read_reasons(self.typed, self.document)]
             read.parts.setdefault("disputes", {})["reasons"] = reasons
-        return (
-            Read(unflatten(self.section.name, read.parts), read.faults) if not read.faults else read
-        )
+        return Read(unflatten(self.section.name, read.parts), read.faults)
 
     def place(self, faults: Sequence[Fault]) -> list[tuple[str, Fault]]:
         """Each beside its field; "" for what is about none."""

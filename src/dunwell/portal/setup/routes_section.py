@@ -1,5 +1,6 @@
 """One part of the settings: its form, what it would change, and saving it."""
 
+from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 
@@ -62,12 +63,19 @@ async def take_section(site: Site, visit: Visit, access: Access, upload: Upload)
         return _answer(site, visit, access, form=form)
     read = form.read()
     logo, refused = await _take_logo(site, access, upload)
-    if read.faults or refused:
-        return _answer(site, visit, access, form=form, faults=[*read.faults, *refused])
     if "brand" in read.parts and logo is not None:
         # What stands in the form beside it; the image is given apart.
         read.parts["brand"]["logo"] = "logo"
     change = SettingsChange(read.parts, upload.fields["known_seen"], logo)
+    if read.faults or refused:
+        faults = [*read.faults, *refused]
+        # A key of which nothing can be read is judged as it is stored.
+        stored = {key: form.document.get(key) for key in form.section.keys}
+        readable = replace(change, parts={**stored, **read.parts})
+        more = await _find_more_faults(site, access, form=form, change=readable)
+        known = {name for name, _ in faults}
+        faults += [(name, fault) for name, fault in more if name not in known]
+        return _answer(site, visit, access, form=form, faults=faults)
     is_asked = form.section.is_weighty and do != "save"
     try:
         if is_asked:
@@ -81,6 +89,21 @@ async def take_section(site: Site, visit: Visit, access: Access, upload: Upload)
         form = (await _open(site, visit, access)).fill(upload.fields)
         return _answer(site, visit, access, form=form, is_overtaken=True)
     return site.redirect(visit, access, "settings", done="saved" if is_new else "unchanged")
+
+
+async def _find_more_faults(
+    site: Site, access: Access, *, form: Form, change: SettingsChange
+) -> Faults:
+    """Those of the values that could be read, so that a form shows all its errors at once."""
+    try:
+        async with site.work(access) as work:
+            await check_settings(work, site.resources, change, find_surroundings(site))
+    except ValidationError as refusal:
+        return form.place(refusal.faults)
+    except InvalidState:
+        # Somebody was faster, which the next answer says: first it has to be readable.
+        return []
+    return []
 
 
 async def _ask(

@@ -13,6 +13,7 @@ from dunwell.messages.lists.find_suppressions import find_suppressions, read_sup
 from dunwell.messages.suppression import (
     LiftReason,
     SuppressionReason,
+    check_address,
     lift_listed,
     suppress,
 )
@@ -43,19 +44,21 @@ async def add(site: Site, visit: Visit, access: Access, fields: Fields) -> Respo
     reason = next((each for each in _REASONS if each == typed["reason"]), None)
     given = {"channel": channel, "address": typed["address"], "reason": reason}
     faults = [(name, "REQUIRED") for name, value in given.items() if not value]
+    if channel and typed["address"]:
+        try:
+            check_address(channel, typed["address"])
+        except ValidationError:
+            faults.append(("address", channel))
     async with site.work(access) as work:
         work.need(Right.CONTACT_SETTINGS)
         if channel and reason and not faults:
-            try:
-                is_new = await suppress(
-                    work,
-                    site.resources.keys,
-                    channel=channel,
-                    address=typed["address"],
-                    reason=reason,
-                )
-            except ValidationError:
-                faults = [("address", channel)]
+            is_new = await suppress(
+                work,
+                site.resources.keys,
+                channel=channel,
+                address=typed["address"],
+                reason=reason,
+            )
     if faults:
         return await _answer_list(site, visit, access=access, typed=typed, faults=faults)
     return site.redirect(visit, access, "suppressions", done="added" if is_new else "added_before")

@@ -1,0 +1,60 @@
+"""Typed values are kept for a day, and only those of a form that is not too large."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from dunwell.kit.clock import MovableClock
+from dunwell.kit.resources import Resources
+from dunwell.people.store_kept_forms import (
+    KEPT_FOR,
+    MAX_BYTES,
+    KeptFields,
+    load_kept_form,
+    remove_expired_forms,
+    save_kept_form,
+)
+from tests.support import people
+
+_ADDRESS = "/portal/m/1/claims/1/note"
+_INSTANT = timedelta(microseconds=1)
+
+
+@pytest.fixture
+async def user_id(resources: Resources) -> UUID:
+    reception = people.a_reception(resources)
+    return (await people.join(reception, people.a_new_user("ada@example.org"))).user_id
+
+
+def a_form(size: int) -> KeptFields:
+    """Of this many bytes as it is stored."""
+    empty = len(msgspec.json.encode({"text": [""]}))
+    return {"text": ["a" * (size - empty)]}
+
+
+async def test_a_form_of_256_kib_is_kept_and_a_larger_one_is_not(
+    resources: Resources, user_id: UUID, clock: MovableClock
+) -> None:
+    assert MAX_BYTES == 256 * 1024
+    largest, now = a_form(MAX_BYTES), clock.now()
+    async with resources.database.transaction() as tx:
+        too_large = a_form(MAX_BYTES + 1)
+        assert not await save_kept_form(tx, user_id, _ADDRESS, fields=too_large, now=now)
+        assert await load_kept_form(tx, user_id, _ADDRESS, now) is None
+        assert await save_kept_form(tx, user_id, _ADDRESS, fields=largest, now=now)
+        assert await load_kept_form(tx, user_id, _ADDRESS, now) == largest
+
+
+async def test_a_form_is_gone_after_24_hours(
+    resources: Resources, user_id: UUID, clock: MovableClock
+) -> None:
+    assert timedelta(hours=24) == KEPT_FOR
+    fields, now = a_form(100), clock.now()
+    async with resources.database.transaction() as tx:
+        await save_kept_form(tx, user_id, _ADDRESS, fields=fields, now=now)
+        assert await remove_expired_forms(tx, now + KEPT_FOR - _INSTANT, 10) == 0
+        assert await load_kept_form(tx, user_id, _ADDRESS, now + KEPT_FOR - _INSTANT) == fields
+        assert await load_kept_form(tx, user_id, _ADDRESS, now + KEPT_FOR) is None
+        assert await remove_expired_forms(tx, now + KEPT_FOR + _INSTANT, 10) == 1
