@@ -73,8 +73,8 @@ async def test_an_unrecordable_refusal_without_a_call_leaves_the_calls_of_its_se
     dispatcher = MessageDispatcher(resources, [GatedChannel(post, "EMAIL", gate)])
     async with failures_unrecordable(resources.database):
         sending = asyncio.create_task(dispatcher.run_merchant(house.merchant.merchant_id))
-        async with asyncio.timeout(20):
-            await post.arrived.wait()
+        arriving = asyncio.create_task(post.arrived.wait())
+        await asyncio.wait([sending, arriving], return_when=asyncio.FIRST_COMPLETED)
         gate.set()
         with pytest.raises(asyncpg.RaiseError):
             await sending
