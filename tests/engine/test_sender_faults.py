@@ -182,3 +182,23 @@ async def test_an_adapter_that_ignores_its_cancellation_does_not_keep_its_worker
     await MessageDispatcher(resources, [channel]).run_merchant(house.merchant.merchant_id)
     assert await count_states(house) == {"UNKNOWN": _CALLED_AT_ONCE, "ACCEPTED": 5}
     assert len({each.communication_id for each in channel.sent + stubborn.sent}) == 55
+
+
+class _CancelledChannel(ScriptedChannel):
+    """Its library cancels the call by itself, as some do when a connection breaks."""
+
+    async def send(self, message: Message) -> Outcome:
+        self.sent.append(message)
+        raise asyncio.CancelledError
+
+
+async def test_an_adapter_that_cancels_its_own_call_is_taken_for_unanswered(
+    resources: Resources, clock: MovableClock
+) -> None:
+    house = await plan_texts(resources, clock, 3)
+    house.channels[0] = channel = _CancelledChannel(channel="SMS", is_repeatable=False)
+    dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
+    await dispatcher.run_merchant(house.merchant.merchant_id)
+    assert await count_states(house) == {"UNKNOWN": 3}
+    assert len(channel.sent) == 3
+    await dispatcher.close()

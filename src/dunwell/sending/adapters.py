@@ -100,8 +100,12 @@ class Adapters:
         try:
             async with asyncio.timeout(_CALL_SECONDS):
                 return await adapter.send(message)
-        except Exception as error:
-            # Whatever it was: the message may have left, and that alone counts.
+        except (Exception, asyncio.CancelledError) as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise
+            # Whatever it was, also a task that the adapter itself cancelled: the message may have
+            # left, and that alone counts.
             log.exception(
                 "send unanswered",
                 communication_id=str(message.communication_id),
