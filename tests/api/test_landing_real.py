@@ -186,7 +186,7 @@ async def test_guessed_links_are_slowed_as_codes_are(doorstep: Doorstep) -> None
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        ("en", ("From a text message: its link", "Every letter and every e-mail names")),
+        ("en", ("From a text message: copy its link", "Every letter and every e-mail names")),
         ("de", ("Aus einer SMS: ihr Link", "Jeder Brief und jede E-Mail nennt Firma")),
     ],
 )  # fmt: skip

@@ -63,13 +63,13 @@ async def test_a_letter_is_checked_without_opening_the_claim(setting: Setting, w
     async with setting.travel(way, "real") as debtor:
         await debtor.go("/q")
         await debtor.press("Is this real?")
-        await debtor.fill("Code", await debtor.site.give_code())
+        await debtor.fill("Code, or link of a text message", await debtor.site.give_code())
         await debtor.fill("Amount", "1")
         await debtor.press("Check it")
         await debtor.sees("We cannot confirm this message")
         # What was wrong makes its visitor wait, a second at first.
         debtor.site.clock.advance(timedelta(seconds=1))
-        await debtor.fill("Code", await debtor.site.give_code())
+        await debtor.fill("Code, or link of a text message", await debtor.site.give_code())
         await debtor.fill("Amount", "1337,90 €")
         await debtor.press("Check it")
 

@@ -45,11 +45,10 @@ async def test_an_objection_with_files_gets_a_number_another_file_and_is_taken_b
 async def test_who_is_not_meant_says_so_with_the_link_alone(setting: Setting, way: Way) -> None:
     async with setting.travel(way, "not-me") as debtor:
         await debtor.open_link()
-        await debtor.press("Something is wrong with this claim")
-        await debtor.press("This is not me, or not my claim")
-        await debtor.press("Send")
+        await debtor.press("This is not me")
+        await debtor.press("Yes, this is not me")
 
-        await debtor.reads("We have received your objection")
+        await debtor.reads("You do not have to pay")
         shown = await debtor.visit.page.content()
 
     assert "Mustermann" not in shown

@@ -66,7 +66,7 @@ async def test_a_passkey_joins_signs_in_and_is_joined_by_another(
     await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
     await judge(page)
     await page.get_by_role("button", name="Use a passkey").click()
-    await expect(page.get_by_role("heading", level=1)).to_have_text("Merchants")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Create your first merchant")
     assert complaints == []
     await context.close()
 
