@@ -65,6 +65,8 @@ async def test_whoever_is_invited_joins_and_keeps_ten_codes(
     given = {"password": NEW, "password_again": NEW, "code": code}
     wrong = await paul.send(link, **{**given, "password_again": "another one 42"})
     assert (wrong.status_code, "The two passwords differ" in wrong.text) == (400, True)
+    wrong = await paul.send(link, password="short", password_again="other", code="000000")
+    assert wrong.text.count('aria-invalid="true"') == 2  # The code, and that the passwords differ.
     joined = await paul.send(link, **given)
     assert joined.headers["Location"] == "/portal/account/recovery-codes"
     codes = await paul.get(joined.headers["Location"])
@@ -138,6 +140,10 @@ async def test_a_passkey_is_added_behind_the_password(door: Door, admin: AtDoor)
 
 async def test_a_new_password_goes_on_in_a_new_session(door: Door, admin: AtDoor) -> None:
     before = admin.session
+    wrong = await admin.send(
+        "/portal/account/password", password="no", password_new="short", password_again="other"
+    )
+    assert (wrong.status_code, wrong.text.count('aria-invalid="true"')) == (400, 3)
     changed = await admin.send(
         "/portal/account/password", password=PASSWORD, password_new=NEW, password_again=NEW
     )

@@ -164,10 +164,13 @@ def _write_host_key(folder: Path) -> None:
 
 
 def _list_below(pid: int) -> list[int]:
-    """Children, and theirs."""
+    """List the children of a process and theirs; none of one that has ended meanwhile."""
     found: list[int] = []
-    children = Path(f"/proc/{pid}/task/{pid}/children")
-    for each in children.read_text().split():
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return found
+    for each in children.split():
         found += [*_list_below(int(each)), int(each)]
     return found
 

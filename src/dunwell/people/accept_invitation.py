@@ -6,6 +6,7 @@ another one, which opens nothing once somebody has joined. With it come ten reco
 session.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from uuid import UUID
@@ -84,20 +85,30 @@ async def find_invitation(reception: Reception, link: str, opener: str) -> Invit
         return Invited(user, encode_secret(derive_secret(work.keys, user.user_id, link, opener)))
 
 
+async def find_joining_faults(
+    reception: Reception, invited: Invited, joining: Joining
+) -> Mapping[str, LinkFault | PasswordFault]:
+    """Return what is wrong with what was typed, by field. A password is judged only after the right
+    code, because judging takes processor time."""
+    if find_step(invited.app_secret, joining.code, reception.now()) is None:
+        return {"code": LinkFault.CODE}
+    user, passwords = invited.user, reception.passwords
+    fault = await passwords.find_fault(joining.password, name=user.name, email=user.email)
+    return {} if fault is None else {"password": fault}
+
+
 async def join_with_app(
     reception: Reception, joining: Joining
-) -> OpenedSession | LinkFault | PasswordFault:
+) -> OpenedSession | LinkFault | Mapping[str, LinkFault | PasswordFault]:
     """The password is hashed between a look and the transaction that takes the link."""
     invited = await find_invitation(reception, joining.link, joining.opener)
     if invited is None:
         return LinkFault.LINK
-    user, passwords = invited.user, reception.passwords
-    if find_step(invited.app_secret, joining.code, reception.now()) is None:
-        return LinkFault.CODE
-    fault = await passwords.find_fault(joining.password, name=user.name, email=user.email)
-    if fault is not None:
-        return fault
-    password_hash = await passwords.hash(joining.password)
+    faults = await find_joining_faults(reception, invited, joining)
+    if faults:
+        return faults
+    user = invited.user
+    password_hash = await reception.passwords.hash(joining.password)
     async with reception.work(visiting(user.user_id, joining.visitor.host)) as work:
         if await _lock_invited(work, joining.link) is None:
             return LinkFault.LINK

@@ -9,8 +9,15 @@ from dunwell.people.password_rules import PasswordFault
 from dunwell.people.reception import Reception
 from dunwell.people.sessions import end_all_sessions
 from dunwell.people.sign_in import TooOften, Wrong
+from dunwell.people.signed_in import SignedIn
 from dunwell.people.store import lock_user, save_password
 from dunwell.people.store_entries import remove_entries_of
+
+
+async def find_new_password_fault(
+    reception: Reception, person: SignedIn, new: str
+) -> PasswordFault | None:
+    return await reception.passwords.find_fault(new, name=person.name, email=person.email)
 
 
 async def change_password(
@@ -21,7 +28,7 @@ async def change_password(
     refusal = await check_own_password(reception, asking)
     if refusal is not None:
         return refusal
-    fault = await reception.passwords.find_fault(new, name=person.name, email=person.email)
+    fault = await find_new_password_fault(reception, person, new)
     if fault is not None:
         return fault
     password_hash = await reception.passwords.hash(new)

@@ -5,7 +5,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.errors import NotFound, ValidationError
-from dunwell.people.change_password import change_password
+from dunwell.people.change_password import change_password, find_new_password_fault
 from dunwell.people.make_codes import find_made_codes, make_codes, put_codes_away
 from dunwell.people.open_session import OpenedSession
 from dunwell.people.own_account import (
@@ -67,12 +67,19 @@ async def show_password(site: Site, visit: Visit, person: SignedIn) -> Response:
 
 @takes_form
 async def take_password(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
-    new = fields["password_new"]
+    new, asking = fields["password_new"], ask(site, visit, person, fields)
+    faults: Faults = {}
     if new != fields["password_again"]:
-        return await _show_password(site, visit, person, {"password_again": "DIFFERENT"})
-    outcome = await change_password(
-        receive(site), ask(site, visit, person, fields), new, draw_randomness()
-    )
+        faults = {"password_again": "DIFFERENT"}
+    if fault := await find_new_password_fault(receive(site), person, new):
+        faults = {**faults, "password_new": fault}
+    if faults:
+        refusal, minutes = await check_own_password(receive(site), asking), 0
+        if refusal is not None:
+            told, minutes = tell_password(refusal)
+            faults = {**faults, **told}
+        return await _show_password(site, visit, person=person, faults=faults, minutes=minutes)
+    outcome = await change_password(receive(site), asking, new, draw_randomness())
     if isinstance(outcome, OpenedSession):
         return let_in(site, outcome, build_address("account", done="password_changed"))
     if isinstance(outcome, Wrong | TooOften | TooLongAgo):

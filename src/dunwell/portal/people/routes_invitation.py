@@ -1,6 +1,7 @@
 """Joining by a one-time link. Opening it changes nothing; one form takes all of it."""
 
 import secrets
+from collections.abc import Mapping
 
 from starlette.responses import Response
 
@@ -11,6 +12,7 @@ from dunwell.people.accept_invitation import (
     LinkFault,
     ask_for_passkey,
     find_invitation,
+    find_joining_faults,
     join_with_app,
     join_with_passkey,
 )
@@ -50,8 +52,16 @@ async def join(site: Site, visit: Visit) -> Response:
         code=form.get("code", "")[:100],
     )
     if password != again:
-        return await _tell(site, visit, {"password_again": "DIFFERENT"})
+        return await _tell_different(site, visit, joining)
     return await _go_on(site, visit, await join_with_app(receive(site), joining))
+
+
+async def _tell_different(site: Site, visit: Visit, joining: Joining) -> Response:
+    invited = await find_invitation(receive(site), joining.link, joining.opener)
+    if invited is None:
+        return _tell_gone(site, visit)
+    faults = await find_joining_faults(receive(site), invited, joining)
+    return await _tell(site, visit, {**faults, "password_again": "DIFFERENT"})
 
 
 async def ask_browser(site: Site, visit: Visit) -> Response:
@@ -77,16 +87,14 @@ async def join_by_passkey(site: Site, visit: Visit) -> Response:
 
 
 async def _go_on(
-    site: Site, visit: Visit, outcome: OpenedSession | LinkFault | PasswordFault
-) -> Response:
+    site: Site, visit: Visit,
+    outcome: OpenedSession | LinkFault | Mapping[str, LinkFault | PasswordFault],
+) -> Response:  # fmt: skip
     if isinstance(outcome, OpenedSession):
         return let_in(site, outcome, build_address("account_codes"))
-    if isinstance(outcome, PasswordFault):
-        return await _tell(site, visit, {"password": outcome})
-    field = {LinkFault.CODE: "code", LinkFault.PASSKEY: ""}.get(outcome)
-    if field is None:
+    if outcome is LinkFault.LINK:
         return _tell_gone(site, visit)
-    return await _tell(site, visit, {field: outcome})
+    return await _tell(site, visit, {"": outcome} if isinstance(outcome, LinkFault) else outcome)
 
 
 async def _tell(site: Site, visit: Visit, faults: Faults, status: int = 400) -> Response:
