@@ -187,7 +187,7 @@ async def test_guessed_links_are_slowed_as_codes_are(doorstep: Doorstep) -> None
     ("language", "words"),
     [
         ("en", ("From a text message: copy its link", "Every letter and every e-mail names")),
-        ("de", ("Aus einer SMS: ihr Link", "Jeder Brief und jede E-Mail nennt Firma")),
+        ("de", ("SMS: Kopieren Sie den Link", "Jeder Brief und jede E-Mail nennt Firma")),
     ],
 )  # fmt: skip
 async def test_it_says_what_each_kind_of_message_contains(

@@ -259,7 +259,7 @@ async def test_each_browser_that_opens_a_link_is_shown_an_app_of_its_own(
     assert mine.app_secret != theirs.app_secret
     code = pyotp.TOTP(theirs.app_secret).at(reception.now())
     joining = Joining(link, OPENER, HOME, randomness(), password=PASSWORD, code=code)
-    assert await join_with_app(reception, joining) is LinkFault.CODE
+    assert await join_with_app(reception, joining) == {"code": LinkFault.CODE}
     async with database.connection() as connection:
         assert await connection.fetchval("SELECT count(*) FROM factors") == 0
 
