@@ -44,7 +44,7 @@ from bench.machine import describe_machine
 from bench.plot import render_plot
 from bench.rounds import FULL, QUICK, Scale
 from bench.table import render_table
-from dunwell.kit.process import relax_collector
+from dunwell.platform.children.process import relax_collector
 
 _RESULTS = Path(__file__).parent / "RESULTS.md"
 _PLOT = _RESULTS.with_suffix(".svg")

@@ -10,7 +10,7 @@ from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import MovableClock
+from dunwell.platform.clock import MovableClock
 
 _FEW, _SOME, _MANY = 10_000, 100_000, 1_000_000
 _DUE = 10_000

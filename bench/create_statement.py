@@ -18,7 +18,7 @@ from bench.merchant import BenchMerchant, make_merchant, start_intake
 from bench.pgbench import render_insert
 from bench.rounds import Scale, alternate
 from bench.stored_rows import list_tables
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 # Claims of a set, sets a round.
 _SETS = {1: 1_000, 20: 100, 500: 10}

@@ -20,7 +20,6 @@ from bench.merchant import BenchMerchant, make_merchant
 from dunwell.assignment.edit_rules import edit_rules_draft
 from dunwell.assignment.editing import SetDefault
 from dunwell.events.store_spans import save_spans
-from dunwell.kit.db import Connection
 from dunwell.merchants.actor import operator_actor
 from dunwell.merchants.rights import Role
 from dunwell.people.open_session import OpenedBy, open_session
@@ -29,6 +28,7 @@ from dunwell.people.session_rules import SECRET_BYTES
 from dunwell.people.store import save_new_user
 from dunwell.people.user import NewUser, Place
 from dunwell.people.visitor import Visitor
+from dunwell.platform.database.database import Connection
 from dunwell.workflows.open_workflow import find_workflow
 from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.store import load_current

@@ -20,7 +20,7 @@ from dunwell.events.delivery_pool import Limits
 from dunwell.events.payloads import Event, EventHead, escalated
 from dunwell.events.record import save_events
 from dunwell.events.sender import open_webhook_sender
-from dunwell.kit.clock import SystemClock
+from dunwell.platform.clock import SystemClock
 
 _EVENTS = 20_000
 _EVENTS_BESIDE = 5_000

@@ -8,15 +8,15 @@ from datetime import datetime
 
 import uvloop
 
-from dunwell.config import load_settings
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
-from dunwell.kit.ids import RandomIds
-from dunwell.kit.logging import configure_logging
-from dunwell.kit.process import relax_collector
-from dunwell.kit.resources import Resources
+from dunwell.platform.children.process import relax_collector
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.config import load_settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.ids import RandomIds
+from dunwell.platform.logging import configure_logging
+from dunwell.platform.resources import Resources
 
 # Others hold what is left at the end.
 _LAST_LOOKS = 3

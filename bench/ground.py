@@ -13,15 +13,20 @@ from pathlib import Path
 
 import asyncpg
 
-from dunwell.config import Settings, load_settings
-from dunwell.kit.clock import Clock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
-from dunwell.kit.ids import RandomIds
-from dunwell.kit.logging import configure_logging
-from dunwell.kit.migrate import migrate
-from dunwell.kit.postgres import DATABASE_NAME, EmbeddedPostgres, find_binaries, stop_server
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import Clock
+from dunwell.platform.config import Settings, load_settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.database.migrate import migrate
+from dunwell.platform.embedded.postgres import (
+    DATABASE_NAME,
+    EmbeddedPostgres,
+    find_binaries,
+    stop_server,
+)
+from dunwell.platform.ids import RandomIds
+from dunwell.platform.logging import configure_logging
+from dunwell.platform.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,12 @@ from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.installation.lines.letters import Batch, FolderLine
-from dunwell.kit.clock import SystemClock
-from dunwell.kit.resources import Resources
 from dunwell.messages import letters
 from dunwell.messages.letters.code_image import draw_svg
 from dunwell.messages.letters.layout import load_layout
 from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.platform.clock import SystemClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.release_batches import BatchReleaser
 from dunwell.sending.channel import Accepted, Message, MessageFile
 

@@ -22,7 +22,7 @@ from dunwell.claims.store_lists import ClaimFilter, ClaimPlace, load_page
 from dunwell.events.cursor import Position, encode_cursor
 from dunwell.events.find_events import EventFilter, load_events_page
 from dunwell.events.store_spans import save_spans
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 _ROWS, _PAGE, _TRIES = 1_000_000, 200, 100
 # Rows that one transaction wrote, and the time between two.

@@ -15,9 +15,6 @@ from bench.ground import Ground
 from dunwell.adapters.installed import list_adapters, list_providers
 from dunwell.intake.create_claims import create_claims
 from dunwell.intake.submission import MAX_CLAIMS
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
-from dunwell.kit.yaml_document import parse_yaml
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, credential_actor
 from dunwell.merchants.merchant import Merchant
@@ -27,6 +24,9 @@ from dunwell.merchants.store import load_merchant
 from dunwell.merchants.tokens import issue_token
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.report import ApplyReport
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.yaml_document import parse_yaml
 
 # Within contact hours, on no holiday.
 MONDAY_MORNING = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 # A scan of so much of a table's rows reads all of it, whatever index it goes by.
 _WHOLE = 0.5

@@ -23,7 +23,7 @@ from bench.plans import Listening, Reading, explain, load_grown
 from bench.portal_page import Known, Page
 from bench.portal_pages import list_pages
 from bench.rounds import Scale
-from dunwell.kit.db import Database
+from dunwell.platform.database.database import Database
 from dunwell.portal.web.session_cookie import name_cookie
 from dunwell.wiring import open_web
 

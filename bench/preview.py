@@ -20,7 +20,7 @@ from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import RuleSet
 from dunwell.jobs.run_previews import run_previews
 from dunwell.jobs.start_preview import read_preview, start_preview
-from dunwell.kit.yaml_document import parse_yaml
+from dunwell.platform.text.yaml_document import parse_yaml
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.open_workflow import find_workflow
 from dunwell.workflows.publish_draft import publish_draft

@@ -28,8 +28,8 @@ from dunwell.escalation.engine import Engine
 from dunwell.escalation.join_reports import join_reports
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import Installation
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 
 _TEXTS = 3_000
 _AT_ONCE = 50

@@ -12,14 +12,14 @@ import hypothesis
 import pytest
 import structlog
 
-from dunwell.config import Settings, load_settings
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
-from dunwell.kit.ids import RandomIds
-from dunwell.kit.migrate import migrate
-from dunwell.kit.postgres import EmbeddedPostgres, find_binaries
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.config import Settings, load_settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.database.migrate import migrate
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries
+from dunwell.platform.ids import RandomIds
+from dunwell.platform.resources import Resources
 from tests.support.children import end_children
 from tests.support.merchant_ids import FIRST_MERCHANT_IDS
 from tests.support.pooler import PooledPostgres, a_pooler

@@ -17,8 +17,8 @@ from importlinter.configuration import configure
 ROOT = Path(__file__).resolve().parent.parent
 # Database, network, file store, log and randomness, through however many modules.
 FORBIDDEN = (
-    "dunwell.kit.db",
-    "dunwell.kit.http",
+    "dunwell.platform.database.database",
+    "dunwell.platform.http.client",
     "aiohttp",
     "asyncpg",
     "starlette",

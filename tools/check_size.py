@@ -23,7 +23,7 @@ ANY_NUMBER = frozenset({
 })  # fmt: skip
 # "path" or "path:name" -> (the cap instead, why).
 RAISED: dict[str, tuple[int, str]] = {
-    "src/dunwell/kit/http_server/connection.py:HttpConnection": (
+    "src/dunwell/platform/http/server/connection.py:HttpConnection": (
         220,
         "the states of one connection, which are understood only together",
     ),

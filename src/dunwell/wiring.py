@@ -54,14 +54,6 @@ from dunwell.jobs.sweep_jobs import SWEEP_JOBS_SECONDS, sweep_jobs
 from dunwell.keys.installation_seals import seal_installation
 from dunwell.keys.reseal import RESEAL_SECONDS, Resealer
 from dunwell.keys.sealed import list_sealed_values
-from dunwell.kit.children.fair_queue import PERSON_WAITS
-from dunwell.kit.document_reader import DocumentReader
-from dunwell.kit.figures import show_build
-from dunwell.kit.http_server import Bounds
-from dunwell.kit.postgres import find_database_url
-from dunwell.kit.resources import Resources
-from dunwell.kit.spool import UPLOADS
-from dunwell.kit.watched_clock import DatabaseTime
 from dunwell.landing.application import build_site, list_routes
 from dunwell.landing.entering.asked_links import ASKED_SECONDS, send_asked_links
 from dunwell.landing.objecting.tell_overdue import OVERDUE_SECONDS, tell_overdue
@@ -75,6 +67,14 @@ from dunwell.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modaliti
 from dunwell.notices.sender import NoticeSender
 from dunwell.notices.settled import sweep_notices
 from dunwell.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
+from dunwell.platform.children.document_reader import DocumentReader
+from dunwell.platform.children.fair_queue import PERSON_WAITS
+from dunwell.platform.embedded.postgres import find_database_url
+from dunwell.platform.http.server import Bounds
+from dunwell.platform.http.spool import UPLOADS
+from dunwell.platform.metrics import show_build
+from dunwell.platform.resources import Resources
+from dunwell.platform.watched_clock import DatabaseTime
 from dunwell.portal.application import build_portal_routes
 from dunwell.portal.texts.preview_printer import PreviewPrinter
 from dunwell.portal.web.site import Surroundings

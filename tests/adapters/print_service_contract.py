@@ -3,7 +3,7 @@
 from dataclasses import replace
 from uuid import UUID
 
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Accepted, MessageFile, Permanent
 from dunwell.sending.references import read_reference
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest

@@ -10,10 +10,10 @@ from typing import TypeAlias
 import pytest
 import uvloop
 
-from dunwell.errors import Unavailable
-from dunwell.kit.children.child_pool import ChildLost, ChildPool
-from dunwell.kit.children.child_process import ChildProcess
-from dunwell.kit.children.fair_queue import PERSON_WAITS
+from dunwell.platform.children.child_pool import ChildLost, ChildPool
+from dunwell.platform.children.child_process import ChildProcess
+from dunwell.platform.children.fair_queue import PERSON_WAITS
+from dunwell.platform.errors import Unavailable
 from tests.support.children import find_children
 
 Run: TypeAlias = Callable[[Callable[[], Coroutine[object, object, None]]], None]

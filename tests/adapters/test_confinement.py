@@ -15,12 +15,12 @@ from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.files.content_types import PDF
 from dunwell.files.inspection import Inspector
 from dunwell.files.pictures import PagePainter, Shown
-from dunwell.kit.children.child_process import LENGTH
-from dunwell.kit.children.confinement import find_confinement
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.document_reader import DocumentReader
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.letters.sheet import write_sheet
+from dunwell.platform.children.child_process import LENGTH
+from dunwell.platform.children.confinement import find_confinement
+from dunwell.platform.children.document_reader import DocumentReader
+from dunwell.platform.crypto import KeyRing
 from tests.support.children import end_all, find_children
 from tests.support.confined import TRIES
 from tests.support.files import a_pdf

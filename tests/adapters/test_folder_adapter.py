@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.installation.lines.letters import FolderLine
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Accepted, MessageFile, Temporary
 from tests.adapters.print_service_contract import PrintServiceContract
 from tests.support.children import PRINTER

@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 
 from dunwell.adapters.channels.gateway import AWAY, Gateway
-from dunwell.kit.http import Answer
+from dunwell.platform.http.client import Answer
 
 
 class SlowGateway:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.errors import HeadTooLarge, InvalidRequest, Refusal
-from dunwell.kit.http_server import ServerLimits
-from dunwell.kit.http_server.reader import RequestReader
+from dunwell.platform.errors import HeadTooLarge, InvalidRequest, Refusal
+from dunwell.platform.http.server import ServerLimits
+from dunwell.platform.http.server.reader import RequestReader
 
 _LIMITS = ServerLimits(head_bytes=2_000, trailer_bytes=100)
 _INSIDE = b"GET /inside HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from dunwell.kit.http_server import Bounds, DrainingServer, ServerLimits, build_server
+from dunwell.platform.http.server import Bounds, DrainingServer, ServerLimits, build_server
 from tests.support.bounded import BodyKeeper, answer_in_json
 
 _LIMITS = ServerLimits(drain_seconds=0.5, examine_seconds=0.05)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from dunwell.kit.http_server import INPUT_ENDED, ServerLimits
+from dunwell.platform.http.server import INPUT_ENDED, ServerLimits
 from tests.support.bounded import bounded
 
 _REQUEST = b"POST /%s HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\none"

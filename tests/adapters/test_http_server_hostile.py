@@ -10,7 +10,7 @@ import pytest
 import structlog.testing
 import uvicorn
 
-from dunwell.kit.http_server import Bounds, ServerLimits, build_server
+from dunwell.platform.http.server import Bounds, ServerLimits, build_server
 from tests.support.bounded import BodyKeeper, answer_in_json, running
 
 _QUICK = ServerLimits(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.kit.http_server import ServerLimits
+from dunwell.platform.http.server import ServerLimits
 from tests.support.bounded import BodyKeeper, served_bodies
 from tests.support.tools import find_tool
 

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dunwell.errors import RateLimited
 from dunwell.files.inspection import Inspector
-from dunwell.kit.children.fair_queue import PERSON_WAITS
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.onboarding.logo import LogoMaker
+from dunwell.platform.children.fair_queue import PERSON_WAITS
+from dunwell.platform.errors import RateLimited
 from tests.support.children import end_all, find_children
 from tests.support.files import an_image
 

@@ -11,8 +11,8 @@ import pytest
 from dunwell.adapters.channels.smtp.addresses import write_address
 from dunwell.adapters.mail.listener import MOST_BYTES, Doorkeeper, Protocol, listen
 from dunwell.claims.store import lock_claim
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.bounces import a_block, a_plain_mail, a_report
 from tests.support.children import MAIL_READER
 from tests.support.house import ScriptedLine

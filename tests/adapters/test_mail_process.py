@@ -10,7 +10,7 @@ import aiosmtplib
 from dunwell.adapters.channels.smtp.addresses import write_address
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import Installation
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from tests.support.bounces import a_block, a_report
 from tests.support.processes import complete_environment
 from tests.support.smtp_lines import a_line

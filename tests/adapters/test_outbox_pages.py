@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
 from dunwell.adapters.channels.outbox.routes import outbox_routes
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import MessageFile, MessageImage
 from tests.support.messages import a_message
 

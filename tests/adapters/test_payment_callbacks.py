@@ -12,11 +12,11 @@ from dunwell.adapters.payments.callbacks import callback_routes
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
 from dunwell.api.app import build_app
 from dunwell.claims.states import Status
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.resources import Resources
 from dunwell.payments.provider import Providers
 from dunwell.payments.start_payment import StartPayment, start_payment
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.resources import Resources
 from tests.support.children import INSPECTOR
 from tests.support.payments import DEBTOR, Till, a_till
 from tests.support.sandbox_provider import a_notice, decide

@@ -13,7 +13,7 @@ from PIL import Image
 from dunwell.files.content_types import JPEG, PDF, PNG, WEBP
 from dunwell.files.drawing import Box, NotDrawable, draw_page
 from dunwell.files.pictures import FULL, THUMBNAIL, Drawn, NotShowable, PagePainter, Shown
-from dunwell.kit.children.confinement import find_confinement
+from dunwell.platform.children.confinement import find_confinement
 from tests.support.children import find_children
 from tests.support.files import a_pdf, a_png_bomb, a_written_pdf, an_image
 from tests.support.hostile_pdfs import ODD, UNDRAWABLE

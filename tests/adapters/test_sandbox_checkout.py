@@ -11,9 +11,9 @@ from starlette.applications import Starlette
 
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.payments.provider import Checkout
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.adapters.provider_contract import ASKED
 
 Client = httpx.AsyncClient

@@ -10,8 +10,8 @@ import pytest
 from dunwell.adapters.payments.sandbox.checkout import Notices
 from dunwell.adapters.payments.sandbox.notices import NoticeSender, open_notice_sender
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.adapters.provider_contract import ASKED
 from tests.support.receiver import Receiver, a_receiver, answers, answers_in_turn
 from tests.support.sandbox_provider import decide

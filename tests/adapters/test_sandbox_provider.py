@@ -6,9 +6,9 @@ import pytest
 
 from dunwell.adapters.payments.sandbox.checkout import read_reference, render_reference
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.payments.provider import Expired, NoticeRefused, Open, Pending
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.adapters.provider_contract import ASKED, ProviderContract, ProviderUnderTest
 from tests.support.sandbox_provider import a_notice, decide
 

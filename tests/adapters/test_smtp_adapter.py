@@ -16,7 +16,7 @@ from dunwell.adapters.channels.smtp.adapter import SmtpChannel
 from dunwell.adapters.channels.smtp.addresses import ReturnAddress, read_address
 from dunwell.adapters.channels.smtp.connections import read_host
 from dunwell.installation.lines.email import SmtpLine
-from dunwell.kit.crypto import KeyRing
+from dunwell.platform.crypto import KeyRing
 from dunwell.sending.channel import Accepted, Permanent, Temporary
 from dunwell.sending.report import Reference
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest

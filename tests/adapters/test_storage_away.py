@@ -10,9 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from dunwell.errors import Unavailable
 from dunwell.files import storage
 from dunwell.files.storage import ContentMissing, Storage
+from dunwell.platform.errors import Unavailable
 
 _PATIENCE_SECONDS = 0.5
 # What a process has by default for all that it hands to threads, and more than a storage's own.

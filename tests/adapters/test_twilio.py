@@ -17,9 +17,9 @@ from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import Installation
 from dunwell.installation.lines.line import Credentials
 from dunwell.installation.lines.sms import TwilioLine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Permanent, Temporary
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.servers.sms_world import NUMBER, a_sending_house

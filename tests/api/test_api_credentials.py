@@ -11,9 +11,6 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from dunwell.errors import InvalidState, NotFound
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.credentials import (
@@ -30,6 +27,9 @@ from dunwell.merchants.secrets import (
     NewCredential,
 )
 from dunwell.merchants.tokens import revoke_token
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.resources import Resources
 from tests.support.house import House, a_house
 from tests.support.web_processes import Web
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.config import load_settings
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
-from dunwell.kit.ids import RandomIds
-from dunwell.kit.migrate import migrate
-from dunwell.kit.pool import Limits
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.config import load_settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.database.migrate import migrate
+from dunwell.platform.database.pool import Limits
+from dunwell.platform.ids import RandomIds
+from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api
 from tests.support.claims import a_claim
 from tests.support.merchant_ids import count_on

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
+from dunwell.platform.clock import MovableClock
 from tests.support.api import Api
 from tests.support.disputes import dispute
 from tests.support.house import ERP

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from dunwell.disputes.dispute import render_case_number
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import DisputeReason, Disputes
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.api import Answer, Api, an_api
 from tests.support.disputes import dispute, withdraw
 from tests.support.merchants import CONFIGURATION

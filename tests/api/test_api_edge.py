@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from dunwell.api.catalogue import OPERATIONS
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from dunwell.wiring import open_web
 from tests.support.api import Api
 from tests.support.application import ORIGIN, connect

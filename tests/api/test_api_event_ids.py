@@ -12,8 +12,8 @@ import pytest
 from dunwell.claims.raise_event import raise_event
 from dunwell.events.body import EVENT_TYPES
 from dunwell.events.payloads import details_accessed
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api
 from tests.support.disputes import dispute
 from tests.support.house import ERP

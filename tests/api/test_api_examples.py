@@ -12,12 +12,12 @@ from dunwell.api.catalogue import OPERATIONS
 from dunwell.api.failures import KINDS, FailureKind
 from dunwell.api.operation import Operation
 from dunwell.api.reference.failure_examples import TOKEN_FAILURES, show_failure
-from dunwell.config import Settings
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
-from dunwell.kit.ids import RandomIds
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.config import Settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.ids import RandomIds
+from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api
 from tests.support.example_world import CONFIGURATION, REFERENCE_NUMBER, Scene, World, a_world
 from tests.support.failures import PROVOCATIONS, TOKEN_PROVOCATIONS, read_error

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
+from dunwell.platform.clock import MovableClock
 from tests.support.api import Api, Client
 
 

@@ -12,8 +12,8 @@ import pytest
 from dunwell.adapters.channels.outbox.behaviour import Behaviour, find_behaviour
 from dunwell.api.catalogue import OPERATIONS
 from dunwell.api.reference.document import build_document
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api, find_operation
 from tests.support.guides import FOLDER, GUIDES, Command, fill, read_blocks, read_commands
 

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.kit.clock import MovableClock
 from dunwell.merchants.kept_answers import try_lock_key
+from dunwell.platform.clock import MovableClock
 from tests.support.api import Api
 from tests.support.claims import a_claim
 from tests.support.files import a_pdf, an_image

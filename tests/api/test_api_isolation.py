@@ -14,8 +14,8 @@ import pytest
 
 from dunwell.api.catalogue import ENDPOINTS
 from dunwell.api.operation import Operation
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.isolation import (
     ABSENT,
     FREE,

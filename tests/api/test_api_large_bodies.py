@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.types import Message
 
 from dunwell.api.large_bodies import LargeBodies
-from dunwell.errors import RateLimited
-from dunwell.kit.spool import UPLOADS
+from dunwell.platform.errors import RateLimited
+from dunwell.platform.http.spool import UPLOADS
 
 _MIB = 1024 * 1024
 _SMALL = b"a" * 256 * 1024

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from dunwell.events.endpoints import WantedEndpoint, add_endpoint
-from dunwell.kit.clock import MovableClock
 from dunwell.messages.suppression import suppress
+from dunwell.platform.clock import MovableClock
 from tests.support.api import Api
 from tests.support.house import ERP
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api
 from tests.support.modalities import DEFERMENT, OFFERING, PLAN, Arrangement
 

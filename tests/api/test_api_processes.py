@@ -6,8 +6,8 @@ import pytest
 
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import RuleSet
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api
 
 UNKNOWN = "0195547a-1f40-7c3e-9a41-6f1f0c2f9d11"

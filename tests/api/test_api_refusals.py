@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.api import Api, a_credential, an_api, form_of
 
 JSON = {"Content-Type": "application/json"}

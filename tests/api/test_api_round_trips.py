@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.api import Api
 from tests.support.claims import a_claim
 from tests.support.statements import Statements, a_counted_api

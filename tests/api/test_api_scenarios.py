@@ -9,8 +9,8 @@ import pytest
 
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import RuleSet
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.rollout.save_scenario import SavedScenario, save_scenario
 from dunwell.workflows.scenario_store import load_scenarios
 from tests.support.api import Api, an_api

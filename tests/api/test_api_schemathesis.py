@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from dunwell.api.catalogue import OPERATIONS
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.api import Api, a_credential, an_api
 from tests.support.api_server import a_server
 from tests.support.contract_run import ContractRun, run_contract, with_ids

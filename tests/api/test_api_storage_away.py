@@ -7,12 +7,12 @@ from datetime import timedelta
 import pytest
 
 from dunwell.adapters.channels.outbox.adapter import OutboxLetter
-from dunwell.config import Settings
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.files.sealed_files import SealedFiles
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.config import Settings
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Accepted
 from dunwell.worker.housekeeping import Housekeeping
 from tests.support.api import Api

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from dunwell.api.edge import MOST_REQUESTS_IN_PROGRESS, Edge
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from dunwell.portal.application import ROUTES as PORTAL_ROUTES
 from dunwell.wiring import open_web
 from tests.support.application import connect

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import httpx
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.api import Api, Client, a_client
 from tests.support.claims import a_claim
 from tests.support.house import a_house

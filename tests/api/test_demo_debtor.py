@@ -6,10 +6,10 @@ from typing import cast
 import pytest
 from examples.debtor import pay_on_page
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.store import load_merchant
 from dunwell.onboarding.apply import apply_file
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.house import House
 from tests.support.landing import Browser, Doorstep
 from tests.support.payments import ScriptedProvider, Till

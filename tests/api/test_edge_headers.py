@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from dunwell.api.app import build_app
 from dunwell.api.edge import build_outside_answer
-from dunwell.errors import (
+from dunwell.platform.errors import (
     AddressTooLong,
     HeadTooLarge,
     InvalidRequest,
@@ -20,8 +20,8 @@ from dunwell.errors import (
     TooSlow,
     Unavailable,
 )
-from dunwell.kit.http_server import ServerLimits
-from dunwell.kit.resources import Resources
+from dunwell.platform.http.server import ServerLimits
+from dunwell.platform.resources import Resources
 from dunwell.wiring import open_web
 from tests.support.application import connect
 from tests.support.bounded import bounded, read_response, talk

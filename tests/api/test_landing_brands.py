@@ -4,10 +4,10 @@ import re
 
 import msgspec
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Brand, LandingPage, Logo
 from dunwell.merchants.set_up_merchant import change_configuration
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.landing import a_doorstep
 from tests.support.payments import PAYING
 

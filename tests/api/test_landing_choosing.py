@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import PartialPayments
 from dunwell.payments.add_item import NewItem, add_fee
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, Browser, Doorstep, a_doorstep, read_hidden
 from tests.support.transfers import THREE_ITEMS, taking
 

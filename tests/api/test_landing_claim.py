@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Brand, LandingPage, Logo, PaymentMethod
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.landing import Doorstep, a_doorstep, read_hidden
 from tests.support.merchants import CONFIGURATION
 from tests.support.payments import PAYING

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from dunwell.disputes.dispute import Dispute
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve, withdraw
 from tests.support.landing import Doorstep, a_doorstep
 from tests.support.objections import enter

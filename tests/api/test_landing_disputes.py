@@ -10,8 +10,6 @@ import pytest
 
 from dunwell.disputes.dispute import render_case_number
 from dunwell.disputes.reasons import KNOWN_NAMES
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import (
     BankAccount,
     DisputeReason,
@@ -19,6 +17,8 @@ from dunwell.merchants.configuration import (
     PartialPayments,
     Payment,
 )
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, REJECTED, read_disputes, resolve
 from tests.support.documents import read_text
 from tests.support.files import a_pdf

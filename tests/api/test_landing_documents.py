@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from dunwell.files.sealed_files import SealedFiles
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import LandingPage
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.documents import attach, read_text
 from tests.support.files import a_pdf, an_image
 from tests.support.landing import Doorstep, a_doorstep

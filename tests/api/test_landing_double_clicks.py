@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import PartialPayments
 from dunwell.notices.notice import REPEATED_WITHIN
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute
 from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
 from tests.support.landing_plans import AGREEING, OFFERING, PLAN_CHECK, ask, enter

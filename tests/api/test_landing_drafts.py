@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.kit.clock import MovableClock
 from dunwell.landing.session.drafts import MOST_OTHERS
 from dunwell.landing.session.session import Level
+from dunwell.platform.clock import MovableClock
 from tests.support.files import a_pdf
 from tests.support.landing import OWN_FORM, Browser, Doorstep, read_hidden
 from tests.support.objections import disputes, enter, look

@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.messages.claim_link import give_claim_token
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.landing import Doorstep, a_doorstep
 
 _SECRETS = ("102,40", "102.40", "INV-1001", "Mustermann", "Erika", "E.\u00a0M.")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.entering.visitors import digest_visitor
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, Browser, Doorstep, read_hidden
 from tests.support.ways import (
     ON_FILE,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from dunwell.files.sealed_files import SealedFiles
-from dunwell.kit.clock import MovableClock
 from dunwell.landing.sweep_landing import sweep_landing
+from dunwell.platform.clock import MovableClock
 from dunwell.worker.housekeeping import Housekeeping
 from tests.support.disputes import REJECTED, dispute, read_disputes, resolve
 from tests.support.files import a_pdf, an_image

@@ -8,10 +8,10 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.application import build_landing_routes
 from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.application import ORIGIN
 from tests.support.landing import Doorstep, a_doorstep
 from tests.support.landing_plans import AGREEING, LATER_CHECK, OFFERING, PLAN_CHECK, ask, enter

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.landing import Doorstep
 from tests.support.operators import AGENCY

@@ -12,8 +12,8 @@ import pytest
 from httpx import Response
 
 from dunwell.installation.identity import Operator
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.landing import Doorstep, a_doorstep
 from tests.support.operators import AGENCY, ITSELF, OWN

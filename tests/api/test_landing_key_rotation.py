@@ -6,8 +6,8 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.keys import house_with_versions
 from tests.support.landing import Browser, Doorstep, read_hidden

@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.session.session import LASTS, Level, derive_form_token, hash_value
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.digests import Digests, digest_tables, find_changed
 from tests.support.files import an_image
 from tests.support.furnished import Furnished, a_furnished_claim

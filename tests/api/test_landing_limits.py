@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.landing import Doorstep
 from tests.support.ways import a_guarded_doorstep, read_sent_code, send_links
 

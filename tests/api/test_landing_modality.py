@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.landing import Doorstep, a_doorstep, read_hidden
 from tests.support.landing_plans import (
     AGREEING,

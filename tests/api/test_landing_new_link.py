@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.entering.asked_links import ONE_WITHIN
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.landing import Browser, Doorstep
 from tests.support.statements import a_counted_database
 from tests.support.ways import (

@@ -7,11 +7,11 @@ import msgspec
 import pytest
 
 from dunwell.claims.expire_holds import expire_holds
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.messages.suppression import suppress
 from dunwell.modalities.bounds import PlanTerms
 from dunwell.modalities.sweep_modalities import sweep_modalities
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.disputes import REJECTED, dispute, resolve
 from tests.support.documents import read_text

@@ -7,8 +7,8 @@ from datetime import timedelta
 import httpx
 
 from dunwell.disputes.evidence import MOST_AT_ONCE
-from dunwell.kit.clock import MovableClock
 from dunwell.landing.session.drafts import MOST_UNSENT
+from dunwell.platform.clock import MovableClock
 from tests.support.files import an_image
 from tests.support.landing import OWN_FORM, Doorstep, read_hidden
 from tests.support.objections import disputes, enter, kept_contents, look, told

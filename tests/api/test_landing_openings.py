@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
+from dunwell.platform.clock import MovableClock
 from tests.support.application import an_application, connect
 from tests.support.landing import OWN_FORM, Browser, Doorstep
 from tests.support.ways import levels

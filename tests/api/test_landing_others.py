@@ -8,8 +8,8 @@ import httpx
 import msgspec
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.application import connect
 from tests.support.landing import Browser, Doorstep, a_doorstep, read_hidden
 from tests.support.payments import PAYING

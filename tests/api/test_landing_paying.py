@@ -8,9 +8,9 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.payments.provider import Cancelled, Expired, Failed, Open, Pending, Succeeded
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.application import ORIGIN, Application
 from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
 from tests.support.one_claim import hide_handle

@@ -7,9 +7,9 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import DatabaseAway
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import DatabaseAway
+from dunwell.platform.resources import Resources
 from tests.support.broken_database import pages_over
 from tests.support.landing import Doorstep, a_doorstep
 

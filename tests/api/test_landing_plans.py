@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 import msgspec
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Modalities, Plans
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
 from tests.support.landing_plans import (
     AGREEING,

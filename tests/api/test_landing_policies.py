@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import LandingPage
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.landing import Doorstep, a_doorstep
 from tests.support.payments import PAYING
 from tests.support.ways import (

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from asyncpg import LockNotAvailableError
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.reaching.choose_channels import choose_channels
 from dunwell.messages.suppression import load_suppressions, suppress
 from dunwell.notices.notice import REPEATED_WITHIN
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.disputes import DEBTOR
 from tests.support.documents import read_text
 from tests.support.landing import Doorstep, read_hidden

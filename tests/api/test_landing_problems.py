@@ -2,8 +2,8 @@
 
 import pytest
 
-from dunwell.kit.db import DatabaseAway
-from dunwell.kit.resources import Resources
+from dunwell.platform.database.database import DatabaseAway
+from dunwell.platform.resources import Resources
 from tests.support.broken_database import pages_over
 from tests.support.landing import OWN_FORM, Doorstep
 from tests.support.one_claim import ROUTES

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.notices.notice import REPEATED_WITHIN
 from dunwell.payments.provider import Succeeded
 from dunwell.payments.reverse_payment import reverse_payment
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.landing import Doorstep, a_doorstep
 from tests.support.tools import run_tool
 

@@ -8,9 +8,9 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.modalities.bounds import DefermentTerms, Terms
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.landing import Browser, Doorstep, a_doorstep
 from tests.support.landing_plans import (
     LATER_CHECK,

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.notices.settled import report_notice_failure
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.documents import read_text
 from tests.support.landing import Doorstep, read_hidden
 from tests.support.ways import NUMBER, a_guarded_doorstep, list_notices, read_sent_code

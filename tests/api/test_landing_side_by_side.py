@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.session.cookies import HANDLE, MOST_OPEN
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.application import connect
 from tests.support.landing import OWN_FORM, Browser, Doorstep, a_doorstep, read_hidden
 from tests.support.ways import levels

@@ -4,9 +4,9 @@ rows, and over many."""
 from collections.abc import Mapping
 from typing import Any
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.session.session import Level
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.crowds import PARTS
 from tests.support.furnished import Furnished, a_furnished_claim
 from tests.support.landing import Browser

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import PartialPayments
 from dunwell.modalities.bounds import Terms
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute
 from tests.support.documents import read_text
 from tests.support.landing import Doorstep, a_doorstep

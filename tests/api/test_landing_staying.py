@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from dunwell.files.upload import MAX_FILE_BYTES
-from dunwell.kit.clock import MovableClock
+from dunwell.platform.clock import MovableClock
 from tests.support.files import a_pdf
 from tests.support.landing import OWN_FORM, Browser, Doorstep, read_hidden
 from tests.support.objections import enter, look

@@ -6,9 +6,9 @@ application that has served another debtor of the same merchant, and by one that
 
 import re
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.session.session import Level
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.application import Application
 from tests.support.crawling import Seen, crawl, is_page
 from tests.support.furnished import Furnished, offering_all

@@ -6,9 +6,9 @@ from html.parser import HTMLParser
 
 import httpx
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.session.session import Level
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.crawling import Seen, crawl, find_address, is_page
 from tests.support.digests import digest_tables, find_changed
 from tests.support.furnished import Furnished, Texts, a_furnished_claim, plain_texts

@@ -10,9 +10,9 @@ import pytest
 import zxingcpp
 from PIL import Image
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import PartialPayments
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
 from tests.support.merchants import CONFIGURATION
 from tests.support.transfers import taking

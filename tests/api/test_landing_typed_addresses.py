@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, Doorstep, read_hidden
 from tests.support.ways import NUMBER, a_guarded_doorstep, read_sent_code
 

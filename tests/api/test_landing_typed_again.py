@@ -6,8 +6,8 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from dunwell.kit.clock import MovableClock
 from dunwell.landing.web.typed_text import list_typed_texts
+from dunwell.platform.clock import MovableClock
 from tests.support.files import a_pdf
 from tests.support.landing import OWN_FORM, Doorstep, read_hidden
 from tests.support.objections import disputes, enter, look

@@ -6,10 +6,10 @@ from uuid import UUID
 import httpx
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.notices.facts import CodeFacts, RateDueFacts
 from dunwell.notices.notice import Unreachable
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.references import write_reference
 from tests.support.application import an_application
 from tests.support.house import House, ScriptedChannel, ScriptedLine

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.crypto import sha256
-from dunwell.kit.resources import Resources
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.store import find_session, save_raised
 from dunwell.notices.notice import REPEATED_WITHIN
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.crypto import sha256
+from dunwell.platform.resources import Resources
 from tests.support.landing import Doorstep, read_hidden
 from tests.support.ways import a_guarded_doorstep, levels, list_notices, read_sent_code
 

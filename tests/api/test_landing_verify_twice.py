@@ -7,8 +7,8 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.landing import Doorstep, read_hidden
 from tests.support.ways import a_guarded_doorstep, levels, read_sent_code
 

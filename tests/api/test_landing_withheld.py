@@ -8,9 +8,9 @@ import pytest
 
 from dunwell.disputes.dispute import DisputeState
 from dunwell.disputes.end_dispute import confirm_right_person
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.messages.suppression import load_suppressions
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, REJECTED, read_disputes, resolve
 from tests.support.house import ERP
 from tests.support.landing import Doorstep, a_doorstep

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from dunwell.api.edge import name_hosts
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from dunwell.wiring import Web, open_web
 from tests.support.application import connect
 

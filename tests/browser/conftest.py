@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Browser, async_playwright
 
-from dunwell.config import load_settings
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
-from dunwell.kit.ids import RandomIds
-from dunwell.kit.postgres import EmbeddedPostgres
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.config import load_settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
+from dunwell.platform.ids import RandomIds
+from dunwell.platform.resources import Resources
 from tests.browser.html_checker import HtmlChecker, an_html_checker
 from tests.browser.site import CLAIM, OFFERING_ALL, Site, Stage
 from tests.browser.traveller import Setting

@@ -11,7 +11,6 @@ from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import Installation
 from dunwell.installation.identity import Operator
 from dunwell.installation.standing import StandingInstallation
-from dunwell.kit.clock import MovableClock
 from dunwell.merchants.configuration import (
     BankAccount,
     Brand,
@@ -27,6 +26,7 @@ from dunwell.merchants.configuration import (
     PaymentMethod,
     Plans,
 )
+from dunwell.platform.clock import MovableClock
 from tests.support.landing import Doorstep
 from tests.support.payments import PAYING, a_till
 from tests.support.served import Served

@@ -9,12 +9,12 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import Browser, Page
 
-from dunwell.kit.colors import measure_contrast
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.letters.sheet import Picture
 from dunwell.messages.links import TOKEN_MASK
 from dunwell.messages.rendering import LOGO_ID, render_email
 from dunwell.notices.secrets import NOTICE_CODE_MASK
+from dunwell.platform.text.colors import measure_contrast
 from dunwell.sending.channel import MessageImage
 from dunwell.sending.logo import show_logo
 from dunwell.workflows.definition import EmailTemplate

@@ -10,10 +10,10 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 from dunwell.api.edge import Edge
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.application import build_landing_routes
 from dunwell.merchants.configuration import Brand, Contact, LandingPage
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.browser.judges import FITTING, follow, keep_screenshot, list_violations, measure
 from tests.browser.site import CLAIM, CONFIGURATION, OFFERING_ALL, Stage
 from tests.browser.visit import a_visit

@@ -7,10 +7,10 @@ import pyotp
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
-from dunwell.kit.clock import SystemClock
-from dunwell.kit.db import Database
-from dunwell.kit.resources import Resources
 from dunwell.people.reception import Reception
+from dunwell.platform.clock import SystemClock
+from dunwell.platform.database.database import Database
+from dunwell.platform.resources import Resources
 from tests.browser.judges import list_violations
 from tests.support.people import a_new_user, a_reception, invite
 from tests.support.served import Served, serve

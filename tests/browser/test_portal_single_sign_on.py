@@ -14,11 +14,11 @@ from playwright.async_api import Browser, Page, expect
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import Installation
 from dunwell.installation.sign_in import GroupRule, Provider, SignIn
-from dunwell.kit.clock import SystemClock
-from dunwell.kit.db import Database
-from dunwell.kit.resources import Resources
 from dunwell.merchants.rights import Role
 from dunwell.people.user import NewUser, Place
+from dunwell.platform.clock import SystemClock
+from dunwell.platform.database.database import Database
+from dunwell.platform.resources import Resources
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_violations
 from tests.support.identity_servers import CLIENT_ID, run_provider

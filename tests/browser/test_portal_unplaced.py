@@ -9,7 +9,7 @@ from playwright.async_api import Browser, expect
 from dunwell.escalation.join_reports import join_reports
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import check_installation
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from dunwell.sending.incoming import Incoming
 from dunwell.sending.report import Report
 from dunwell.sending.report_store import save_report

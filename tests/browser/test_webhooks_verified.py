@@ -15,8 +15,8 @@ from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.endpoints import rotate_secret
 from dunwell.events.record import save_events
 from dunwell.events.sender import WebhookSender, open_webhook_sender
-from dunwell.kit.clock import SystemClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import SystemClock
+from dunwell.platform.resources import Resources
 from tests.support.receiver import Received, a_receiver, answers
 from tests.support.shown_receiver import check_shown_receiver
 from tests.support.webhooks import Outbox, an_outbox

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.api import an_api
 from tests.support.api_server import a_server
 from tests.support.portal_hooks import an_endpoint

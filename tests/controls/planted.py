@@ -60,7 +60,7 @@ FAULTS = (
         ["tests/faults/test_engine_kill.py"],
     ),
     Fault(
-        12, "no unique constraint on a step's fee", "migrations/versions/0001_first.sql",
+        12, "no unique constraint on a step's fee", "platform/migrations/versions/0001_first.sql",
         "CREATE UNIQUE INDEX items_one_fee_per_step", "CREATE INDEX items_one_fee_per_step",
         ["tests/store/test_unique_keys.py"],
     ),

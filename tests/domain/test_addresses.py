@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.kit.addresses import is_forbidden
+from dunwell.platform.http.addresses import is_forbidden
 
 HOSTILE = [
     # unspecified, loopback

@@ -12,7 +12,6 @@ from dunwell.alarms.mail_words import Telling, describe, write_mail
 from dunwell.alarms.seen import OfLine, OfMerchant, Seen
 from dunwell.alarms.sender import choose_lines, find_sender
 from dunwell.alarms.signs import LineFigures, Outside, find_signs
-from dunwell.errors import ValidationError
 from dunwell.explanation.line_figures import Delivery, Sent
 from dunwell.installation.alarms.alarm import (
     EVENTS,
@@ -26,6 +25,7 @@ from dunwell.installation.alarms.alarm import (
 )
 from dunwell.installation.alarms.setup import Alarms, Failing
 from dunwell.installation.document import Installation, check_installation
+from dunwell.platform.errors import ValidationError
 from tests.support.durations import JUST
 from tests.support.operators import OWN
 

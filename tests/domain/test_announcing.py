@@ -14,7 +14,7 @@ from dunwell.escalation.forecast import Foreseen, forecast
 from dunwell.escalation.pay_by import foresee_pay_by
 from dunwell.escalation.process import Process, make_process
 from dunwell.escalation.schedule import Archived, ContactPlanned, FeeAdded, Position, StepFacts
-from dunwell.kit.banking_days import find_known_on
+from dunwell.platform.banking_days import find_known_on
 from tests.support.definitions import a_definition
 
 # A Monday, 10:00 in Berlin.

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from dunwell.api.paths import read_claim_id, read_merchant_id, read_workflow_id
 from dunwell.api.query import Query, read_instant
-from dunwell.errors import NotFound, ValidationError
-from dunwell.kit.wire import write_instant
+from dunwell.platform.errors import NotFound, ValidationError
+from dunwell.platform.text.wire import write_instant
 
 
 @given(st.integers(1, 2**63 - 1))

@@ -10,7 +10,7 @@ from dunwell.assignment.differences import find_rule_differences
 from dunwell.assignment.document import render_document, resolve_names, write_rules
 from dunwell.assignment.hypothetical import check_hypothetical, find_facts
 from dunwell.assignment.rules import Rule, RuleSet, Share
-from dunwell.errors import ValidationError
+from dunwell.platform.errors import ValidationError
 from tests.support.rules import TODAY, A, B, C, a_condition
 
 DOCUMENT: dict[str, Any] = {

@@ -18,7 +18,7 @@ from dunwell.adapters.mail.incoming import (
     make_mail,
     read_message,
 )
-from dunwell.kit.crypto import KeyRing
+from dunwell.platform.crypto import KeyRing
 from dunwell.replies.reply import NewReply
 from dunwell.sending.report import Reference, Report
 from tests.support.bounces import TABLE, a_block, a_plain_mail, a_report

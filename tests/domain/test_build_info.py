@@ -1,6 +1,6 @@
 """Which build runs is shown as a metric, with the commit where it is known."""
 
-from dunwell.kit.figures import REGISTRY, read_commit, show_build
+from dunwell.platform.metrics import REGISTRY, read_commit, show_build
 
 
 def _list_builds() -> list[dict[str, str]]:

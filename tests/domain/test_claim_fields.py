@@ -14,8 +14,8 @@ from dunwell.claims.fields import (
 )
 from dunwell.intake.check_claims import check_claims
 from dunwell.intake.submission import ClaimSubmission
-from dunwell.kit.logging import FIELDS as LOGGED
 from dunwell.merchants.audit_fields import FieldClass, find_class
+from dunwell.platform.logging import FIELDS as LOGGED
 from tests.support.claims import a_claim
 
 DEBTOR = DebtorFields(

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from dunwell.claims.states import ACTIVE, TRANSITIONS, Happening, Status, decide_status
-from dunwell.errors import InvalidState
+from dunwell.platform.errors import InvalidState
 
 FINAL = {Status.ARCHIVED, Status.WITHDRAWN}
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.kit.codes import (
+from dunwell.platform.text.codes import (
     is_bic,
     is_country,
     is_currency,
@@ -12,7 +12,7 @@ from dunwell.kit.codes import (
     is_language,
     is_timezone,
 )
-from dunwell.kit.texts import find_unprintable, is_email_address, is_printable
+from dunwell.platform.text.texts import find_unprintable, is_email_address, is_printable
 
 
 @pytest.mark.parametrize(

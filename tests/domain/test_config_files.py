@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.config import SettingsFaulty, load_settings
+from dunwell.platform.config import SettingsFaulty, load_settings
 
 
 def test_a_setting_is_read_from_its_file(tmp_path: Path) -> None:

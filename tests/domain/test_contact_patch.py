@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.claims.fields import ContactData
-from dunwell.errors import ValidationError
 from dunwell.intake.contact_patch import apply_patch
 from dunwell.intake.submission import ClaimSubmission, ContactPatch
+from dunwell.platform.errors import ValidationError
 
 PRESENT = msgspec.convert(
     {

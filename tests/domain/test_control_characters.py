@@ -17,11 +17,11 @@ from dunwell.api.reference.document import build_document
 from dunwell.api.schemas.events import ReplayRequest
 from dunwell.api.schemas.payments import PaymentRequest
 from dunwell.disputes.reasons import DisputeType, Reason
-from dunwell.errors import ValidationError
-from dunwell.kit.checking.plain_text import LINE, LINES
-from dunwell.kit.shape import find_faults
-from dunwell.kit.texts import check_printable, find_unprintable, is_line, is_printable
 from dunwell.landing.objecting.answers import pick_fields
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.text.checking.plain_text import LINE, LINES
+from dunwell.platform.text.shape import find_faults
+from dunwell.platform.text.texts import check_printable, find_unprintable, is_line, is_printable
 
 _CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
 _BREAKS = "\n\r\t"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.errors import ValidationError
-from dunwell.kit.cursor import CursorForm
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.text.cursor import CursorForm
 
 FORM = CursorForm(b"abc1", "Q16s")
 OWNERS = st.tuples(st.integers(min_value=1, max_value=2**31 - 1))

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dunwell.kit.yaml_document import parse_yaml
 from dunwell.messages.gsm import count_parts, write_plainly
 from dunwell.messages.placeholders import PLACEHOLDER
+from dunwell.platform.text.yaml_document import parse_yaml
 
 FILE = Path(__file__).parents[2] / "examples" / "friendly-reminders.yaml"
 # Names and signs that are written in capitals.

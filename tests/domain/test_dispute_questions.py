@@ -20,10 +20,10 @@ from dunwell.disputes.questions import (
     needs_message,
 )
 from dunwell.disputes.reasons import DisputeType, Reason
-from dunwell.errors import ValidationError
 from dunwell.landing.render.pages import load_environment
 from dunwell.landing.render.wording import CATALOGUES, load_languages
 from dunwell.merchants.answer_days import find_answer_day
+from dunwell.platform.errors import ValidationError
 
 TODAY = date(2026, 3, 2)
 OWN = Reason("WRONG_SIZE", DisputeType.OTHER, {"de": "Falsche Größe"}, is_hidden=False)

@@ -23,9 +23,9 @@ from dunwell.disputes.reasons import (
     list_offered,
     list_reasons,
 )
-from dunwell.errors import InvalidState, ValidationError
 from dunwell.merchants.actor import ActorKind
 from dunwell.merchants.configuration import DisputeReason, Disputes
+from dunwell.platform.errors import InvalidState, ValidationError
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 ID = UUID("01955b2e-4c00-7a1f-8d3b-5a6978c0d1e2")

@@ -24,7 +24,6 @@ from dunwell.claims.states import Status
 from dunwell.cli.doctor import check_clocks
 from dunwell.disputes.dispute import Dispute, DisputeState, has_room
 from dunwell.disputes.reasons import DisputeType
-from dunwell.errors import InvalidState, Unavailable, ValidationError
 from dunwell.escalation.due_claim import DueClaim
 from dunwell.escalation.process import make_process
 from dunwell.escalation.render_leased import render_leased
@@ -32,7 +31,6 @@ from dunwell.escalation.running_claims import RunningClaim, foresee
 from dunwell.escalation.schedule import Position, StepFacts, Tried
 from dunwell.events.retry import Health, judge_endpoint, plan_next_probe
 from dunwell.jobs.job import Archive, find_keeping
-from dunwell.kit.crypto import KeyRing
 from dunwell.landing.entering.tries import Tries, count_wrong, decide_lock
 from dunwell.landing.session.session import Level, Session
 from dunwell.merchants.actor import ActorKind
@@ -43,6 +41,8 @@ from dunwell.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.notices.notice import Kind, decide_expiry, decide_limit, decide_limit_to_one
 from dunwell.payments.provider import NoticeRefused
 from dunwell.people.totp import find_step
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import InvalidState, Unavailable, ValidationError
 from dunwell.recovery.archive import Standing
 from dunwell.recovery.archive_health import ServerLog, describe_archive
 from dunwell.rollout.effects import Asked

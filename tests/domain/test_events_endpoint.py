@@ -2,7 +2,6 @@ from typing import Literal
 
 import pytest
 
-from dunwell.errors import ValidationError
 from dunwell.events.endpoint import WantedEndpoint, check_endpoint, sort_types
 from dunwell.installation.webhook_networks import (
     PUBLIC_REACH,
@@ -10,6 +9,7 @@ from dunwell.installation.webhook_networks import (
     WebhookReach,
     find_reach,
 )
+from dunwell.platform.errors import ValidationError
 
 
 def faults_of(

@@ -16,12 +16,12 @@ from dunwell.api.operation import Operation
 from dunwell.api.reading import read_shape
 from dunwell.api.reference.document import build_document
 from dunwell.claims.fields import ContactData
-from dunwell.errors import ValidationError
 from dunwell.intake.check_claims import Rejected, check_claims
 from dunwell.intake.contact_patch import apply_patch
 from dunwell.intake.submission import ClaimSubmission, ContactPatch
-from dunwell.kit.json_text import parse_text
-from dunwell.kit.shape import MOST_FAULTS, find_faults
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.text.json_text import parse_text
+from dunwell.platform.text.shape import MOST_FAULTS, find_faults
 from tests.support.claims import a_claim
 
 Claim = dict[str, Any]

@@ -7,7 +7,7 @@ import msgspec
 
 from dunwell.installation.document import check_installation
 from dunwell.installation.lines.letters import SftpLine
-from dunwell.kit.yaml_document import parse_yaml
+from dunwell.platform.text.yaml_document import parse_yaml
 
 _FILE = Path(__file__).parents[2] / "examples/production/installation.yaml"
 

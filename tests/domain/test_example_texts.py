@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dunwell.kit.yaml_document import parse_yaml
+from dunwell.platform.text.yaml_document import parse_yaml
 
 _EXAMPLE = Path(__file__).parents[2] / "examples" / "friendly-reminders.yaml"
 _AFTER_GREETING = re.compile(r"\{\{ snippet\.greeting \}\},\n\n(\w+)")

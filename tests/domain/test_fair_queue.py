@@ -5,8 +5,8 @@ from collections.abc import Callable, Hashable
 
 import pytest
 
-from dunwell.errors import RateLimited, Unavailable
-from dunwell.kit.children.fair_queue import PERSON_WAITS, FairQueue, QueueLimits
+from dunwell.platform.children.fair_queue import PERSON_WAITS, FairQueue, QueueLimits
+from dunwell.platform.errors import RateLimited, Unavailable
 
 _MIB = 1024 * 1024
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dunwell.api.fault_codes import FAULT_CODES
-from dunwell.kit.shape import find_faults
+from dunwell.platform.text.shape import find_faults
 from tests.domain.test_shape import Trip
 
 SOURCE = Path(__file__).parents[2] / "src" / "dunwell"
 # Folders whose faults reach merchants; those of the others reach operators.
 MERCHANTS_FOLDERS = (
-    "api", "claims", "disputes", "escalation", "events", "files", "intake", "kit", "payments",
+    "api", "claims", "disputes", "escalation", "events", "files", "intake", "payments", "platform",
     "sandbox",
 )  # fmt: skip
 # Only forms of debtors and clerks reach these; their pages have texts of their own.
@@ -45,6 +45,7 @@ def test_every_code_is_upper_snake_case() -> None:
 
 
 def test_every_code_a_merchant_can_get_is_in_the_table() -> None:
+    assert all((SOURCE / folder).is_dir() for folder in MERCHANTS_FOLDERS)
     codes = {
         code
         for folder in MERCHANTS_FOLDERS

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.claims.states import ACTIVE, Status
-from dunwell.errors import InvalidState, ValidationError
 from dunwell.files.attached import MAX_ATTACHMENTS, check_attachable, check_space
 from dunwell.files.names import render_disposition
+from dunwell.platform.errors import InvalidState, ValidationError
 
 
 @pytest.mark.parametrize("status", Status)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from dunwell.errors import InvalidRequest
-from dunwell.kit.db import DatabaseAway
 from dunwell.merchants.gathering import Gathering
+from dunwell.platform.database.database import DatabaseAway
+from dunwell.platform.errors import InvalidRequest
 
 
 class Desk:

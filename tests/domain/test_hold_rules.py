@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dunwell.claims.holds import Hold, HoldKind, check_new_hold
-from dunwell.errors import InvalidState, ValidationError
 from dunwell.merchants.actor import ActorKind
+from dunwell.platform.errors import InvalidState, ValidationError
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.kit.ids import RandomIds, uuid7
+from dunwell.platform.ids import RandomIds, uuid7
 
 _INSTANTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))
 

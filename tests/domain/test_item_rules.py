@@ -11,7 +11,7 @@ from dunwell.claims.item_rules import (
     find_going,
 )
 from dunwell.claims.states import ACTIVE, Status
-from dunwell.errors import InvalidState, ValidationError
+from dunwell.platform.errors import InvalidState, ValidationError
 
 FIRST = Item(1, 0, "PRIMARY", 1000)
 SECOND = Item(2, 1, "PRIMARY", 500)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.kit.colors import measure_contrast
 from dunwell.landing.render import colors
 from dunwell.landing.render.colors import NEUTRAL, choose_palette
+from dunwell.platform.text.colors import measure_contrast
 
 _CSS = (Path(colors.__file__).parents[1] / "web" / "landing.css").read_text()
 _COLORS = st.integers(0, 0xFFFFFF).map(lambda number: f"#{number:06x}")

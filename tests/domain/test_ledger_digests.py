@@ -3,7 +3,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.kit.crypto import KeyRing
 from dunwell.messages.ledger import (
     BEGINNING,
     SealParts,
@@ -12,6 +11,7 @@ from dunwell.messages.ledger import (
     digest_row,
     digest_seal,
 )
+from dunwell.platform.crypto import KeyRing
 
 KEYS = KeyRing({1: bytes(range(32))})
 _PARTS = st.lists(st.none() | st.text(max_size=4), max_size=5)

@@ -3,8 +3,8 @@
 import pytest
 
 from dunwell.claims.fields import DebtorName
-from dunwell.kit.codes import find_home
 from dunwell.messages.letters.address import MAX_LINES, render_address
+from dunwell.platform.text.codes import find_home
 
 _ADA = DebtorName(first_name="Ada", last_name="Lovelace")
 _KOELN = {"street": "Heidestraße 17", "postal_code": "51147", "city": "Köln", "country": "DE"}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import structlog
 
-from dunwell.kit.logging import OncePerMinute
+from dunwell.platform.logging import OncePerMinute
 
 
 class Written:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.kit.logging import LineFormatter, describe_error, keep_allowed
+from dunwell.platform.logging import LineFormatter, describe_error, keep_allowed
 
 CANARY = "erika.mustermann@example.org"
 

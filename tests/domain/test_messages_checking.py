@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.errors import Fault
 from dunwell.messages.checking import find_template_faults
+from dunwell.platform.errors import Fault
 from tests.support.definitions import a_definition
 
 # What every message says, so that a fault is of what is added to it.

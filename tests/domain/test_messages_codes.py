@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.kit.crypto import KeyRing
 from dunwell.messages.codes import (
     CODE_MASK,
     LENGTH,
@@ -15,6 +14,7 @@ from dunwell.messages.codes import (
     read_code,
     render_code,
 )
+from dunwell.platform.crypto import KeyRing
 
 KEYS = KeyRing({1: b"k" * 32})
 OTHER_KEYS = KeyRing({1: b"o" * 32})

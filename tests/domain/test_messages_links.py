@@ -3,8 +3,8 @@
 import re
 from uuid import UUID
 
-from dunwell.kit.crypto import KeyRing
 from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token, unmask
+from dunwell.platform.crypto import KeyRing
 
 _KEYS = KeyRing({1: bytes(32)})
 _ID = UUID("01900000-0000-7000-8000-000000000001")

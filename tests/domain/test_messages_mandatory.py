@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from dunwell.errors import Fault
 from dunwell.messages.checking import find_template_faults
 from dunwell.messages.mandatory import GIVEN_BY
 from dunwell.messages.placeholders import NAMES
+from dunwell.platform.errors import Fault
 from tests.support.definitions import a_definition
 
 COMPLETE: dict[str, str] = {

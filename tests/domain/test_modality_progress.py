@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dunwell.claims.states import Status
-from dunwell.errors import InvalidState
 from dunwell.merchants.actor import ActorKind
 from dunwell.modalities.modality import (
     EndReason,
@@ -21,6 +20,7 @@ from dunwell.modalities.modality import (
 )
 from dunwell.modalities.plans import Instalment, cover, plan_instalments
 from dunwell.modalities.progress import decide_course, find_end, start_of_day
+from dunwell.platform.errors import InvalidState
 
 FIRST = date(2026, 3, 16)
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

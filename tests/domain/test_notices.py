@@ -6,7 +6,6 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.kit.crypto import KeyRing
 from dunwell.messages.links import TOKEN_MASK, derive_token
 from dunwell.notices.notice import (
     MOST_AN_HOUR,
@@ -29,6 +28,7 @@ from dunwell.notices.settlement import (
     decide_no_call,
     decide_settlement,
 )
+from dunwell.platform.crypto import KeyRing
 from dunwell.sending.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
-from dunwell.errors import ValidationError
+from dunwell.platform.errors import ValidationError
 
 LISTED = PartList(b"tst1", 7, 41)
 PLACE = Place(datetime(2026, 3, 2, 9, 30, 15, 999999, tzinfo=UTC), UUID(int=5))

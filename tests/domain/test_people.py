@@ -5,11 +5,11 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.kit.crypto import KeyRing
 from dunwell.people.password_rules import PasswordFault, find_password_fault
 from dunwell.people.recovery_codes import derive_codes, hash_code, render_code
 from dunwell.people.user import fold_email
 from dunwell.people.visitor import describe_browser
+from dunwell.platform.crypto import KeyRing
 
 
 @pytest.mark.parametrize(

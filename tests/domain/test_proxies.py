@@ -2,8 +2,8 @@
 
 import pytest
 
-from dunwell.kit.addresses import find_network
-from dunwell.kit.proxies import Proxies
+from dunwell.platform.http.addresses import find_network
+from dunwell.platform.http.proxies import Proxies
 
 _PROXIES = Proxies(["10.0.0.0/24", "fd00::/64", "192.0.2.7"])
 _PEER = "10.0.0.9"

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dunwell.kit.document_reader import DocumentReader
-from dunwell.kit.yaml_document import MAX_DEPTH, MAX_PARTS, DocumentFaulty, parse_yaml
+from dunwell.platform.children.document_reader import DocumentReader
+from dunwell.platform.text.yaml_document import MAX_DEPTH, MAX_PARTS, DocumentFaulty, parse_yaml
 from tests.support.children import end_all, find_children
 
 _ONE_MEGABYTE = 1_000_000

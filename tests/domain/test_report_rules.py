@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from dunwell.kit.crypto import KeyRing
+from dunwell.platform.crypto import KeyRing
 from dunwell.sending.references import read_reference, write_reference
 from dunwell.sending.report import Reference, ReportOutcome, ReportState, decide_report
 

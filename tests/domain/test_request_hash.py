@@ -7,7 +7,7 @@ import pytest
 from starlette.requests import Request
 
 from dunwell.api.repeating import hash_request
-from dunwell.kit.multipart import Part
+from dunwell.platform.http.multipart import Part
 
 USUAL: Mapping[str, Any] = {"method": "POST", "path": "/merchants/1/claims/7/fees", "body": b"{}"}
 

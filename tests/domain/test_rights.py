@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from dunwell.errors import InsufficientScope
-from dunwell.kit.addresses import name_network
 from dunwell.merchants.account import Work, check_right
 from dunwell.merchants.actor import (
     COMMAND_LINE,
@@ -30,6 +28,8 @@ from dunwell.merchants.rights import (
     rights_of_roles,
     rights_of_scopes,
 )
+from dunwell.platform.errors import InsufficientScope
+from dunwell.platform.http.addresses import name_network
 from tests.support.use_cases import ASK_NOTHING, UseCase, call_with_nothing, find_use_cases
 
 _ASKING = [each for each in find_use_cases() if each.right is not None]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.kit.texts import say_count
+from dunwell.platform.text.texts import say_count
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from dunwell.config.secret_key import (
+from dunwell.platform.config.secret_key import (
     KeyFaulty,
     load_or_make,
     read_secret_key,
     render_version,
     save_versions,
 )
-from dunwell.kit.crypto import SEAL_MARK, KeyRing, SealBroken, read_version
+from dunwell.platform.crypto import SEAL_MARK, KeyRing, SealBroken, read_version
 
 FIRST, SECOND, THIRD = bytes(range(32)), bytes(range(32, 64)), bytes(range(64, 96))
 OLD = KeyRing({1: FIRST})

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.errors import Fault
-from dunwell.kit.shape import find_faults, render_nearest, render_pointer
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.shape import find_faults, render_nearest, render_pointer
 
 Digits = Annotated[str, msgspec.Meta(pattern="^[0-9]+$", description="a string of digits")]
 

@@ -6,12 +6,12 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from dunwell.errors import ValidationError
 from dunwell.installation.document import check_installation, is_installation, list_secret_files
 from dunwell.installation.sign_in import GroupRule, RoleName
 from dunwell.merchants.rights import Role
 from dunwell.people.single_sign_on.groups import choose_rules, decide_place
 from dunwell.people.user import Place
+from dunwell.platform.errors import ValidationError
 
 PROVIDER = {
     "name": "kontor", "issuer": "https://login.example.com/realms/staff", "clientId": "dunwell",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.kit.sql import (
+from dunwell.platform.database.sql import (
     MOST_IN_SET,
     Conditions,
     compose,

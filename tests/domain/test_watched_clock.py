@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import structlog
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import DatabaseAway
-from dunwell.kit.watched_clock import (
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import DatabaseAway
+from dunwell.platform.watched_clock import (
     ClockInDoubt,
     ClocksApart,
     DatabaseTime,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.errors import ValidationError
-from dunwell.kit.yaml_document import find_lines, parse_yaml, render_yaml
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.text.yaml_document import find_lines, parse_yaml, render_yaml
 from dunwell.workflows.checking import read_definition
 from dunwell.workflows.definition import CheckpointStep, Definition, WaitStep
 from dunwell.workflows.document import render_document

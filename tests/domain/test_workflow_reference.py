@@ -6,8 +6,8 @@ import jsonschema
 import msgspec
 from tools.write_reference import DRAWN, PAGE, PARTS, SCHEMA, draw_page, draw_schema
 
-from dunwell.kit.yaml_document import parse_yaml
 from dunwell.messages.checking import find_template_faults
+from dunwell.platform.text.yaml_document import parse_yaml
 from dunwell.workflows.checking import definition_schema, find_definition_faults
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.reference import FIELD_WORDS

@@ -5,7 +5,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from dunwell.errors import Fault, ValidationError
+from dunwell.platform.errors import Fault, ValidationError
 from dunwell.workflows.checking import (
     check_definition,
     definition_schema,

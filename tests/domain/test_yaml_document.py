@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.kit.yaml_document import DocumentFaulty, find_lines, parse_yaml
+from dunwell.platform.text.yaml_document import DocumentFaulty, find_lines, parse_yaml
 
 PLAIN = {
     "18:00": "18:00",

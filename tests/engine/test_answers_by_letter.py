@@ -7,8 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.entering.store_ways import find_code, find_link
 from dunwell.landing.session.session import Level
 from dunwell.merchants.configuration import ChannelSetup
@@ -16,6 +14,8 @@ from dunwell.messages.codes import list_code_digests, read_code
 from dunwell.messages.identities import render_postal_address
 from dunwell.messages.links import hash_token
 from dunwell.messages.suppression import suppress
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Permanent, Temporary
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve
 from tests.support.house import House, ScriptedChannel, a_house

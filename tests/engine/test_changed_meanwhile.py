@@ -11,8 +11,8 @@ from dunwell.api.catalogue import ENDPOINTS
 from dunwell.escalation.contact_store import lease_contacts
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.lease import begin_lease
 from dunwell.workflows.publish_draft import publish_draft
 from dunwell.workflows.save_draft import save_draft

@@ -6,8 +6,6 @@ import pytest
 
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import Installation
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.entering.check_message import Confirmed, TypedMessage, check_message
 from dunwell.landing.entering.tries import Wrong
 from dunwell.landing.entering.visitors import digest_visitor
@@ -15,6 +13,8 @@ from dunwell.merchants.configuration import Channel
 from dunwell.messages.codes import derive_check, digest_check
 from dunwell.messages.facts import CHECK_MASK
 from dunwell.notices.facts import CodeFacts, LinkFacts
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE, a_house_with_channels
 from tests.support.house import House
 from tests.support.notices import Asker, an_asker

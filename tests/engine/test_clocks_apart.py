@@ -12,10 +12,10 @@ from dunwell.alarms.read_alarms import read_alarms
 from dunwell.alarms.tell_clocks import tell_clocks
 from dunwell.api.readiness import Readiness
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import Clock, MovableClock
-from dunwell.kit.resources import Resources
-from dunwell.kit.watched_clock import ClocksApart, DatabaseTime, WatchedClock
 from dunwell.merchants.actor import COMMAND_LINE
+from dunwell.platform.clock import Clock, MovableClock
+from dunwell.platform.resources import Resources
+from dunwell.platform.watched_clock import ClocksApart, DatabaseTime, WatchedClock
 from dunwell.worker.loops import Loop, run_loops
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, a_house

@@ -9,8 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.telling.tell_occasions import tell_occasions
 from dunwell.merchants.account import Work
 from dunwell.messages.suppression import suppress
@@ -21,6 +19,8 @@ from dunwell.notices.settled import KEPT_FOR, report_notice_failure, sweep_notic
 from dunwell.notices.tell_debtor import tell_debtor
 from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
 from dunwell.payments.choice import Choice, ChoiceKind
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Permanent, Temporary
 from tests.support.disputes import dispute
 from tests.support.house import ERP, ScriptedChannel

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from dunwell.escalation.report_failure import report_failure
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import SYSTEM
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Outcome, Permanent, Temporary
 from tests.support.channels import REACHABLE, a_house_with_channels
 from tests.support.definitions import a_definition

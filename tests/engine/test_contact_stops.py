@@ -6,12 +6,12 @@ from datetime import date, timedelta
 import pytest
 
 from dunwell.disputes.end_dispute import confirm_right_person
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.telling.tell_occasions import tell_occasions
 from dunwell.messages.contact_stops import find_stopped_claims
 from dunwell.notices.facts import ObjectionFacts
 from dunwell.notices.tell_debtor import tell_debtor
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, answer, dispute, withdraw
 from tests.support.guards import a_guarded_house, held_contacts
 from tests.support.house import ERP, House

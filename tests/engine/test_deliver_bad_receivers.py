@@ -8,8 +8,8 @@ import pytest
 
 from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.sender import WebhookSender
-from dunwell.kit.http import HttpClient, open_http_client
-from dunwell.kit.resources import Resources
+from dunwell.platform.http.client import HttpClient, open_http_client
+from dunwell.platform.resources import Resources
 from tests.support.receiver import (
     Answering,
     a_receiver,

@@ -9,8 +9,8 @@ from examples.receiver import Event, Receiver, print_event
 
 from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.sender import open_webhook_sender
-from dunwell.kit.clock import SystemClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import SystemClock
+from dunwell.platform.resources import Resources
 from tests.support.webhooks import Outbox, an_outbox
 
 

@@ -12,8 +12,8 @@ import pytest
 from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.delivery_pool import Limits
 from dunwell.events.sender import WebhookSender, open_webhook_sender
-from dunwell.kit.clock import MovableClock, SystemClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock, SystemClock
+from dunwell.platform.resources import Resources
 from tests.support.receiver import a_receiver, answers, hangs, wait_until
 from tests.support.webhooks import an_outbox
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dunwell.kit.http import Answer, HttpClient, NoAnswer, open_http_client
+from dunwell.platform.http.client import Answer, HttpClient, NoAnswer, open_http_client
 from tests.support.receiver import (
     a_receiver,
     answers,

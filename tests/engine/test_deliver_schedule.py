@@ -8,8 +8,8 @@ import pytest
 from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.retry import GAPS
 from dunwell.events.sender import open_webhook_sender
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.receiver import a_receiver, answers, answers_in_turn
 from tests.support.webhooks import Outbox, an_outbox
 

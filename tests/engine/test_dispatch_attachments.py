@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE, a_house_with_channels, sent_by, upload
 from tests.support.files import a_pdf, an_image
 from tests.support.house import House

@@ -6,8 +6,6 @@ import pytest
 
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.files.storage import Storage
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.codes import (
     CODE_MASK,
@@ -18,6 +16,8 @@ from dunwell.messages.codes import (
 )
 from dunwell.messages.facts import CHECK_MASK
 from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Permanent
 from tests.support.channels import ADDRESS, REACHABLE, TEMPLATE, a_house_with_channels, sent_by
 from tests.support.house import House

@@ -9,12 +9,12 @@ import pytest
 
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.telling.tell_occasions import tell_occasions
 from dunwell.merchants.configuration import Disputes
 from dunwell.messages.suppression import suppress
 from dunwell.notices.settled import report_notice_failure
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Permanent, Temporary
 from tests.support.definitions import a_definition
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve, withdraw

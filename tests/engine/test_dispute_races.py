@@ -9,9 +9,9 @@ from dunwell.claims.states import Status
 from dunwell.disputes.dispute import Dispute, DisputeState, NewDispute
 from dunwell.disputes.end_dispute import Resolution, resolve_dispute
 from dunwell.disputes.open_dispute import open_dispute
-from dunwell.errors import InvalidState
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Temporary
 from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import a_definition

@@ -9,8 +9,8 @@ from dunwell.claims.conditions import ConditionFacts
 from dunwell.escalation.forecast import forecast
 from dunwell.escalation.process import make_process
 from dunwell.escalation.schedule import ContactPlanned, Outcome, Position, StepFacts
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sandbox.advance_clock import advance_clock
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import ERP, House, a_house

@@ -11,13 +11,13 @@ import pytest
 
 from dunwell.escalation.engine import Engine
 from dunwell.escalation.prepare_contacts import Taking, prepare_contacts
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.pool import OpenConnection, connect
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Guards
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.identities import Person, identify
 from dunwell.messages.letters.letter_files import LetterFiles
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.pool import OpenConnection, connect
+from dunwell.platform.resources import Resources
 from dunwell.sending.lease import Lease
 from tests.support.guards import a_guarded_house, contact_days, held_contacts
 from tests.support.house import House

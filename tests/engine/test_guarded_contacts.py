@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Guards, QuietHours
 from dunwell.merchants.set_up_merchant import change_configuration
 from dunwell.messages.guard_store import give_back
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Permanent, Temporary
 from tests.support.channels import ADDRESS, three_channels
 from tests.support.guards import a_guarded_house, contact_days, guarded, held_contacts

@@ -1,7 +1,7 @@
 """An address that its channel refuses at once as nobody's is suppressed, whatever went there."""
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Permanent
 from tests.support.house import ScriptedChannel, ScriptedLine
 from tests.support.lines import a_house_with_a_line

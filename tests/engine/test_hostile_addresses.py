@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from dunwell.kit.http import Answer, HttpClient, NoAnswer, open_http_client
+from dunwell.platform.http.client import Answer, HttpClient, NoAnswer, open_http_client
 from tests.support.receiver import a_receiver, answers, redirects_to
 
 # Written into the URL itself; {port} is the listener's.

@@ -13,9 +13,6 @@ from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.files.storage import Storage
 from dunwell.keys.reseal import Resealer
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.crypto import read_version
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.messages.letters.reseal_letters import SealedLetters
@@ -28,6 +25,9 @@ from dunwell.messages.suppression import (
     suppress,
 )
 from dunwell.messages.verify_ledger import verify_ledger
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.crypto import read_version
+from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE, a_house_with_channels
 from tests.support.gated_channels import GatedChannel, Post
 from tests.support.guards import a_guarded_house, contact_days, held_contacts

@@ -8,11 +8,11 @@ import msgspec
 from dunwell.escalation.engine import Engine
 from dunwell.escalation.report_failure import report_failure
 from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.configuration import ChannelSetup
 from dunwell.payments.reverse_payment import reverse_payment
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.channels import a_house_with_channels
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, ScriptedChannel, a_house

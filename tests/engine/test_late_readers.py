@@ -17,9 +17,9 @@ from dunwell.assignment.store_drafts import load_rules_draft
 from dunwell.assignment.targets import load_rulebook
 from dunwell.explanation.explain_claim import explain_claim
 from dunwell.intake.create_claims import create_claims
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.rollout.delete_workflow import delete_workflow
 from dunwell.rollout.save_scenario import save_scenario
 from tests.engine.test_workflow_races import alone

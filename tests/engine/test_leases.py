@@ -11,14 +11,14 @@ import pytest
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.escalation.prepare_contacts import Taking, prepare_contacts
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.notices.leased_store import keep_notice
 from dunwell.notices.sender import NoticeSender
 from dunwell.notices.store import lease_notices
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.lease import LEASE, begin_lease
 from tests.support.channels import REACHABLE, a_house_with_channels
 from tests.support.gated_channels import GatedChannel, Post

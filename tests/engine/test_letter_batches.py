@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from dunwell.adapters.channels.folder.depot import FolderDepot
-from dunwell.errors import ValidationError
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import Installation
 from dunwell.installation.lines.letters import Batch, FolderLine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.release_batches import TAKEN_BACK, BatchReleaser
 from tests.support.letter_house import LetterHouse, a_house_with_a_folder
 from tests.support.print_files import digest, list_letters, that_is_away

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from dunwell.errors import ValidationError
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import Installation
 from dunwell.installation.lines.letters import Batch, FolderLine, locate
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.item_store import begin_items
 from dunwell.sending.batches.manifest import Letter
 from tests.support.letter_house import LetterHouse, a_house_with_a_folder

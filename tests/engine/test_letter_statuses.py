@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from dunwell.adapters.channels.folder.depot import FolderDepot
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.read_statuses import StatusReader
 from dunwell.sending.batches.status_file import MOST_BYTES, MOST_LINES
 from dunwell.sending.batches.status_store import take_line

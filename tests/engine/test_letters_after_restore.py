@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from dunwell.claims.pause_claim import resume_claim
-from dunwell.errors import InsufficientScope
 from dunwell.escalation.engine import Engine
 from dunwell.installation.lines.letters import Batch
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import COMMAND_LINE, Actor, ActorKind
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InsufficientScope
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.batch_store import lock_waiting
 from dunwell.sending.batches.release_batches import BatchReleaser
 from dunwell.sending.batches.settle_doubted import GONE, settle_doubted

@@ -5,8 +5,8 @@ from datetime import timedelta
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.installation.lines.line import Pace
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Message, Outcome
 from dunwell.sending.pace_store import lock_room, take_room
 from tests.support.house import House, ScriptedLine

@@ -9,10 +9,10 @@ import pytest
 
 from dunwell.escalation.engine import Engine
 from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.set_up_merchant import change_configuration
 from dunwell.messages.suppression import suppress
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.channels import ADDRESS, REACHABLE, TEMPLATE, a_house_with_channels, sent_by
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.errors import Unavailable
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.installation.lines.line import Pace
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Database
-from dunwell.kit.postgres import EmbeddedPostgres
-from dunwell.kit.resources import Resources
 from dunwell.notices.sender import NoticeSender
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Database
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
 from dunwell.sending.lease import LEASE
 from tests.support.house import House, ScriptedChannel, ScriptedLine
 from tests.support.lines import a_house_with_a_line

@@ -5,9 +5,9 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Brand, Logo
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.workflows.definition import Definition
 from tests.support.definitions import DOCUMENT
 from tests.support.house import House, a_house

@@ -8,8 +8,8 @@ import pytest
 
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.lease import LEASE
 from tests.support.gated_channels import GatedChannel, Post
 from tests.support.house import House, ScriptedChannel

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from dunwell.claims.states import Status
-from dunwell.errors import InvalidState
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.modalities.modality import EndReason, ModalityState
 from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.payments.record_payment import NewPayment, record_payment
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.resources import Resources
 from tests.support.modalities import Arrangement, an_arrangement
 
 FIRST_GRACE_OVER = datetime(2026, 3, 23, 23, 0, tzinfo=UTC)

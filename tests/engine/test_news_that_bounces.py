@@ -9,12 +9,12 @@ import pytest
 
 from dunwell.claims.holds import HoldKind
 from dunwell.escalation.end_claim import archive_claim
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.telling.tell_occasions import tell_occasions
 from dunwell.merchants.configuration import ChannelSetup
 from dunwell.modalities.bounds import PlanTerms
 from dunwell.notices.settled import report_notice_failure, sweep_notices
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Permanent, Temporary
 from tests.support.definitions import a_definition
 from tests.support.disputes import REJECTED, answer, dispute, read_disputes

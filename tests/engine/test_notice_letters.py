@@ -10,9 +10,9 @@ import pytest
 
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.installation.lines.letters import Batch, FolderLine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import ChannelSetup
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.release_batches import BatchReleaser
 from tests.support.children import PRINTER
 from tests.support.disputes import REJECTED, answer, dispute

@@ -4,9 +4,9 @@ import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from dunwell.kit.clock import MovableClock, SystemClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.entering.store_asked_links import AskedLink, save_asked_link
+from dunwell.platform.clock import MovableClock, SystemClock
+from dunwell.platform.resources import Resources
 from dunwell.wiring import open_loops
 from dunwell.worker.loops import run_loops
 from tests.support.notices import Asker, an_asker

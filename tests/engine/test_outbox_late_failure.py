@@ -4,8 +4,8 @@ from pathlib import Path
 
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
 from dunwell.adapters.channels.outbox.late_failures import report_late_failures
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE, a_house_with_channels
 from tests.support.house import House
 from tests.support.messages import a_message

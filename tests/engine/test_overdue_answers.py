@@ -9,11 +9,11 @@ import pytest
 
 from dunwell.claims.holds import HoldKind
 from dunwell.disputes.find_disputes import find_disputes
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.figures import REGISTRY
-from dunwell.kit.resources import Resources
 from dunwell.landing.objecting.tell_overdue import tell_overdue
 from dunwell.merchants.configuration import ChannelSetup
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.metrics import REGISTRY
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.disputes import REJECTED, answer, dispute, withdraw
 from tests.support.house import House, a_house

@@ -9,11 +9,11 @@ import pytest
 from dunwell.claims.states import Status
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import ChannelSetup
 from dunwell.payments.provider import Failed, Pending, Succeeded
 from dunwell.payments.reverse_payment import reverse_payment
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Message, Outcome, Permanent, Temporary
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import ScriptedChannel

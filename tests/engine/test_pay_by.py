@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import a_house
 from tests.support.statements import a_counted_database

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.telling.tell_occasions import tell_occasions
 from dunwell.merchants.configuration import ChannelSetup, QuietHours
 from dunwell.messages.identities import render_postal_address
 from dunwell.messages.suppression import suppress
 from dunwell.modalities.bounds import PlanTerms
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Permanent, Temporary
 from tests.support.disputes import ACCEPTED, answer, dispute
 from tests.support.house import ScriptedChannel

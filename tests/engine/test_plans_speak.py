@@ -11,8 +11,6 @@ import pytest
 from dunwell.claims.access import access_claim
 from dunwell.claims.states import Happening
 from dunwell.escalation.end_claim import end_claim
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.entering.store_ways import find_link
 from dunwell.landing.telling.tell_occasions import tell_occasions
 from dunwell.merchants.configuration import ChannelSetup
@@ -20,6 +18,8 @@ from dunwell.merchants.store import load_merchant
 from dunwell.messages.links import hash_token
 from dunwell.modalities.bounds import PlanTerms
 from dunwell.modalities.sweep_modalities import sweep_modalities
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sandbox.advance_clock import advance_clock
 from dunwell.sending.channel import Permanent
 from tests.support.disputes import dispute

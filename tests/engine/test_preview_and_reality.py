@@ -7,11 +7,11 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import snapshot
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Guards, QuietHours
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.resources import Resources
 from dunwell.rollout.effects import Asked
 from dunwell.rollout.outlook import Outlook
 from dunwell.rollout.preview_draft import preview_draft

@@ -25,16 +25,16 @@ from hypothesis.stateful import (
 )
 from structlog.testing import capture_logs
 
-from dunwell.config import Settings
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
-from dunwell.kit.ids import RandomIds
-from dunwell.kit.postgres import EmbeddedPostgres
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import ChannelSetup
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.config import Settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
+from dunwell.platform.ids import RandomIds
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Accepted, Permanent, Temporary
 from tests.faults.installation import ROUNDS
 from tests.support.gated_channels import GatedChannel, Post

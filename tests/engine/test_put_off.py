@@ -10,8 +10,8 @@ from structlog.testing import capture_logs
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
 from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.escalation.end_claim import withdraw_claim
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.definitions import a_definition
 from tests.support.house import House

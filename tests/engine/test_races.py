@@ -12,9 +12,9 @@ from dunwell.claims.hold_claim import lift_hold, open_hold
 from dunwell.claims.holds import HoldKind
 from dunwell.escalation.engine import Engine
 from dunwell.intake.create_claims import create_claims
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import SYSTEM
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sandbox.advance_clock import advance_clock
 from dunwell.sending.channel import Message, Outcome, Temporary
 from dunwell.workflows.publish_draft import publish_draft

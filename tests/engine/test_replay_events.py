@@ -5,13 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.errors import ValidationError
 from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.replay_events import Replay, replay_events
 from dunwell.events.retry import GAPS
 from dunwell.events.sender import open_webhook_sender
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.receiver import a_receiver, answers, answers_in_turn
 from tests.support.webhooks import Outbox, an_outbox
 

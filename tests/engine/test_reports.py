@@ -10,8 +10,8 @@ import pytest
 from dunwell.escalation.ask_channels import ask_channels
 from dunwell.escalation.join_reports import join_reports, sweep_old_reports
 from dunwell.escalation.join_store import load_unknown, lock_report
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.adapters import Adapters
 from dunwell.sending.channel import Accepted
 from dunwell.sending.report import Reference

@@ -14,8 +14,8 @@ from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.intake.create_claims import create_claims
 from dunwell.intake.submission import ClaimSubmission
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sandbox.advance_clock import Advance, advance_clock
 from tests.support.claims import a_submission
 from tests.support.definitions import DOCUMENT, a_definition

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from dunwell.assignment.targets import load_rulebook
-from dunwell.errors import ValidationError
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.escalation.report_failure import report_failure
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.payments.reverse_payment import reverse_payment
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.rollout.save_scenario import SavedScenario, save_scenario
 from dunwell.sending.channel import Outcome, Permanent, Temporary
 from tests.engine.test_races import InterruptedChannel

@@ -13,13 +13,13 @@ from starlette.applications import Starlette
 
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxSms
 from dunwell.adapters.channels.outbox.routes import outbox_routes
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.messages.codes import derive_check, render_code
 from dunwell.messages.suppression import suppress
 from dunwell.notices.facts import CodeFacts, DefermentFacts, LinkFacts
 from dunwell.notices.secrets import derive_notice_code, derive_notice_token
 from dunwell.notices.sender import NoticeSender
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Permanent, Temporary
 from tests.support.gated_channels import GatedChannel, Post
 from tests.support.house import ScriptedChannel

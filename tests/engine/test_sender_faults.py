@@ -14,10 +14,10 @@ from structlog.testing import capture_logs
 
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Database
-from dunwell.kit.resources import Resources
 from dunwell.messages.suppression import suppress
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Database
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Accepted, Message, Outcome, Permanent
 from dunwell.sending.lease import LEASE
 from tests.support.channels import a_house_with_channels

@@ -10,11 +10,11 @@ from structlog.testing import capture_logs
 
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Database
-from dunwell.kit.migrate import migrate
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Database
+from dunwell.platform.database.migrate import migrate
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Accepted, Message, Outcome
 from tests.support.definitions import a_definition
 from tests.support.house import a_house

@@ -5,9 +5,9 @@ import asyncio
 from dunwell.assignment.assign_claims import assign_to_scenario
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import COMMAND_LINE
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.rollout.save_scenario import save_scenario
 from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import DOCUMENT, a_definition

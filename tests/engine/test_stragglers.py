@@ -17,8 +17,8 @@ from dunwell.adapters.channels.smtp.adapter import SmtpChannel
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.installation.lines.line import Pace
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, ScriptedChannel, ScriptedLine
 from tests.support.lines import a_house_with_a_line

@@ -10,12 +10,12 @@ import pytest
 
 from dunwell.assignment.assign_claims import assign_to_scenario
 from dunwell.assignment.outcome import AssignmentOutcome
-from dunwell.errors import InvalidState
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.resources import Resources
 from dunwell.rollout.save_scenario import save_scenario
 from dunwell.rollout.switch import SwitchReport, switch_to_workflows
 from tests.engine.test_races import InterruptedChannel

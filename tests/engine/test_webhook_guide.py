@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from tests.support.shown_receiver import check_shown_receiver
 
 

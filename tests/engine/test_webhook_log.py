@@ -7,7 +7,6 @@ from uuid import UUID, uuid4
 import pytest
 from standardwebhooks import Webhook
 
-from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.endpoints import load_endpoints, rotate_secret
 from dunwell.events.proof import GapKind, Proof
@@ -24,8 +23,9 @@ from dunwell.events.send_test import begin_test, send_test
 from dunwell.events.sender import open_webhook_sender
 from dunwell.events.store_log import LogFilter
 from dunwell.events.switch_on_endpoint import switch_on_endpoint
-from dunwell.kit.clock import MovableClock, SystemClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock, SystemClock
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.receiver import a_receiver, answers
 from tests.support.webhooks import Outbox, an_outbox
 

@@ -16,7 +16,7 @@ from dunwell.events.send_test import begin_test, send_test
 from dunwell.events.sender import open_webhook_sender
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import check_installation
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from tests.engine.test_hostile_addresses import ANSWERED, SPELLED, Names, a_listener
 from tests.support.certificates import write_certificate
 from tests.support.receiver import Receiver, a_receiver, answers

@@ -6,8 +6,8 @@ import time
 import pytest
 import structlog
 
-from dunwell.kit.db import DatabaseAway
-from dunwell.kit.figures import REGISTRY
+from dunwell.platform.database.database import DatabaseAway
+from dunwell.platform.metrics import REGISTRY
 from dunwell.worker.loops import Loop, decide_pause, run_loops
 
 

@@ -10,11 +10,11 @@ import pytest
 from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import RuleSet
-from dunwell.errors import InvalidState, NotFound, ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.store_changes import lock_merchant
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.rollout.delete_workflow import delete_workflow
 from dunwell.rollout.drop_draft import drop_draft
 from dunwell.workflows.change_workflow import (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from tests.faults.installation import Installation, plain_environment
 from tests.servers.debian import replace_in
 from tests.support.clusters import NEWER, Cluster, Servers, a_served_cluster, an_outbox_on

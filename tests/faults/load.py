@@ -15,7 +15,7 @@ from typing import Any
 import asyncpg
 import httpx
 
-from dunwell.kit.postgres import EmbeddedPostgres, find_binaries
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries
 from tests.faults.installation import Installation, plain_environment, wait_until
 from tests.support.claims import a_claim
 

@@ -18,11 +18,11 @@ import pytest
 
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import check_installation
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.postgres import EmbeddedPostgres
-from dunwell.kit.resources import Resources
 from dunwell.merchants.rights import Role
 from dunwell.people.user import Place
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
+from dunwell.platform.resources import Resources
 from tests.support.api import a_credential
 from tests.support.attacks import ATTACKS, Target, keep_attacking
 from tests.support.definitions import a_definition

@@ -18,9 +18,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dunwell.config import Settings, load_settings
-from dunwell.kit.postgres import find_embedded, stop_server
-from dunwell.kit.resources import Resources
+from dunwell.platform.config import Settings, load_settings
+from dunwell.platform.embedded.postgres import find_embedded, stop_server
+from dunwell.platform.resources import Resources
 from dunwell.recovery import wal_file
 from dunwell.recovery.archive import Archive, load_standing, open_embedded
 from dunwell.recovery.archive_health import ask_log, look_at_archive

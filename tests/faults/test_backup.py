@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from tests.support.backups import CLAIMS, forge_claims
 from tests.support.clusters import Cluster, Servers, a_shop, grow, keep_working, load_rows
 from tests.support.command_line import CommandLine, Done

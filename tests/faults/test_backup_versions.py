@@ -15,8 +15,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from dunwell.kit.migrate import migrate
-from dunwell.kit.resources import Resources
+from dunwell.platform.database.migrate import migrate
+from dunwell.platform.resources import Resources
 from tests.support.clusters import NEWER, Cluster, Servers, a_shop, an_outbox_on, load_rows
 from tests.support.command_line import CommandLine
 from tests.support.postgres_versions import VERSIONS, find_binaries_of

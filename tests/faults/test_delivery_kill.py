@@ -11,12 +11,12 @@ from multiprocessing.context import ForkServerProcess
 
 from aiohttp import web
 
-from dunwell.config import Settings
 from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.delivery_pool import Limits
 from dunwell.events.sender import open_webhook_sender
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.config import Settings
+from dunwell.platform.resources import Resources
 from tests.support.processes import a_process
 from tests.support.receiver import a_receiver, answers, wait_until
 from tests.support.webhooks import Outbox, an_outbox

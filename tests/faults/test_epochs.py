@@ -5,9 +5,9 @@ import asyncio
 import asyncpg
 
 from dunwell.events.record import save_events
-from dunwell.kit.db import Database
-from dunwell.kit.epochs import Outcome, settle_epoch
-from dunwell.kit.migrate import migrate
+from dunwell.platform.database.database import Database
+from dunwell.platform.database.epochs import Outcome, settle_epoch
+from dunwell.platform.database.migrate import migrate
 from tests.support.clusters import Cluster, Servers, a_shop, dump_into, serve
 from tests.support.webhooks import Outbox
 

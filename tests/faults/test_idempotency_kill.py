@@ -13,9 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.postgres import EmbeddedPostgres
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
+from dunwell.platform.resources import Resources
 from tests.faults.installation import ROUNDS
 from tests.support.api import a_credential
 from tests.support.claims import a_claim

@@ -17,14 +17,14 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.config import load_settings
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
-from dunwell.kit.ids import RandomIds
-from dunwell.kit.migrate import migrate
-from dunwell.kit.postgres import EmbeddedPostgres, find_binaries
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.config import load_settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.database.migrate import migrate
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries
+from dunwell.platform.ids import RandomIds
+from dunwell.platform.resources import Resources
 from tests.faults.installation import ROUNDS
 from tests.support.api import a_credential
 from tests.support.claims import a_claim

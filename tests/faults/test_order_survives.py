@@ -9,9 +9,9 @@ import asyncio
 
 import pytest
 
-from dunwell.kit.db import Database, DatabaseAway
-from dunwell.kit.migrate import migrate
-from dunwell.kit.resources import Resources
+from dunwell.platform.database.database import Database, DatabaseAway
+from dunwell.platform.database.migrate import migrate
+from dunwell.platform.resources import Resources
 from tests.support.clusters import (
     NEWER,
     OLDER,

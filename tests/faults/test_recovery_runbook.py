@@ -13,14 +13,14 @@ from pathlib import Path
 
 import asyncpg
 
-from dunwell.config import load_settings
 from dunwell.installation.document import check_installation
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
-from dunwell.kit.key_versions import admit_at
-from dunwell.kit.migrate import migrate
-from dunwell.kit.resources import Resources
-from dunwell.kit.yaml_document import parse_yaml
+from dunwell.platform.config import load_settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.database.migrate import migrate
+from dunwell.platform.key_versions import admit_at
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.yaml_document import parse_yaml
 from tests.faults.conftest import Follow, read_blocks
 from tests.faults.installation import Installation, find_free_port, wait_until
 from tests.servers.debian import PRODUCTION

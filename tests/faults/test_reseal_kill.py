@@ -12,7 +12,7 @@ import pytest
 from dunwell.events.reseal_endpoints import SealedEndpoints
 from dunwell.events.sealing import open_secret
 from dunwell.keys.reseal import Resealer
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from tests.faults.installation import ROUNDS
 from tests.support.keys import with_versions
 from tests.support.webhooks import Outbox, an_outbox

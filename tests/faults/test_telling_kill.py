@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.postgres import EmbeddedPostgres
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
+from dunwell.platform.resources import Resources
 from tests.faults.installation import ROUNDS
 from tests.support.commit_gate import Point, a_commit_gate
 from tests.support.definitions import a_definition

@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Guards
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.faults.installation import ROUNDS
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, a_house

@@ -7,7 +7,7 @@ from functools import partial
 import psutil
 import pytest
 
-from dunwell.kit.postgres import EmbeddedPostgres, find_binaries
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries
 from tests.faults.installation import PATIENCE_SECONDS, ROUNDS, Installation, kill_all, wait_until
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import MovableClock, SystemClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock, SystemClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.lease import LEASE
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, ScriptedChannel, a_house

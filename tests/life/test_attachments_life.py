@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from dunwell.escalation.change_attachments import attach_file
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.channels import upload
 from tests.support.diary import diary, live_until
 from tests.support.files import a_pdf

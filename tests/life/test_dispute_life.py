@@ -2,8 +2,8 @@
 
 from dunwell.claims.states import Status
 from dunwell.disputes.dispute import Dispute
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.life.test_life import STEPS, Life
 from tests.support.definitions import a_definition
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve, withdraw

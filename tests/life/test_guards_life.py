@@ -1,8 +1,8 @@
 """What keeps a step back: its own condition leaves it out; the guards of the person put it off."""
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Guards, QuietHours
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.diary import diary, live_until
 from tests.support.lives import FEE, a_life, a_process, contact, tell, wait
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.diary import diary, live_until
 from tests.support.lives import FEE, a_life, a_process, business_days, contact, tell, wait
 

@@ -3,10 +3,10 @@
 import msgspec
 
 from dunwell.escalation.report_failure import report_failure
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Letters
 from dunwell.merchants.store_changes import save_configuration
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE
 from tests.support.diary import diary, live_until
 from tests.support.house import House

@@ -5,10 +5,10 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.modalities.bounds import DefermentTerms, PlanTerms
 from dunwell.modalities.modality import EndReason
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.modalities import Arrangement, an_arrangement
 from tests.support.telling import tell
 

@@ -5,10 +5,10 @@ addresses, and contacts that turn out later not to have arrived.
 from typing import Any
 
 from dunwell.escalation.report_failure import report_failure
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.messages.suppression import suppress
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Permanent
 from tests.support.channels import REACHABLE
 from tests.support.diary import diary, live_until

@@ -8,8 +8,8 @@ from datetime import timedelta
 from dunwell.claims.hold_claim import lift_hold, open_hold
 from dunwell.claims.holds import HoldKind
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.diary import berlin, diary, live_until
 from tests.support.house import House
 from tests.support.lives import FEE, a_life, a_process, contact, tell, wait

@@ -8,8 +8,8 @@ import pytest
 
 from dunwell.claims.hold_claim import lift_hold, open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.life.test_life import START, STEPS
 from tests.support.definitions import a_definition
 from tests.support.house import House, ScriptedChannel, a_house

@@ -2,10 +2,10 @@
 
 from datetime import UTC, date, datetime, timedelta
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
 from dunwell.payments.choice import Choice, ChoiceKind
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.payments import DEBTOR, Till, a_till
 from tests.support.transfers import taking

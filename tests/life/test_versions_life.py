@@ -6,8 +6,8 @@ from typing import Any
 
 from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.claims.states import Status
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE
 from tests.support.diary import diary, live_until
 from tests.support.house import House

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dunwell.kit.db import Database
-from dunwell.kit.resources import Resources
 from dunwell.people.reception import Reception
+from dunwell.platform.database.database import Database
+from dunwell.platform.resources import Resources
 from tests.support.merchants import AT_NOON, a_merchant
 from tests.support.people import CountingHasher, a_reception
 

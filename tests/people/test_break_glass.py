@@ -7,9 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from dunwell.errors import InvalidState, ValidationError
 from dunwell.keys.installation_seals import seal_installation
-from dunwell.kit.figures import REGISTRY
 from dunwell.merchants.rights import Role
 from dunwell.people.accept_invitation import Joining, LinkFault, find_invitation, join_with_app
 from dunwell.people.break_glass import set_break_glass
@@ -23,6 +21,8 @@ from dunwell.people.sign_in import Entry, Gone, Wrong, check_password, give_code
 from dunwell.people.single_sign_on.link_identity import link_identity
 from dunwell.people.store import load_user
 from dunwell.people.user import Place
+from dunwell.platform.errors import InvalidState, ValidationError
+from dunwell.platform.metrics import REGISTRY
 from tests.people.test_sessions import require
 from tests.support.people import (
     HOME,

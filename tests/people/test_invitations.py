@@ -7,9 +7,6 @@ from datetime import timedelta
 import pyotp
 import pytest
 
-from dunwell.errors import InsufficientScope, ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Database
 from dunwell.merchants.rights import Role
 from dunwell.people.accept_invitation import (
     Joining,
@@ -28,6 +25,9 @@ from dunwell.people.password_rules import PasswordFault
 from dunwell.people.reception import Reception
 from dunwell.people.sign_in import Gone, Wrong, check_password, give_code
 from dunwell.people.user import Place
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import InsufficientScope, ValidationError
 from tests.people.test_sessions import find, require
 from tests.support.people import (
     HOME,

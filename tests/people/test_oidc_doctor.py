@@ -13,8 +13,8 @@ from dunwell.cli.findings.sign_in import (
     judge_provider,
 )
 from dunwell.installation.sign_in import GroupRule, SignIn
-from dunwell.kit.postgres import EmbeddedPostgres
 from dunwell.people.reception import Reception
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from tests.support.people import a_new_user, join
 from tests.support.single_sign_on import ADMINS, SECRETS, House, a_house, a_provider
 

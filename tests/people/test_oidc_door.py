@@ -12,11 +12,11 @@ import pytest
 from dunwell.adapters.providers import StandingProviders
 from dunwell.api.app import build_app
 from dunwell.installation.standing import StandingInstallation
-from dunwell.kit.figures import REGISTRY
-from dunwell.kit.resources import Resources
 from dunwell.landing.application import build_site
 from dunwell.people.passwords import Passwords
 from dunwell.people.reception import Reception
+from dunwell.platform.metrics import REGISTRY
+from dunwell.platform.resources import Resources
 from dunwell.portal.application import build_portal_routes
 from dunwell.portal.web.site import Surroundings
 from tests.support.children import DOCUMENTS, INSPECTOR, PAINTER, PRINTER

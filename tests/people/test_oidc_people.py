@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from dunwell.errors import InvalidState, ValidationError
 from dunwell.installation.sign_in import GroupRule
 from dunwell.jobs.starters import find_rights
 from dunwell.merchants.rights import Right, Role
@@ -22,6 +21,7 @@ from dunwell.people.single_sign_on.let_in import Reason, Unwelcome
 from dunwell.people.single_sign_on.link_identity import link_identity
 from dunwell.people.store import load_user
 from dunwell.people.user import Place, User
+from dunwell.platform.errors import InvalidState, ValidationError
 from tests.support.merchants import AT_NOON, a_merchant
 from tests.support.people import (
     AWAY,

@@ -8,11 +8,7 @@ import pyotp
 import pytest
 from argon2 import PasswordHasher
 
-from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.keys.reseal import Resealer
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
 from dunwell.people.make_codes import find_made_codes, make_codes, put_codes_away
 from dunwell.people.open_session import OpenedSession
 from dunwell.people.own_account import (
@@ -34,6 +30,10 @@ from dunwell.people.set_up_factor import (
 )
 from dunwell.people.sign_in import Wrong, give_code, give_recovery_code
 from dunwell.people.totp import SECRET_BYTES
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from tests.people.test_sessions import require
 from tests.support.durations import JUST
 from tests.support.keys import SECOND as SECOND_KEY

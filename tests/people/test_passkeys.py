@@ -7,9 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.errors import NotFound
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.people.accept_invitation import (
     Joining,
     LinkFault,
@@ -26,6 +23,9 @@ from dunwell.people.reception import Reception
 from dunwell.people.set_up_factor import add_passkey, start_passkey
 from dunwell.people.sign_in import TooOften, Wrong, check_password
 from dunwell.people.tries import MOST_WRONG
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import NotFound
+from dunwell.platform.resources import Resources
 from tests.people.test_sessions import require
 from tests.support.passkeys import SoftwarePasskey, encode
 from tests.support.people import (

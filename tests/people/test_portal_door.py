@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from dunwell.kit.resources import Resources
 from dunwell.people.tries import MOST_WRONG
+from dunwell.platform.resources import Resources
 from tests.support.people import PASSWORD, a_new_user, invite, join, read_codes
 from tests.support.portal_door import ENTRY, SESSION, AtDoor, Door, a_door, read_hidden
 

@@ -7,11 +7,11 @@ from datetime import timedelta
 import pyotp
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Database
-from dunwell.kit.resources import Resources
 from dunwell.merchants.rights import Role
 from dunwell.people.user import Place
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Database
+from dunwell.platform.resources import Resources
 from tests.support.passkeys import SoftwarePasskey
 from tests.support.people import PASSWORD, Person, a_new_user, invite, join
 from tests.support.portal_door import ORIGIN, AtDoor, Door, a_door, read_hidden

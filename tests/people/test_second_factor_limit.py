@@ -12,9 +12,6 @@ from dunwell.alarms.look import look_for_alarms
 from dunwell.alarms.send_mails import send_alarm_mails
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import check_installation
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.resources import Resources
 from dunwell.people.accept_invitation import find_invitation
 from dunwell.people.change_password import change_password
 from dunwell.people.invite_user import RANDOM_BYTES, reset_user
@@ -34,6 +31,9 @@ from dunwell.people.sign_in import (
     give_recovery_code,
 )
 from dunwell.people.visitor import Visitor
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.resources import Resources
 from tests.people.test_sessions import require
 from tests.support.durations import JUST
 from tests.support.house import ScriptedLine

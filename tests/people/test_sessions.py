@@ -4,9 +4,6 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.errors import NotFound
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Database
 from dunwell.merchants.rights import ROLE_RIGHTS, Right, Role
 from dunwell.people.change_password import change_password
 from dunwell.people.open_session import OpenedSession
@@ -18,6 +15,9 @@ from dunwell.people.sign_in import Gone, TooOften, Wrong, give_code
 from dunwell.people.signed_in import SignedIn
 from dunwell.people.tries import MOST_WRONG
 from dunwell.people.user import Place
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import NotFound
 from tests.support.people import (
     AWAY,
     HOME,

@@ -5,8 +5,6 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Database
 from dunwell.people.open_session import OpenedBy, OpenedSession
 from dunwell.people.passwords import Passwords
 from dunwell.people.reception import Reception
@@ -21,6 +19,8 @@ from dunwell.people.sign_in import (
     give_recovery_code,
 )
 from dunwell.people.tries import MOST_WRONG
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Database
 from tests.support.durations import JUST
 from tests.support.people import (
     AWAY,

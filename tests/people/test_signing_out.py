@@ -5,10 +5,8 @@ from typing import Any
 import pyotp
 import pytest
 
-from dunwell.errors import InsufficientScope
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import check_installation
-from dunwell.kit.resources import Resources
 from dunwell.merchants.rights import Role
 from dunwell.people.change_user import end_sessions
 from dunwell.people.reception import Reception
@@ -16,6 +14,8 @@ from dunwell.people.set_up_factor import confirm_app, find_started_app, start_ap
 from dunwell.people.sign_in import Gone, give_code
 from dunwell.people.totp import SECRET_BYTES
 from dunwell.people.user import Place
+from dunwell.platform.errors import InsufficientScope
+from dunwell.platform.resources import Resources
 from tests.people.test_sessions import find, require
 from tests.support.passkeys import SoftwarePasskey
 from tests.support.people import (

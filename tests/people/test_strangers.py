@@ -8,9 +8,6 @@ from datetime import timedelta
 import pyotp
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Database
-from dunwell.kit.resources import Resources
 from dunwell.people import store_factors
 from dunwell.people.accept_invitation import (
     Joining,
@@ -36,6 +33,9 @@ from dunwell.people.sign_in import (
 )
 from dunwell.people.tries import MOST_ASKED, MOST_WRONG
 from dunwell.people.visitor import Visitor
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Database
+from dunwell.platform.resources import Resources
 from tests.people.test_sessions import require
 from tests.support.people import (
     AWAY,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from dunwell.kit.resources import Resources
 from dunwell.merchants.rights import Role
 from dunwell.people.user import Place
+from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields, sign_in

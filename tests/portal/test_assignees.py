@@ -7,12 +7,12 @@ import pytest
 
 from dunwell.disputes.assign_dispute import assign_dispute
 from dunwell.disputes.dispute import Dispute
-from dunwell.errors import InsufficientScope, InvalidState, NotFound, ValidationError
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import Interface, Origin, user_actor
 from dunwell.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.modalities.assign_modality import assign_modality
 from dunwell.people.user import Place
+from dunwell.platform.errors import InsufficientScope, InvalidState, NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.disputes import REJECTED, answer, dispute
 from tests.support.house import House, a_house

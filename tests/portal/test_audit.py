@@ -10,12 +10,12 @@ from dunwell.claims.pause_claim import pause_claim
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.jobs.run_exports import run_exports
-from dunwell.kit.resources import Resources
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.audit_fields import FieldClass, find_class, list_fields, redact
 from dunwell.merchants.rights import Role
 from dunwell.messages.seal_ledger import seal_ledger
 from dunwell.people.user import Place
+from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.disputes import dispute
 from tests.support.house import House, a_house

@@ -6,7 +6,7 @@ from dunwell.files.sealed_files import SealedFiles
 from dunwell.jobs.job import MOST_LIVE
 from dunwell.jobs.run_exports import run_exports
 from dunwell.jobs.run_jobs import run_jobs
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from dunwell.portal.jobs import bulk
 from tests.support.disputes import dispute
 from tests.support.house import House

@@ -6,7 +6,7 @@ import pytest
 
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.storage import Storage
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute, give_evidence
 from tests.support.files import a_written_pdf
 from tests.support.hostile_pdfs import UNDRAWABLE

@@ -11,10 +11,10 @@ from dunwell.assignment.rules_draft import publish_rules_draft, save_rules_draft
 from dunwell.assignment.store import load_published_rules, load_targets
 from dunwell.assignment.store_drafts import load_rules_draft
 from dunwell.disputes.answer_texts import add_answer_text
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.rights import Role
 from dunwell.people.user import Place
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.workflows.change_workflow import deactivate_workflow
 from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.store import load_current, load_draft, load_workflows

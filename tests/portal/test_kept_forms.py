@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.people.sessions import sweep_people
 from dunwell.people.store_kept_forms import MAX_FORMS
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.portal.render.addresses import PATHS
 from dunwell.portal.render.pages import TEMPLATES
 from dunwell.portal.web.typed_fields import is_typed

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import httpx
 
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from tests.support.portal import OWN_FORM, Clerk, read_fields
 
 _FORM = {**OWN_FORM, "Content-Type": "application/x-www-form-urlencoded"}

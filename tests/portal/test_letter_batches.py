@@ -9,10 +9,10 @@ import pytest
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import Installation
 from dunwell.installation.lines.letters import Batch, FolderLine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.rights import Role
 from dunwell.people.user import Place
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.portal.lines import routes
 from tests.support.application import an_application
 from tests.support.letter_house import LetterHouse, a_house_with_a_folder, write_status

@@ -10,10 +10,10 @@ from dunwell.alarms.mail_words import PLACES
 from dunwell.escalation.join_reports import join_reports
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import check_installation
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.rights import Role
 from dunwell.people.user import Place
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.portal.render.addresses import build_address
 from tests.support.application import an_application
 from tests.support.house import House, ScriptedLine

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from dunwell.kit.db import Database
-from dunwell.kit.pool import Limits
-from dunwell.kit.postgres import EmbeddedPostgres
-from dunwell.kit.resources import Resources
+from dunwell.platform.database.database import Database
+from dunwell.platform.database.pool import Limits
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
+from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.house import House
 from tests.support.portal import Clerk, sign_in

@@ -18,9 +18,9 @@ from bench.portal_pages import list_pages
 from dunwell.claims import narrowing, sorting
 from dunwell.claims.searching import store as searching
 from dunwell.explanation import read_overview
-from dunwell.kit.postgres import EmbeddedPostgres
-from dunwell.kit.resources import Resources
 from dunwell.merchants import newest_first
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
+from dunwell.platform.resources import Resources
 from dunwell.rollout import look_at_workflows
 
 # It leaves its worker's database larger than other tests of plans take it to be: run it apart.

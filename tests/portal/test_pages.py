@@ -2,8 +2,8 @@
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.disputes import dispute
 from tests.support.house import House, a_house

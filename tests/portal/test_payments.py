@@ -8,11 +8,11 @@ import pytest
 
 from dunwell.claims.states import Status
 from dunwell.escalation.end_claim import withdraw_claim
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import debtor_actor
 from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
 from dunwell.payments.choice import Choice, ChoiceKind
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.documents import read_text
 from tests.support.house import a_house

@@ -9,9 +9,9 @@ import psutil
 import pytest
 from starlette.requests import Request
 
-from dunwell.errors import InvalidRequest
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.letters.sheet import write_sheet
+from dunwell.platform.errors import InvalidRequest
 from dunwell.portal.web.preview_turns import (
     PreviewBusy,
     PreviewLimits,

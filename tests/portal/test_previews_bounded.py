@@ -11,12 +11,12 @@ import httpx
 import psutil
 import pytest
 
-from dunwell.kit.clock import MovableClock, SystemClock
-from dunwell.kit.db import Database
-from dunwell.kit.pool import Limits
-from dunwell.kit.postgres import EmbeddedPostgres
-from dunwell.kit.resources import Resources
 from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.platform.clock import MovableClock, SystemClock
+from dunwell.platform.database.database import Database
+from dunwell.platform.database.pool import Limits
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
+from dunwell.platform.resources import Resources
 from dunwell.portal.web.preview_turns import PreviewLimits, PreviewTurns
 from tests.support.application import Application
 from tests.support.house import House

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from dunwell.rollout.publish_workflow import publish_workflow
 from dunwell.workflows.audited import list_parts
 from dunwell.workflows.definition import Definition

@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from dunwell.jobs.run_previews import run_previews
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.portal.processes import routes_publish
 from dunwell.workflows.audited import list_parts
 from dunwell.workflows.definition import Definition

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.rights import Role
 from dunwell.people.user import Place
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.portal.application import ROUTES
 from dunwell.portal.render.addresses import PATHS
 from dunwell.workflows.edit_draft import Edit, edit_draft

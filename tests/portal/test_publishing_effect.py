@@ -10,11 +10,11 @@ import pytest
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import check_installation
 from dunwell.jobs.run_previews import run_previews
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import snapshot
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import ChannelSetup
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.resources import Resources
 from dunwell.rollout.effects import DEFAULT_DAYS, Asked
 from dunwell.rollout.foresee_costs import foresee_costs_alone, prepare_costs
 from dunwell.rollout.preview_draft import PreviewView, preview_draft, view_preview

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import dunwell
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.modalities.answer_modality import approve_modality
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.portal.render.pages import TEMPLATES
 from tests.support.application import an_application
 from tests.support.house import a_house

@@ -6,14 +6,14 @@ from datetime import date
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import debtor_actor
 from dunwell.merchants.rights import Role
 from dunwell.messages.suppression import suppress
 from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
 from dunwell.payments.choice import Choice, ChoiceKind
 from dunwell.people.user import Place
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.portal.application import ROUTES
 from dunwell.portal.render.addresses import PATHS
 from tests.support.application import an_application

@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.assignment.document import render_document
 from dunwell.assignment.read_rules import RulesView, read_rules
-from dunwell.kit.yaml_document import parse_yaml
+from dunwell.platform.text.yaml_document import parse_yaml
 from tests.portal.test_rules import plain
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from dunwell.kit.resources import Resources
-from dunwell.kit.yaml_document import parse_yaml, render_yaml
 from dunwell.merchants.configuration import PROOFS
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
@@ -14,6 +12,8 @@ from dunwell.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.onboarding.apply import apply_checked
 from dunwell.onboarding.checking import CheckedFile
 from dunwell.onboarding.opening import open_file
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.yaml_document import parse_yaml, render_yaml
 from dunwell.portal.setup.sections import SECTIONS
 from tests.support.application import an_application
 from tests.support.house import House

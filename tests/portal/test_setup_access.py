@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
-from dunwell.kit.yaml_document import parse_yaml, render_yaml
 from dunwell.merchants.rights import Role
 from dunwell.people.user import Place
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.yaml_document import parse_yaml, render_yaml
 from dunwell.portal.application import ROUTES
 from dunwell.portal.render.addresses import PATHS
 from tests.support.application import an_application

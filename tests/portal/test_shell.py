@@ -2,9 +2,9 @@
 
 import pytest
 
-from dunwell.kit.resources import Resources
 from dunwell.merchants.rights import Role
 from dunwell.people.user import Place
+from dunwell.platform.resources import Resources
 from dunwell.portal.application import ROUTES
 from dunwell.portal.render.addresses import PATHS, is_ours
 from dunwell.portal.web.answer import POLICY

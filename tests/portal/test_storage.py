@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from tests.support.full_storage import leave_free
 from tests.support.house import House
 from tests.support.portal import Clerk

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.rights import Role
 from dunwell.people.user import Place
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Accepted, Outcome, Permanent, Temporary
 from tests.support.application import an_application
 from tests.support.house import House, ScriptedLine

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from dunwell.claims.pause_claim import pause_claim, resume_claim
-from dunwell.kit.resources import Resources
 from dunwell.messages.codes import CODE_MASK
 from dunwell.messages.facts import CHECK_MASK
 from dunwell.messages.links import TOKEN_MASK
+from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House

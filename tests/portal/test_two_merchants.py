@@ -2,9 +2,9 @@
 
 import pytest
 
-from dunwell.kit.resources import Resources
 from dunwell.merchants.rights import Role
 from dunwell.people.user import Place
+from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.house import House, a_house
 from tests.support.portal import Clerk, sign_in

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from dunwell.escalation.join_reports import join_reports
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.rights import Role
 from dunwell.people.user import Place
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.portal.web.paging import PAGE
 from dunwell.sending.incoming import Incoming
 from dunwell.sending.report import Report

@@ -6,14 +6,14 @@ import sys
 from datetime import timedelta
 
 from dunwell.adapters.lines import open_lines
-from dunwell.config import load_settings
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.installation.standing import open_installation
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
-from dunwell.kit.ids import RandomIds
-from dunwell.kit.resources import Resources
+from dunwell.platform.config import load_settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.ids import RandomIds
+from dunwell.platform.resources import Resources
 from tests.support.worker_process import AheadClock
 
 

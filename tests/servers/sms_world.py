@@ -18,10 +18,10 @@ from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import Installation, check_installation
 from dunwell.installation.lines.line import Pace
 from dunwell.installation.lines.sms import KannelLine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
-from dunwell.kit.yaml_document import parse_yaml
 from dunwell.merchants.configuration import ChannelSetup
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.yaml_document import parse_yaml
 from tests.servers.kannel import INCOMING_SECRET, PASSWORD, Kannel, a_kannel
 from tests.support.channels import TEMPLATE
 from tests.support.definitions import DOCUMENT, a_definition

@@ -10,8 +10,8 @@ from dunwell.alarms.look import look_for_alarms
 from dunwell.alarms.send_mails import send_alarm_mails
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import check_installation
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.servers.postfix import Postfix
 from tests.servers.test_email import drain, read_line, world
 from tests.support.sinks import Sink

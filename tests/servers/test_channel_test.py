@@ -15,7 +15,7 @@ import pytest
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import Installation, check_installation
 from dunwell.installation.lines.lines import Line
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.manifest import write_manifest
 from tests.servers.kannel import Kannel
 from tests.servers.postfix import Postfix

@@ -17,14 +17,14 @@ from dunwell.adapters.mail.listener import Doorkeeper, listen
 from dunwell.escalation.join_reports import join_reports
 from dunwell.installation.document import check_installation
 from dunwell.installation.lines.email import SmtpLine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.resources import Resources
-from dunwell.kit.yaml_document import parse_yaml
 from dunwell.landing.render.wording import load_languages
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.notices.facts import CodeFacts, RateDueFacts
 from dunwell.notices.sender import NoticeSender
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.yaml_document import parse_yaml
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.servers.debian import PRODUCTION, replace_in, wait_until
 from tests.servers.postfix import Postfix

@@ -12,8 +12,8 @@ from typing import Any
 
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
 from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.servers.postfix import Postfix
 from tests.servers.test_email import drain
 from tests.support.definitions import DOCUMENT, a_definition

@@ -14,8 +14,8 @@ from pathlib import Path
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import Installation
 from dunwell.installation.lines.line import Pace
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.servers.kannel import a_kannel
 from tests.servers.sms_world import NAME, SECRETS, a_line, a_sending_house
 from tests.support.house import House, ScriptedLine

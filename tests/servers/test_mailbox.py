@@ -11,8 +11,8 @@ from dunwell.adapters.channels.smtp.addresses import write_address
 from dunwell.adapters.mail.imap import MOST_BYTES, MailboxAway
 from dunwell.adapters.mail.mailboxes import look_into
 from dunwell.installation.lines.email import Mailbox
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.servers.dovecot import Dovecot
 from tests.support.bounces import a_block, a_plain_mail, a_report
 from tests.support.children import MAIL_READER

@@ -16,7 +16,7 @@ from aiohttp import web
 
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import check_installation
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from tests.servers.nginx import HOST, Nginx, run_nginx
 from tests.support.served import Served, serve
 

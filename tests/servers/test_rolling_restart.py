@@ -16,7 +16,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from tests.servers.debian import find_port
 from tests.servers.nginx import HOST, Nginx, run_nginx
 from tests.support.processes import complete_environment

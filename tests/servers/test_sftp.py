@@ -13,8 +13,8 @@ from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.adapters.channels.sftp.depot import SftpDepot
 from dunwell.installation.lines.letters import Batch
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Accepted, LineUnusable, Temporary
 from tests.adapters.print_service_contract import PrintServiceContract
 from tests.servers.sshd import Sshd

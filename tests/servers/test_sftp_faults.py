@@ -14,8 +14,8 @@ from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.adapters.channels.sftp.depot import SftpDepot
 from dunwell.escalation.join_reports import join_reports
 from dunwell.installation.lines.letters import Batch
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.status_file import MOST_LINES
 from dunwell.sending.channel import Accepted, Temporary
 from tests.servers.sshd import Sshd, make_sshd

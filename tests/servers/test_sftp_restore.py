@@ -14,8 +14,8 @@ import msgspec
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.escalation.engine import Engine
 from dunwell.installation.lines.letters import Batch
-from dunwell.kit.clock import MovableClock, SystemClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock, SystemClock
+from dunwell.platform.resources import Resources
 from tests.servers.sshd import Sshd
 from tests.support.channels import ADDRESS
 from tests.support.letter_house import LINE, LetterHouse, a_letter_house

@@ -17,9 +17,9 @@ import pytest
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import Installation
 from dunwell.installation.sign_in import GroupRule, Provider, SignIn
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Database
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Database
+from dunwell.platform.resources import Resources
 from tests.support.identity_servers import CLIENT_ID, Identity, run_mock, run_provider
 from tests.support.portal_door import read_hidden
 from tests.support.scripted_provider import CLIENT_SECRET, LOGOUT_EVENT

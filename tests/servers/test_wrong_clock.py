@@ -17,12 +17,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dunwell.config import Settings
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.secrets import SECRET_RANDOM_BYTES
 from dunwell.merchants.sign_in import sign_in
 from dunwell.merchants.tokens import IssuedToken
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.config import Settings
+from dunwell.platform.resources import Resources
 from tests.servers.debian import find_port, need_program
 from tests.support.api import a_credential, form_of
 from tests.support.definitions import DOCUMENT, a_definition

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dunwell.kit.db import Database
-from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.platform.database.database import Database
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from tests.support.database import Opener, an_opener
 
 

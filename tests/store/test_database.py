@@ -8,9 +8,9 @@ from datetime import date
 import asyncpg
 import pytest
 
-from dunwell.errors import NotFound
-from dunwell.kit.db import DatabaseAway
-from dunwell.kit.figures import REGISTRY
+from dunwell.platform.database.database import DatabaseAway
+from dunwell.platform.errors import NotFound
+from dunwell.platform.metrics import REGISTRY
 from tests.support.database import BUSY, PID, PRESENT, Opener
 
 _LONG = "SELECT pg_sleep(600)"

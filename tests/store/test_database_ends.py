@@ -8,7 +8,7 @@ from contextlib import suppress
 import asyncpg
 import pytest
 
-from dunwell.kit.db import Connection, DatabaseAway
+from dunwell.platform.database.database import Connection, DatabaseAway
 from tests.support.database import PID, PRESENT, Opener, Own
 
 _WRITE = "INSERT INTO code_attempts (visitor_digest, window_start) VALUES ('x', now())"

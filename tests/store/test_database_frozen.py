@@ -11,8 +11,8 @@ import asyncpg
 import psutil
 import pytest
 
-from dunwell.kit.db import Database, DatabaseAway
-from dunwell.kit.pool import ConnectionPool, Limits, PooledConnection, connect
+from dunwell.platform.database.database import Database, DatabaseAway
+from dunwell.platform.database.pool import ConnectionPool, Limits, PooledConnection, connect
 from tests.support.servers import OwnServer, an_own_server
 
 _LIMITS = Limits(patience_seconds=1, doubt_seconds=0.2, silence_seconds=0.6, mending_seconds=1)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.kit.db import Database, DatabaseAway
-from dunwell.kit.postgres import EmbeddedPostgres, find_binaries, stop_server
+from dunwell.platform.database.database import Database, DatabaseAway
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries, stop_server
 
 
 @pytest.fixture

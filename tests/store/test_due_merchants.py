@@ -7,10 +7,10 @@ import pytest
 from dunwell.claims.store_holds import find_ended_holds
 from dunwell.escalation.contact_store import find_channels_with_contacts
 from dunwell.escalation.due_claim_store import find_due_merchants
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.messages.ledger_store import find_merchants_to_seal
 from dunwell.modalities.store_checks import find_merchants_to_check
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.house import a_house
 from tests.support.plans import Explaining

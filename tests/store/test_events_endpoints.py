@@ -6,7 +6,6 @@ from uuid import uuid4
 
 import pytest
 
-from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.events.endpoints import (
     WantedEndpoint,
     add_endpoint,
@@ -17,8 +16,9 @@ from dunwell.events.endpoints import (
     rotate_secret,
 )
 from dunwell.events.sealing import open_secret
-from dunwell.kit.crypto import SealBroken
-from dunwell.kit.resources import Resources
+from dunwell.platform.crypto import SealBroken
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.webhooks import Outbox, an_outbox
 
 URL = "http://127.0.0.1:1/hooks"

@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.errors import ValidationError
 from dunwell.events.find_events import NO_FILTER, EventFilter, EventPage, load_events_page
 from dunwell.events.record import save_events
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.webhooks import Outbox, an_outbox
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from dunwell.events.find_events import EventFilter, load_events_page
 from dunwell.events.store_spans import save_spans
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from tests.support.plans import Explaining, fill
 from tests.support.webhooks import Outbox, an_outbox
 

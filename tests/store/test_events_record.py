@@ -4,7 +4,7 @@ import pytest
 
 from dunwell.events.payloads import EventHead, archived
 from dunwell.events.record import save_events
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from tests.support.webhooks import an_outbox
 
 

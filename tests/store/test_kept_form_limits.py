@@ -6,8 +6,6 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.people.store_kept_forms import (
     KEPT_FOR,
     MAX_BYTES,
@@ -16,6 +14,8 @@ from dunwell.people.store_kept_forms import (
     remove_expired_forms,
     save_kept_form,
 )
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support import people
 
 _ADDRESS = "/portal/m/1/claims/1/note"

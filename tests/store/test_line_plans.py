@@ -13,9 +13,9 @@ from dunwell.explanation.lines_store import (
     load_failures,
     load_sent,
 )
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.release_batches import TAKEN_BACK
 from tests.support.house import House, a_house
 from tests.support.plans import Explaining, fill, undone

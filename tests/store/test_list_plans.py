@@ -15,11 +15,11 @@ from dunwell.claims.store_lists import ClaimFilter
 from dunwell.disputes.read_disputes import list_disputes
 from dunwell.events.store_deliveries import Lease, find_due_endpoints, lease_deliveries
 from dunwell.files.read_attachments import list_attachments
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.messages.read_communications import list_communications
 from dunwell.modalities.list_modalities import list_modalities
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 from tests.support.crowds import PARTS
 from tests.support.plans import Explaining, undone
 from tests.support.webhooks import Outbox, an_outbox

@@ -20,7 +20,6 @@ from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter
 from dunwell.disputes.find_disputes import find_disputes
 from dunwell.jobs.read_jobs import find_jobs
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.newest_first import BUDGET
 from dunwell.messages.lists.find_communications import CommunicationFilter, find_communications
@@ -35,6 +34,7 @@ from dunwell.payments.find_payments import (
 )
 from dunwell.payments.read_claim_payments import list_payment_requests, list_payments
 from dunwell.payments.request_states import RequestState
+from dunwell.platform.resources import Resources
 from dunwell.waiting.read_waiting import read_waiting
 from tests.support.plans import Explaining
 from tests.support.webhooks import Outbox, an_outbox

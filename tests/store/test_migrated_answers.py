@@ -7,7 +7,6 @@ import asyncpg
 import msgspec
 
 from dunwell.disputes.dispute import render_case_number
-from dunwell.kit.postgres import EmbeddedPostgres
 from dunwell.notices.facts import (
     OCCASIONS,
     DefermentFacts,
@@ -16,6 +15,7 @@ from dunwell.notices.facts import (
     PlanFacts,
     RejectionFacts,
 )
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from tests.store.test_migrations import a_database, connected, migrate_to
 
 _IDS = [UUID(int=number) for number in range(1, 6)]

@@ -11,9 +11,9 @@ import asyncpg
 import pytest
 from alembic.script import ScriptDirectory
 
-from dunwell.kit.migrate import MigrationForbidden, TableTaken, create_schema, migrate
-from dunwell.kit.postgres import EmbeddedPostgres
-from dunwell.migrations.revisions import load_revisions
+from dunwell.platform.database.migrate import MigrationForbidden, TableTaken, create_schema, migrate
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
+from dunwell.platform.migrations.revisions import load_revisions
 
 _NAMES = (f"migrated_{n}" for n in itertools.count(1))
 # The rules below hold for what comes after it.
@@ -159,7 +159,7 @@ async def test_two_at_once_do_each_migration_once(postgres: EmbeddedPostgres) ->
 async def test_none_writes_or_reads_a_large_table_whole_while_others_wait(
     postgres: EmbeddedPostgres,
 ) -> None:
-    scripts = ScriptDirectory(str(files("dunwell") / "migrations"))
+    scripts = ScriptDirectory(str(files("dunwell.platform") / "migrations"))
     later = [*scripts.iterate_revisions("head", _LAST_BEFORE_THE_RULES)][::-1]
     async with a_database(postgres) as url:
         await migrate_to(url, _LAST_BEFORE_THE_RULES)

@@ -4,8 +4,6 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.messages.identities import digest_recipient
 from dunwell.notices.notice import Kind
 from dunwell.notices.store import (
@@ -15,6 +13,8 @@ from dunwell.notices.store import (
     load_asked,
     load_asked_to_one,
 )
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.lease import Lease
 from tests.support.notices import Asker, an_asker
 from tests.support.plans import Explaining, fill, undone

@@ -2,10 +2,10 @@
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.landing.claim.others import _BY_EMAIL, _BY_NUMBER
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 from tests.support.house import House, a_house
 from tests.support.plans import Explaining, fill
 from tests.support.ways import NUMBER

@@ -9,14 +9,14 @@ from datetime import date
 
 import pytest
 
-from dunwell.config import Settings
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Connection, Database, DatabaseAway
-from dunwell.kit.migrate import migrate
-from dunwell.kit.pool import Limits
-from dunwell.kit.postgres import EmbeddedPostgres
-from dunwell.kit.resources import Resources
-from dunwell.migrations.revisions import load_revisions
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.config import Settings
+from dunwell.platform.database.database import Connection, Database, DatabaseAway
+from dunwell.platform.database.migrate import migrate
+from dunwell.platform.database.pool import Limits
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
+from dunwell.platform.migrations.revisions import load_revisions
+from dunwell.platform.resources import Resources
 from tests.support.api import an_api
 from tests.support.command_line import CommandLine
 from tests.support.definitions import a_definition

@@ -10,10 +10,10 @@ import pytest
 
 from dunwell.api import readiness
 from dunwell.api.readiness import Readiness
-from dunwell.errors import Unavailable
-from dunwell.kit.clock import SystemClock
-from dunwell.kit.db import Database, DatabaseAway
-from dunwell.kit.pool import Limits
+from dunwell.platform.clock import SystemClock
+from dunwell.platform.database.database import Database, DatabaseAway
+from dunwell.platform.database.pool import Limits
+from dunwell.platform.errors import Unavailable
 from tests.support.servers import OwnServer, an_own_server
 from tests.support.small_disk import SmallDisk, a_small_disk
 

@@ -3,8 +3,8 @@
 import re
 
 from dunwell.claims.fields import FIELDS
-from dunwell.kit.db import Database
-from dunwell.migrations.revisions import list_own_tables
+from dunwell.platform.database.database import Database
+from dunwell.platform.migrations.revisions import list_own_tables
 
 _PRIMARY_KEYS = """
 SELECT t.relname AS table_name, pg_get_constraintdef(c.oid) AS definition

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dunwell.kit.db import Connection, Database
+from dunwell.platform.database.database import Connection, Database
 from tests.support.moves_of_contacts import MOVES_OF_CLAIMS, MOVES_OF_CONTACTS
 from tests.support.moves_of_jobs import MOVES_OF_JOBS
 from tests.support.moves_of_reports import MOVES_OF_REPORTS

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from dunwell.kit.db import Connection, Database
+from dunwell.platform.database.database import Connection, Database
 from tests.store.test_two_claims import MOVES
 from tests.support.not_one_merchants import NOT_ONE_MERCHANTS, QUIET
 from tests.support.rows import NOW, insert_row

@@ -9,7 +9,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from dunwell.kit.db import Connection, Database
+from dunwell.platform.database.database import Connection, Database
 from tests.support.rows import NOW, insert_row, make_value
 from tests.support.two_merchants import drop_checks, rolled_back
 

@@ -5,12 +5,12 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from dunwell.errors import InvalidState, NotFound
-from dunwell.kit.db import Connection, Database
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.merchant import Merchant
+from dunwell.platform.database.database import Connection, Database
+from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.resources import Resources
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.drafts import discard_draft, new_draft
 from dunwell.workflows.publish_draft import publish_draft

@@ -3,8 +3,8 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from dunwell.kit.db import Database
 from dunwell.landing.entering.store_tries import count_everybodys_wrong, remove_visitor_tries
+from dunwell.platform.database.database import Database
 from tests.support.database import Opener
 
 _MINUTE = timedelta(minutes=1)

@@ -15,11 +15,11 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
 from dunwell.api.reference.document import build_document
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.credentials import create_credential
 from dunwell.merchants.secrets import CREDENTIAL_RANDOM_BYTES, NewCredential
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.workflows.versions import Version
 from tests.support.application import Application, an_application, connect
 from tests.support.claims import a_claim

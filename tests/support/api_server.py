@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 
-from dunwell.kit.http_server import Bounds, build_server
+from dunwell.platform.http.server import Bounds, build_server
 from tests.support.bounded import answer_in_json
 
 

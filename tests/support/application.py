@@ -16,10 +16,10 @@ from starlette.routing import BaseRoute
 
 from dunwell.api.app import build_app
 from dunwell.installation.identity import Operator
-from dunwell.kit.resources import Resources
 from dunwell.landing.application import build_site, list_routes
 from dunwell.payments.provider import PaymentProvider
 from dunwell.people.passwords import Passwords
+from dunwell.platform.resources import Resources
 from dunwell.portal.application import build_portal_routes
 from dunwell.portal.web.site import Surroundings
 from dunwell.sending.adapters import Adapters

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import uvicorn
 
-from dunwell.errors import Refusal
-from dunwell.kit.http_server import Bounds, ServerLimits, Words, build_server
+from dunwell.platform.errors import Refusal
+from dunwell.platform.http.server import Bounds, ServerLimits, Words, build_server
 
 
 @asynccontextmanager

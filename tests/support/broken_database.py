@@ -8,8 +8,8 @@ from typing import Any, cast
 import httpx
 from starlette.applications import Starlette
 
-from dunwell.kit.resources import Resources
 from dunwell.landing.application import build_landing_routes
+from dunwell.platform.resources import Resources
 from tests.support.application import ORIGIN
 from tests.support.one_claim import OneClaim
 

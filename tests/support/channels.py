@@ -9,9 +9,9 @@ import msgspec
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.upload import NewUpload
 from dunwell.files.upload_file import accept_upload
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel, ChannelSetup
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.children import INSPECTOR
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, ScriptedChannel, a_house

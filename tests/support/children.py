@@ -11,8 +11,8 @@ import psutil
 from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.files.inspection import Inspector
 from dunwell.files.pictures import PagePainter
-from dunwell.kit.document_reader import DocumentReader
 from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.platform.children.document_reader import DocumentReader
 
 
 class _LastingPrinter(LetterPrinter):

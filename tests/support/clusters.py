@@ -17,11 +17,11 @@ import asyncpg
 from dunwell.claims.store_lists import ClaimFilter, load_page
 from dunwell.events.find_events import load_events_page
 from dunwell.intake.create_claims import create_claims
-from dunwell.kit.db import Database
-from dunwell.kit.migrate import migrate
-from dunwell.kit.postgres import EmbeddedPostgres, find_binaries, stop_server
-from dunwell.kit.postgres_user import find_server_user
-from dunwell.kit.resources import Resources
+from dunwell.platform.database.database import Database
+from dunwell.platform.database.migrate import migrate
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries, stop_server
+from dunwell.platform.embedded.postgres_user import find_server_user
+from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
 from tests.support.merchant_ids import FIRST_MERCHANT_IDS
 from tests.support.webhooks import Outbox, an_outbox

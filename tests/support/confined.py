@@ -13,10 +13,10 @@ from pathlib import Path
 
 import msgspec
 
-from dunwell.kit.children.child import shut_in
 from dunwell.messages.letters.printer import Job
 from dunwell.messages.letters.printer_child import make_printer
 from dunwell.messages.letters.sheet import write_sheet
+from dunwell.platform.children.child import shut_in
 from tests.support.letters import a_letter
 
 

@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
 from typing import Any, TypeAlias
 
-from dunwell.kit.db import Connection, Database
-from dunwell.kit.pool import Limits
+from dunwell.platform.database.database import Connection, Database
+from dunwell.platform.database.pool import Limits
 
 _NAMES = count(1)
 # Beside other busy processes the server may take seconds to end what it was asked to end.

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from dunwell.kit.db import Database
+from dunwell.platform.database.database import Database
 
 # By the table's name; none for one without rows.
 Digests = Mapping[str, str | None]

@@ -21,20 +21,20 @@ _KEPT_FORMS = (
 ELSEWHERE: Mapping[str, Sequence[str]] = {
     "people/store_kept_forms.py KEPT_FOR": (_KEPT_FORMS,),
     "people/store_kept_forms.py RESTORABLE_FOR": (_KEPT_FORMS,),
-    "kit/watched_clock.py COMPARE_SECONDS": (_COMPARED,),
-    "kit/watched_clock.py _COMPARE_APART_SECONDS": (_COMPARED,),
-    "kit/watched_clock.py WARN_BEYOND": (
+    "platform/watched_clock.py COMPARE_SECONDS": (_COMPARED,),
+    "platform/watched_clock.py _COMPARE_APART_SECONDS": (_COMPARED,),
+    "platform/watched_clock.py WARN_BEYOND": (
         f"{_CLOCKS}::test_clocks_that_agree_are_used_in_silence",
         f"{_CLOCKS}::test_beyond_two_seconds_it_warns_and_goes_on",
     ),
-    "kit/watched_clock.py STOP_BEYOND": (
+    "platform/watched_clock.py STOP_BEYOND": (
         f"{_CLOCKS}::test_beyond_two_seconds_it_warns_and_goes_on",
         f"{_CLOCKS}::{_APART}",
     ),
-    "kit/watched_clock.py _LEAST_STEP": (
+    "platform/watched_clock.py _LEAST_STEP": (
         f"{_CLOCKS}::test_a_clock_that_was_set_is_not_used_before_it_is_compared",
     ),
-    "kit/watched_clock.py _LONGEST_TRIP_SECONDS": (
+    "platform/watched_clock.py _LONGEST_TRIP_SECONDS": (
         f"{_CLOCKS}::test_half_of_the_round_trip_is_taken_off",
         f"{_CLOCKS}::test_an_answer_that_took_too_long_says_nothing",
     ),
@@ -193,7 +193,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "files/upload_file.py _TICKET_LIFE": (
         "tests/usecases/test_upload.py::test_an_accepted_upload_has_a_row_and_an_audit_row",
     ),
-    "kit/attempts.py LOOKED_BACK": (
+    "platform/database/attempts.py LOOKED_BACK": (
         f"{_AGES}[attempts]",
         "tests/api/test_landing_openings.py::test_sixty_openings_of_one_link_are_ten",
     ),
@@ -313,7 +313,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "notices/settlement.py _LONGEST_PAUSE": (
         "tests/domain/test_notices.py::test_pauses_end_at_ten_minutes",
     ),
-    "kit/banking_days.py _BANKING_DAYS": (
+    "platform/banking_days.py _BANKING_DAYS": (
         "tests/domain/test_banking_days.py::test_three_banking_days_pass",
     ),
     "payments/book_answer.py _HOLD": (

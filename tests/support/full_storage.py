@@ -1,6 +1,6 @@
 """A merchant whose uploads take most of the storage, or all of it, without so many bytes."""
 
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 
 _SAVE = """
 INSERT INTO storage_use (merchant_id, used_bytes)

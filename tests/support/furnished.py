@@ -9,8 +9,6 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.session.session import Level
 from dunwell.merchants.configuration import (
     Brand,
@@ -25,6 +23,8 @@ from dunwell.merchants.configuration import (
     Plans,
 )
 from dunwell.payments.choice import ChoiceKind
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.references import write_reference
 from tests.support.disputes import REJECTED, dispute, give_evidence, resolve
 from tests.support.documents import attach

@@ -17,8 +17,6 @@ from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.installation.lines.line import Pace
 from dunwell.intake.create_claims import create_claims
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, credential_actor
 from dunwell.merchants.configuration import Channel
@@ -27,6 +25,8 @@ from dunwell.merchants.rights import ALL_RIGHTS
 from dunwell.merchants.store import load_merchant
 from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.payments.record_payment import NewPayment, RecordedPayment, record_payment
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.rollout.save_scenario import save_scenario
 from dunwell.rollout.switch import SwitchReport, switch_to_workflows
 from dunwell.sending.channel import Accepted, Message, Outcome

@@ -16,10 +16,10 @@ from dunwell.api.catalogue import ENDPOINTS
 from dunwell.api.operation import Operation
 from dunwell.claims.fields import FIELDS
 from dunwell.events.endpoints import WantedEndpoint, add_endpoint
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Guards
 from dunwell.messages.suppression import suppress
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.api import Client, a_client
 from tests.support.application import an_application, connect
 from tests.support.claims import a_claim

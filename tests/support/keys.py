@@ -2,9 +2,9 @@
 
 import dataclasses
 
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.key_versions import admit_at
-from dunwell.kit.resources import Resources
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.key_versions import admit_at
+from dunwell.platform.resources import Resources
 from tests.support.house import House
 
 SECOND, THIRD = b"the second version of this key..", b"the third version of this key..."

@@ -10,8 +10,6 @@ from typing import Any, cast
 import httpx
 from starlette.applications import Starlette
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.codes import (
     derive_check,
@@ -21,6 +19,8 @@ from dunwell.messages.codes import (
     render_code,
 )
 from dunwell.messages.links import derive_token, hash_token
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.one_claim import COOKIE, connect_one
 from tests.support.payments import Till, a_till

@@ -11,9 +11,9 @@ from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.escalation.join_reports import join_reports
 from dunwell.installation.lines.letters import Batch, FolderLine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import ChannelSetup
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.line import LetterLine
 from dunwell.sending.batches.read_statuses import StatusReader
 from dunwell.sending.batches.release_batches import BatchReleaser

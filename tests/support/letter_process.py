@@ -13,15 +13,15 @@ from pathlib import Path
 import msgspec
 
 from dunwell.adapters.channels.sftp.channel import SftpChannel
-from dunwell.config import load_settings
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.escalation.join_reports import join_reports
 from dunwell.installation.lines.letters import SftpLine
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
-from dunwell.kit.ids import RandomIds
-from dunwell.kit.resources import Resources
+from dunwell.platform.config import load_settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.ids import RandomIds
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.read_statuses import StatusReader
 from dunwell.sending.batches.release_batches import BatchReleaser
 from tests.support.letter_house import LINE

@@ -6,9 +6,9 @@ import msgspec
 
 from dunwell.escalation.engine import Engine
 from dunwell.installation.lines.line import Pace
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import ChannelSetup
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.report import Reference, Report
 from dunwell.sending.report_store import save_report
 from tests.support.channels import TEMPLATE

@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import ChannelSetup, Configuration, Guards
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.workflows.definition import Definition
 from tests.support.channels import CHANNELS, TEMPLATE, three_channels
 from tests.support.definitions import DOCUMENT, a_definition

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
-from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
 
 _SOCKET = ".s.PGSQL.5432"
 # PostgreSQL's protocol: done, and in no transaction any more.

@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
-from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
 
 _SOCKET = ".s.PGSQL.5432"
 # PostgreSQL's protocol: a simple query, and its end.

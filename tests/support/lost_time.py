@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dunwell.claims.pause_claim import resume_claim
-from dunwell.kit.postgres import find_binaries
-from dunwell.kit.resources import Resources
+from dunwell.platform.embedded.postgres import find_binaries
+from dunwell.platform.resources import Resources
 from dunwell.recovery.hold import REASON, hold, resume
 from tests.support.house import House
 

@@ -3,7 +3,7 @@ none is given twice in a process."""
 
 from itertools import count
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 # The first of each test; some make thousands of merchants.
 FIRST_MERCHANT_IDS = count(10_000, 10_000)

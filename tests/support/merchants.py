@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from dunwell.kit.db import Connection
 from dunwell.merchants.configuration import (
     BankAccount,
     ChannelSetup,
@@ -17,6 +16,7 @@ from dunwell.merchants.configuration import (
     Retention,
 )
 from dunwell.merchants.merchant import Merchant
+from dunwell.platform.database.database import Connection
 
 AT_NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 PRIVACY = Privacy(

@@ -7,8 +7,6 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import Actor, debtor_actor
 from dunwell.merchants.configuration import Deferments, Modalities, Plans
 from dunwell.modalities.answer_modality import approve_modality, reject_modality, withdraw_modality
@@ -19,6 +17,8 @@ from dunwell.modalities.store import load_modality
 from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.payments.record_payment import RecordedPayment
 from dunwell.payments.reverse_payment import reverse_payment
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 from tests.support.merchants import CONFIGURATION

@@ -314,7 +314,7 @@ NOT_TWO = {
     ),
     "sending.report_store._LEASE": _REPORTS,
     "sending.report_store._SWEEP": _REPORTS,
-    "kit.attempts._REMOVE": _NO_MERCHANT,
+    "platform.database.attempts._REMOVE": _NO_MERCHANT,
     "landing.entering.store_tries._REMOVE_EVERYBODYS": _NO_MERCHANT,
     "landing.entering.store_tries._REMOVE_VISITORS": _NO_MERCHANT,
     "events.replay_events._WANTED": "a part of the next two",

@@ -6,8 +6,6 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.render.wording import load_languages
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.merchants.actor import debtor_actor
@@ -16,6 +14,8 @@ from dunwell.notices.facts import CodeFacts, Facts
 from dunwell.notices.notice import Addressee, NoticeChannel, TooMany, Unreachable
 from dunwell.notices.send_notice import send_notice
 from dunwell.notices.sender import NoticeSender
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import ChannelAdapter
 from tests.support.children import PRINTER
 from tests.support.house import House, a_house

@@ -8,8 +8,6 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import debtor_actor
 from dunwell.merchants.configuration import Payment, PaymentMethod
 from dunwell.payments.provider import (
@@ -27,6 +25,8 @@ from dunwell.payments.request_states import RequestState
 from dunwell.payments.settle_payment import settle_payment
 from dunwell.payments.start_payment import StartedPayment, StartPayment, start_payment
 from dunwell.payments.sweep_requests import sweep_requests
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 from tests.support.merchants import CONFIGURATION

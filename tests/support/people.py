@@ -9,9 +9,6 @@ from uuid import UUID
 import pyotp
 from argon2 import PasswordHasher
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Database
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import operator_actor
 from dunwell.merchants.rights import Role
 from dunwell.people.accept_invitation import Joining, find_invitation, join_with_app
@@ -24,6 +21,9 @@ from dunwell.people.session_rules import SECRET_BYTES
 from dunwell.people.sign_in import Entry, GivenCode, check_password, give_code
 from dunwell.people.user import NewUser, Place
 from dunwell.people.visitor import Visitor
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Database
+from dunwell.platform.resources import Resources
 
 PASSWORD = "gravel lantern oboe 71"
 HOME = Visitor("203.0.113.7", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0")

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from dunwell.kit.db import Connection, Database
+from dunwell.platform.database.database import Connection, Database
 
 Plan = dict[str, Any]
 

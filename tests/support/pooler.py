@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import asyncpg
 
-from dunwell.kit.postgres import DATABASE_NAME, EmbeddedPostgres
-from dunwell.kit.postgres_user import become_user, find_server_user
+from dunwell.platform.embedded.postgres import DATABASE_NAME, EmbeddedPostgres
+from dunwell.platform.embedded.postgres_user import become_user, find_server_user
 from tests.support.tools import find_tool
 
 _PATIENCE_SECONDS = 20

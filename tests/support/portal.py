@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 from starlette.applications import Starlette
 
-from dunwell.kit.resources import Resources
 from dunwell.merchants.rights import Role
 from dunwell.people.user import Place
+from dunwell.platform.resources import Resources
 from tests.support.application import connect
 from tests.support.house import House
 from tests.support.people import a_new_user, a_reception, join

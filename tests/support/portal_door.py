@@ -13,11 +13,11 @@ import httpx
 from starlette.applications import Starlette
 
 from dunwell.api.app import build_app
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.application import build_site
 from dunwell.people.passwords import Passwords
 from dunwell.people.reception import Reception
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.portal.application import build_portal_routes
 from dunwell.portal.web.site import Surroundings
 from tests.support.children import DOCUMENTS, INSPECTOR, PAINTER, PRINTER

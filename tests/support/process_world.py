@@ -15,12 +15,12 @@ from dunwell.assignment.rules import RuleSet
 from dunwell.claims.expire_holds import expire_holds
 from dunwell.claims.hold_claim import lift_hold, open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.errors import InvalidState
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.escalation.report_failure import report_failure
 from dunwell.escalation.settle_unknown import settle_unknown
 from dunwell.payments.reverse_payment import reverse_payment
+from dunwell.platform.errors import InvalidState
 from dunwell.workflows.change_workflow import activate_workflow, deactivate_workflow
 from dunwell.workflows.drafts import discard_draft
 from dunwell.workflows.publish_draft import publish_draft

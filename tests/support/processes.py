@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from multiprocessing.context import ForkServerProcess
 from typing import Any
 
-from dunwell.config import Settings
+from dunwell.platform.config import Settings
 
 _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload(["tests.support.commands"])

@@ -4,14 +4,14 @@ usual settings. It says when it has done a part.
 
 import asyncio
 
-from dunwell.config import load_settings
 from dunwell.events.reseal_endpoints import SealedEndpoints
 from dunwell.keys.reseal import Resealer
-from dunwell.kit.clock import SystemClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
-from dunwell.kit.ids import RandomIds
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import SystemClock
+from dunwell.platform.config import load_settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.ids import RandomIds
+from dunwell.platform.resources import Resources
 from tests.support.keys import with_versions
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 Values = Mapping[str, Any]
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

@@ -9,7 +9,7 @@ from dunwell.adapters.payments.sandbox.checkout import (
 from dunwell.adapters.payments.sandbox.provider import find_checkout
 from dunwell.adapters.payments.sandbox.signing import render_notice, sign_notice
 from dunwell.adapters.payments.sandbox.store import save_decision
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 
 
 async def decide(

@@ -16,7 +16,7 @@ from aiohttp import web
 from joserfc import jwt
 from joserfc.jwk import ECKey
 
-from dunwell.kit.clock import Clock
+from dunwell.platform.clock import Clock
 
 CLIENT_ID, CLIENT_SECRET = "dunwell at work", "a secret: with/every+kind of sign"
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"

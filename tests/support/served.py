@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from starlette.applications import Starlette
 
 from dunwell.installation.standing import StandingInstallation
-from dunwell.kit.http_server import build_server
-from dunwell.kit.resources import Resources
+from dunwell.platform.http.server import build_server
+from dunwell.platform.resources import Resources
 from dunwell.wiring import open_web
 
 

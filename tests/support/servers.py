@@ -10,8 +10,8 @@ from pathlib import Path
 
 import psutil
 
-from dunwell.kit.postgres import EmbeddedPostgres, find_binaries
-from dunwell.kit.postgres_user import become_user, find_server_user
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries
+from dunwell.platform.embedded.postgres_user import become_user, find_server_user
 
 
 class OwnServer:

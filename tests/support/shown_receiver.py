@@ -11,8 +11,8 @@ import aiohttp
 
 from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.sender import open_webhook_sender
-from dunwell.kit.clock import SystemClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import SystemClock
+from dunwell.platform.resources import Resources
 from tests.support.guides import read_blocks
 from tests.support.webhooks import an_outbox
 

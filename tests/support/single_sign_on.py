@@ -13,8 +13,6 @@ from dunwell.adapters.oidc.provider import OidcProvider
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import Installation
 from dunwell.installation.sign_in import GroupRule, Provider, SignIn
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.people.open_session import OpenedSession
 from dunwell.people.reception import Reception
 from dunwell.people.single_sign_on.confirm_attempt import ConfirmationEnded
@@ -27,6 +25,8 @@ from dunwell.people.single_sign_on.finish_attempt import (
 from dunwell.people.single_sign_on.let_in import Unwelcome
 from dunwell.people.single_sign_on.start_attempt import Sent, start_attempt
 from dunwell.people.visitor import Visitor
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.people import HOME, randomness
 from tests.support.scripted_provider import (
     CLIENT_ID,

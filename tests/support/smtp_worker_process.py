@@ -9,13 +9,13 @@ import sys
 from datetime import timedelta
 
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
-from dunwell.config import load_settings
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
-from dunwell.kit.ids import RandomIds
-from dunwell.kit.resources import Resources
+from dunwell.platform.config import load_settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.ids import RandomIds
+from dunwell.platform.resources import Resources
 from tests.support.smtp_lines import a_line
 from tests.support.worker_process import AheadClock
 

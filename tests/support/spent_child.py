@@ -3,7 +3,7 @@ that a request may take: `python -m tests.support.spent_child`."""
 
 import time
 
-from dunwell.kit.children.child import serve, shut_in
+from dunwell.platform.children.child import serve, shut_in
 
 
 def _spend(_request: bytes) -> bytes:

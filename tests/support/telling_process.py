@@ -2,15 +2,15 @@
 
 import asyncio
 
-from dunwell.config import load_settings
-from dunwell.kit.clock import SystemClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
-from dunwell.kit.ids import RandomIds
-from dunwell.kit.resources import Resources
 from dunwell.landing.render.wording import load_languages
 from dunwell.landing.telling.tell_occasions import tell_occasions
 from dunwell.landing.telling.writer import NoticeWriter
+from dunwell.platform.clock import SystemClock
+from dunwell.platform.config import load_settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.ids import RandomIds
+from dunwell.platform.resources import Resources
 
 
 async def main() -> None:

@@ -7,10 +7,10 @@ import msgspec
 
 from dunwell.installation.document import Installation
 from dunwell.installation.store import Revision, save_installation
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import ChannelSetup, Configuration
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.save_draft import save_draft
 from tests.support.definitions import a_definition

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any, Literal
 from uuid import UUID
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 from tests.support.rows import NOW, Values, insert_row
 
 FIRST, SECOND = 1, 2

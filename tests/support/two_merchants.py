@@ -13,7 +13,7 @@ from uuid import UUID
 
 import asyncpg
 
-from dunwell.kit.db import Connection, Database
+from dunwell.platform.database.database import Connection, Database
 from tests.support.rows import NOW, as_bytes, insert_row
 
 OWN, OTHER = 1, 2

@@ -4,7 +4,7 @@ machine."""
 import asyncio
 from typing import Any
 
-from dunwell.kit.db import Database
+from dunwell.platform.database.database import Database
 
 _HELD_BACK = """
 SELECT count(*) FROM pg_stat_activity

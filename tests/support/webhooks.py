@@ -9,11 +9,11 @@ from dunwell.events.body import EventActionStep
 from dunwell.events.endpoints import NewSecret, WantedEndpoint, add_endpoint
 from dunwell.events.payloads import Event, EventHead, checkpoint_reached
 from dunwell.events.record import save_events
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.merchant import Merchant
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.resources import Resources
 from tests.support.merchants import a_merchant
 
 _CLAIM = """

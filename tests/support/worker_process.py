@@ -12,14 +12,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail
-from dunwell.config import load_settings
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
-from dunwell.kit.ids import RandomIds
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
+from dunwell.platform.config import load_settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.ids import RandomIds
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Accepted, ChannelAdapter, Message, Outcome
 
 

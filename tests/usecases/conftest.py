@@ -2,9 +2,9 @@
 
 import pytest
 
-from dunwell.config import Settings
-from dunwell.kit.db import Database
-from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.platform.config import Settings
+from dunwell.platform.database.database import Database
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from tests.support.command_line import CommandLine
 
 

@@ -13,10 +13,10 @@ import pytest
 from dunwell.escalation.join_reports import sweep_old_reports
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.jobs.sweep_jobs import sweep_jobs
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.landing.sweep_landing import sweep_landing
 from dunwell.notices.settled import sweep_notices
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.read_statuses import StatusReader
 from dunwell.sending.take_incoming_sms import sweep_old_incoming
 from dunwell.worker.housekeeping import Housekeeping

@@ -8,14 +8,14 @@ import pytest
 from dunwell.alarms.look import look_for_alarms
 from dunwell.alarms.read_alarms import read_alarms
 from dunwell.alarms.send_mails import send_alarm_mails
-from dunwell.errors import InsufficientScope, ValidationError
 from dunwell.installation.alarms.alarm import Kind
 from dunwell.installation.alarms.store import raise_alarm
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import check_installation
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import COMMAND_LINE, credential_actor
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InsufficientScope, ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Permanent, Temporary
 from tests.support.durations import JUST
 from tests.support.house import House, ScriptedLine

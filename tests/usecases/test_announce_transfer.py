@@ -9,13 +9,13 @@ import pytest
 
 from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.errors import InvalidState, NotFound, ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import PartialPayments
 from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
 from dunwell.payments.choice import Choice, ChoiceKind
 from dunwell.payments.provider import Failed, Pending
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.payments import DEBTOR, PAYING, Till, a_till
 from tests.support.transfers import taking
 

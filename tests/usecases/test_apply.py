@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 import yaml
 
-from dunwell.errors import ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.plan import plan_file
 from dunwell.onboarding.report import ApplyReport
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_document
 from tests.support.house import House
 

@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from dunwell.errors import ValidationError
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Brand, LandingPage, Logo, PaymentMethod
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
 from tests.usecases.test_apply import Applying
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9" /></svg>'

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from dunwell.errors import ValidationError
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import DisputeReason, Disputes
 from dunwell.merchants.store import load_merchant
 from dunwell.merchants.store_lookup import find_merchant_id_by_key
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
 from tests.usecases.test_apply import FILE
 from tests.usecases.test_apply_guards import apply
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
-from dunwell.errors import Fault, ValidationError
-from dunwell.kit.resources import Resources
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.checking import Surroundings, check_merchant_file
 from dunwell.onboarding.reading import read_merchant_file
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_document
 from tests.usecases.test_apply import ADAPTERS, FILE, PROVIDERS
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.errors import ValidationError
-from dunwell.kit.resources import Resources
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
 from tests.usecases.test_apply import Applying
 
 _PLACE = "/workflows/0/definition/templates/reminder/EMAIL/body/en"

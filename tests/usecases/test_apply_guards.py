@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.errors import ValidationError
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Guards, QuietHours
 from dunwell.merchants.store import load_merchant
 from dunwell.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.report import ApplyReport
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_document
 from tests.usecases.test_apply import ADAPTERS, FILE
 from tests.usecases.test_apply_faults import write

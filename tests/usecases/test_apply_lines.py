@@ -7,17 +7,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.errors import ValidationError
 from dunwell.installation.apply_installation import apply_installation, plan_installation
 from dunwell.installation.document import check_installation
 from dunwell.installation.secret_files import read_secrets
 from dunwell.installation.secrets import SealedInstallation, load_secrets
 from dunwell.installation.standing import StandingInstallation
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.resealing import BEGINNING
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import ChannelSetup
 from dunwell.onboarding.apply import apply_file
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resealing import BEGINNING
+from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine
 from tests.support.merchants import CONFIGURATION, a_merchant
 from tests.usecases.test_apply import ADAPTERS, FILE, PROVIDERS

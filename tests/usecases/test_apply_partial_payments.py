@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from dunwell.errors import ValidationError
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import PartialPayments
 from dunwell.merchants.store import load_merchant
 from dunwell.merchants.store_lookup import find_merchant_id_by_key
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
 from tests.usecases.test_apply import FILE
 from tests.usecases.test_apply_guards import apply
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
-from dunwell.errors import ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_document
 from tests.support.house import House
 from tests.usecases.test_apply import Applying

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from dunwell.errors import ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.workflows.scenario_store import load_scenarios
 from dunwell.workflows.versions import Scenario
 from tests.support.definitions import a_document

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dunwell.errors import ValidationError
-from dunwell.kit.resources import Resources
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_document
 from tests.usecases.test_apply import Applying
 

@@ -9,9 +9,9 @@ from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import RuleSet
 from dunwell.assignment.start_assignment import start_assignment
 from dunwell.assignment.targets import load_rulebook
-from dunwell.errors import InvalidState, NotFound, ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 

@@ -8,9 +8,9 @@ from dunwell.escalation.contact_store import await_attachment, lease_contacts
 from dunwell.escalation.engine import Engine
 from dunwell.files.remove_unused_uploads import remove_unused_uploads
 from dunwell.files.sealed_files import SealedFiles
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.messages.contact import PlannedContact
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.lease import Lease
 from tests.support.channels import REACHABLE, a_house_with_channels, upload
 from tests.support.files import a_pdf, an_image

@@ -6,12 +6,9 @@ from typing import Any
 import pytest
 
 from dunwell.claims.pause_claim import pause_claim, resume_claim
-from dunwell.errors import InsufficientScope, ValidationError
 from dunwell.escalation.end_claim import archive_claim
 from dunwell.installation.audit_entries import AuditEntry, AuditFilter
 from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import COMMAND_LINE, credential_actor
 from dunwell.merchants.find_audit import find_audit
 from dunwell.merchants.rights import ALL_RIGHTS, Right
@@ -19,6 +16,9 @@ from dunwell.merchants.set_up_merchant import change_configuration
 from dunwell.messages.suppression import suppress
 from dunwell.payments.add_item import NewItem, add_fee
 from dunwell.payments.reverse_payment import reverse_payment
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InsufficientScope, ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.workflows.change_workflow import rename_workflow
 from tests.support.definitions import a_definition
 from tests.support.disputes import REJECTED, dispute, resolve

@@ -11,12 +11,12 @@ from dunwell.alarms.backlog_figures import BacklogFigures, compute_message_count
 from dunwell.alarms.backlog_store import MessageCount, count_due_steps, count_messages
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import check_installation
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Database
-from dunwell.kit.figures import REGISTRY
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import ChannelSetup
 from dunwell.merchants.merchant import Merchant
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Database
+from dunwell.platform.metrics import REGISTRY
+from dunwell.platform.resources import Resources
 from tests.support.merchants import CONFIGURATION, a_merchant
 from tests.support.plans import Explaining, fill
 

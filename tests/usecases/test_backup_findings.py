@@ -13,9 +13,9 @@ import asyncpg
 import pytest
 
 from dunwell.cli.findings.backups import check_backups, describe_verifying
-from dunwell.config import Settings
-from dunwell.kit.db import Database
-from dunwell.kit.postgres import EmbeddedPostgres, find_binaries
+from dunwell.platform.config import Settings
+from dunwell.platform.database.database import Database
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries
 from tests.support.command_line import CommandLine
 
 _GIB = 1 << 30

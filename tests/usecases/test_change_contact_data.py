@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from dunwell.claims.fields import DebtorFields
-from dunwell.errors import NotFound, ValidationError
 from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.house import House, a_house
 
 _AUDIT = """

@@ -6,14 +6,14 @@ from uuid import uuid4
 import pytest
 
 from dunwell.claims.states import Status
-from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.payments.add_item import AddedItem, NewItem, add_fee, add_item
 from dunwell.payments.delete_item import DeletedItems, delete_item
 from dunwell.payments.reverse_payment import reverse_payment
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from dunwell.kit.db import Database
+from dunwell.platform.database.database import Database
 from tests.support.command_line import CommandLine
 
 DEMO = Path(__file__).parents[2] / "examples" / "demo-merchant.yaml"

@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime
 
-from dunwell.kit.db import Database
-from dunwell.kit.ids import RandomIds
 from dunwell.merchants.secrets import NewCredential, hash_secret
 from dunwell.merchants.store_lookup import find_credential_by_secret
 from dunwell.merchants.tokens import issue_token
+from dunwell.platform.database.database import Database
+from dunwell.platform.ids import RandomIds
 from tests.conftest import MONDAY_MORNING
 from tests.support.command_line import CommandLine
 from tests.support.merchants import a_merchant

@@ -4,8 +4,8 @@ import msgspec
 
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import check_installation
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Permanent
 from tests.support.command_line import CommandLine
 from tests.support.house import ScriptedLine

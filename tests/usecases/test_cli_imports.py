@@ -61,7 +61,7 @@ def test_config_reads_settings_and_no_database() -> None:
     read = _read_by("config")
     assert _libraries(read).isdisjoint({"asyncpg", "msgspec", *_HEAVY})
     folders = {".".join(name.split(".")[:2]) for name in _ours(read)}
-    assert folders == {"dunwell.cli", "dunwell.config", "dunwell.kit"}
+    assert folders == {"dunwell.cli", "dunwell.platform"}
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_the_help_of_a_word_that_does_much_reads_nothing_of_what_it_does(word: s
     read = _read_by(word, "--help")
     assert _libraries(read).isdisjoint({"asyncpg", "msgspec", *_HEAVY})
     folders = {".".join(name.split(".")[:2]) for name in _ours(read)}
-    assert folders == {"dunwell.cli", "dunwell.config", "dunwell.kit"}
+    assert folders == {"dunwell.cli", "dunwell.platform"}
 
 
 @pytest.mark.parametrize(

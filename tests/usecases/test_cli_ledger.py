@@ -5,9 +5,9 @@ from uuid import uuid4
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.messages.seal_ledger import seal_ledger
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Temporary
 from tests.support.command_line import CommandLine
 from tests.support.definitions import a_definition

@@ -6,8 +6,8 @@ from uuid import UUID
 import pytest
 
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.resources import Resources
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import MessageFile
 from tests.support.command_line import CommandLine
 from tests.support.messages import a_message

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.workflows.save_draft import save_draft
 from tests.support.command_line import CommandLine, Done
 from tests.support.definitions import DOCUMENT, a_definition

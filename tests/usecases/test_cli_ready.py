@@ -12,9 +12,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dunwell.kit.db import Database
-from dunwell.kit.migrate import migrate
-from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.platform.database.database import Database
+from dunwell.platform.database.migrate import migrate
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from tests.support.processes import complete_environment
 
 _PATIENCE_SECONDS = 60

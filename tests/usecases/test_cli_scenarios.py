@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine
 from tests.support.definitions import DOCUMENT, a_definition, a_document
 from tests.support.house import House, a_house

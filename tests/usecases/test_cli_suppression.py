@@ -2,7 +2,7 @@
 
 import json
 
-from dunwell.kit.db import Database
+from dunwell.platform.database.database import Database
 from tests.conftest import MONDAY_MORNING
 from tests.support.command_line import CommandLine
 from tests.support.merchants import a_merchant

@@ -2,10 +2,10 @@
 
 import re
 
-from dunwell.kit.db import Database
-from dunwell.kit.resources import Resources
 from dunwell.merchants.rights import Role
 from dunwell.people.accept_invitation import find_invitation
+from dunwell.platform.database.database import Database
+from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine
 from tests.support.merchants import AT_NOON, a_merchant
 from tests.support.people import OPENER, a_new_user, a_reception, join

@@ -6,7 +6,7 @@ import json
 import pytest
 from standardwebhooks import Webhook
 
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine
 from tests.support.receiver import a_receiver, answers
 from tests.support.webhooks import Outbox, an_outbox

@@ -7,10 +7,10 @@ import pytest
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import Installation
 from dunwell.installation.store import note_forwarders
-from dunwell.kit.clock import SystemClock
-from dunwell.kit.db import Database
-from dunwell.kit.postgres import EmbeddedPostgres
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import SystemClock
+from dunwell.platform.database.database import Database
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
+from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
-from dunwell.kit.yaml_document import parse_yaml, render_yaml
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.yaml_document import parse_yaml, render_yaml
 from dunwell.workflows.document import render_document
 from tests.support.command_line import CommandLine, Done
 from tests.support.definitions import a_definition, a_document

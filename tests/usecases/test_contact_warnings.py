@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from dunwell.cli.findings.workflows import check_workflows
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.postgres import EmbeddedPostgres
-from dunwell.kit.resources import Resources
-from dunwell.kit.yaml_document import render_yaml
 from dunwell.merchants.configuration import Letters
 from dunwell.merchants.store import load_merchant
 from dunwell.onboarding.report import ApplyReport
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.yaml_document import render_yaml
 from dunwell.rollout.save_scenario import save_scenario
 from tests.support.command_line import CommandLine
 from tests.support.definitions import DOCUMENT, a_definition, a_document

@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from dunwell.claims.states import Status
-from dunwell.errors import InvalidRequest, MerchantNotConfigured, ValidationError
 from dunwell.intake.check_claims import Rejected, check_claims
 from dunwell.intake.create_claims import NO_CONTACT, CreationResult, create_claims
 from dunwell.intake.submission import ClaimSubmission
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidRequest, MerchantNotConfigured, ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.claims import a_claim, a_submission
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, a_house

@@ -10,15 +10,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dunwell.errors import DuplicateReferenceNumber, MerchantNotConfigured
 from dunwell.intake.create_claims import CreationResult
 from dunwell.intake.create_together import ClaimIntake
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Database
-from dunwell.kit.postgres import EmbeddedPostgres
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import Actor, credential_actor
 from dunwell.merchants.rights import ALL_RIGHTS
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Database
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
+from dunwell.platform.errors import DuplicateReferenceNumber, MerchantNotConfigured
+from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
 from tests.support.definitions import a_definition
 from tests.support.house import ERP, House, a_house

@@ -4,9 +4,6 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.errors import AuthenticationError, InvalidState, NotFound, ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.access import Access
 from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.credentials import create_credential, revoke_credential, rotate_credential
@@ -15,6 +12,9 @@ from dunwell.merchants.store import load_credentials
 from dunwell.merchants.store_lookup import Presented, find_accesses
 from dunwell.merchants.sweep import sweep_outdated
 from dunwell.merchants.tokens import issue_token
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import AuthenticationError, InvalidState, NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.house import House, a_house
 
 

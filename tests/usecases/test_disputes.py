@@ -10,12 +10,12 @@ from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
 from dunwell.disputes.dispute import Dispute, DisputeState
 from dunwell.disputes.end_dispute import Outcome
-from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import DisputeReason, Disputes
 from dunwell.payments.reverse_payment import reverse_payment
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.disputes import (
     ACCEPTED,

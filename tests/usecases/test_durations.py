@@ -10,8 +10,8 @@ import pytest
 from dunwell.events.lease_set import lease_set
 from dunwell.events.store_deliveries import Delivery
 from dunwell.events.store_endpoints import load_endpoint
-from dunwell.kit.resources import Resources
 from dunwell.landing.entering.visitors import admit_codes, count_visitors_wrong
+from dunwell.platform.resources import Resources
 from dunwell.sending.lease import begin_lease
 from tests.support.durations import JUST
 from tests.support.webhooks import an_outbox

@@ -5,11 +5,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from dunwell.errors import NotFound, ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.merchants.rights import ROLE_RIGHTS, Role
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.rollout.drop_draft import drop_draft
 from dunwell.rollout.publish_workflow import publish_workflow
 from dunwell.workflows.audited import list_parts

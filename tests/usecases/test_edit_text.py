@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.rollout.texts.edit_text import TextOvertaken, edit_text, fingerprint_text
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.store import load_draft

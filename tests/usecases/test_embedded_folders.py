@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.kit.postgres import EmbeddedPostgres, PostgresFailed, find_binaries, stop_server
-from dunwell.kit.postgres_user import find_server_user
+from dunwell.platform.embedded.postgres import (
+    EmbeddedPostgres,
+    PostgresFailed,
+    find_binaries,
+    stop_server,
+)
+from dunwell.platform.embedded.postgres_user import find_server_user
 
 _OTHER_UID = 12345
 

@@ -7,12 +7,12 @@ import pytest
 from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
-from dunwell.errors import InvalidState, NotFound
 from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 

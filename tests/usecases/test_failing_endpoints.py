@@ -20,10 +20,10 @@ from dunwell.events.sender import open_webhook_sender
 from dunwell.events.switch_on_endpoint import switch_on_endpoint
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import check_installation
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.figures import REGISTRY
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Contact
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.metrics import REGISTRY
+from dunwell.platform.resources import Resources
 from tests.support.durations import JUST
 from tests.support.house import ScriptedLine
 from tests.support.merchants import CONFIGURATION, a_merchant

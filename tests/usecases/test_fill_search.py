@@ -15,9 +15,9 @@ from dunwell.claims.searching.terms import list_terms
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.intake.create_claims import create_claims
 from dunwell.intake.create_together import ClaimIntake
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import settle_epoch_at
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import settle_epoch_at
+from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
 from tests.support.house import ERP, House, a_house
 from tests.support.waiting import until_held_back

@@ -9,10 +9,10 @@ from dunwell.claims.holds import HoldKind
 from dunwell.claims.pause_claim import pause_claim
 from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter
-from dunwell.errors import ValidationError
 from dunwell.intake.create_claims import create_claims
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
 from tests.support.house import House, a_house
 

@@ -9,9 +9,6 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from dunwell.errors import InsufficientScope, InvalidState, ValidationError
-from dunwell.kit.resources import Resources
-from dunwell.kit.yaml_document import parse_yaml, render_yaml
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.merchants.merchant import Merchant
@@ -25,6 +22,9 @@ from dunwell.onboarding.given_file import read_given
 from dunwell.onboarding.logo import LogoMaker
 from dunwell.onboarding.open_merchant import open_merchant
 from dunwell.onboarding.report import ApplyReport
+from dunwell.platform.errors import InsufficientScope, InvalidState, ValidationError
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.yaml_document import parse_yaml, render_yaml
 from tests.support.children import DOCUMENTS, INSPECTOR, PRINTER
 from tests.support.definitions import a_document
 from tests.usecases.test_apply import ADAPTERS, FILE, PROVIDERS

@@ -6,9 +6,9 @@ import pytest
 
 from dunwell.claims.hold_claim import lift_hold, open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.errors import InvalidState
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 

@@ -7,9 +7,9 @@ import pytest
 
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.storage import ContentMissing, upload_key
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 from dunwell.worker.housekeeping import Housekeeping
 from tests.conftest import MONDAY_MORNING
 from tests.support.merchants import a_merchant

@@ -4,17 +4,17 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.errors import InsufficientScope, ValidationError
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.audit import Act, save_installation_audit
 from dunwell.installation.audit_entries import AuditFilter
 from dunwell.installation.document import Installation
 from dunwell.keys.installation_seals import seal_installation, verify_installation
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import COMMAND_LINE, Interface, Origin, user_actor
 from dunwell.merchants.find_audit import find_installation_audit
 from dunwell.merchants.rights import ROLE_RIGHTS, Role
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InsufficientScope, ValidationError
+from dunwell.platform.resources import Resources
 
 _PLACE = Origin(Interface.PORTAL, "192.0.2.0/24", "s-1")
 

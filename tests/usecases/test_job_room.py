@@ -7,8 +7,8 @@ import pytest
 from dunwell.jobs.cancel_job import cancel_job
 from dunwell.jobs.job import MOST_LIVE, Export, ExportedList, Job, Pause, Resume
 from dunwell.jobs.start_job import TooManyJobs, retry_failed, start_export, start_job
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 from tests.usecases.test_jobs import STARTER, run, start

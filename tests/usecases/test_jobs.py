@@ -10,7 +10,6 @@ import pytest
 from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
-from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.jobs import run_jobs as running
 from dunwell.jobs.act import act_on_claims
@@ -36,13 +35,14 @@ from dunwell.jobs.start_job import (
     start_job,
 )
 from dunwell.jobs.store import Taken, lock_leased
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import Interface, Origin, operator_actor, user_actor
 from dunwell.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.people.change_user import end_user
 from dunwell.people.user import Place
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.sending.lease import LEASE
 from tests.support.definitions import a_definition
 from tests.support.house import ERP, House, a_house

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.config import load_settings
 from dunwell.events.reseal_endpoints import SealedEndpoints
 from dunwell.keys.reseal import Resealer
-from dunwell.kit.clock import Clock, MovableClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
-from dunwell.kit.ids import RandomIds
-from dunwell.kit.postgres import EmbeddedPostgres
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import Clock, MovableClock
+from dunwell.platform.config import load_settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
+from dunwell.platform.ids import RandomIds
+from dunwell.platform.resources import Resources
 from tests.support.keys import admit
 from tests.support.webhooks import Outbox, an_outbox
 

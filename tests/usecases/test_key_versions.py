@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dunwell.errors import InvalidState, NotFound
 from dunwell.events.endpoints import load_endpoints
 from dunwell.events.reseal_endpoints import SealedEndpoints
 from dunwell.events.sealing import open_authorization, open_secret
@@ -13,14 +12,15 @@ from dunwell.files.storage import Storage
 from dunwell.keys.reseal import Resealer
 from dunwell.keys.sealed import SealedValues
 from dunwell.keys.standing import Moment, give_up_version, load_standing, retire_version
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
-from dunwell.kit.key_versions import KeyRefused, KnownVersion, find_misfit, greet_with
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.find_audit import find_installation_audit
 from dunwell.messages.letters.reseal_letters import SealedLetters
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.key_versions import KeyRefused, KnownVersion, find_misfit, greet_with
+from dunwell.platform.resources import Resources
 from tests.support.keys import SECOND, THIRD, admit, with_versions
 from tests.support.webhooks import Outbox, an_outbox
 

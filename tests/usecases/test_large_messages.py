@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from dunwell.errors import ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
-from dunwell.kit.yaml_document import render_yaml
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.yaml_document import render_yaml
 from dunwell.rollout.publish_workflow import publish_workflow
 from dunwell.workflows.save_draft import save_draft
 from tests.support.command_line import CommandLine

@@ -6,11 +6,11 @@ import pytest
 
 from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.errors import InvalidState, NotFound, ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.modalities.bounds import PlanTerms
 from dunwell.modalities.modality import EndReason, ModalityState, ModalityType
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.modalities import (
     AT_ONCE,
     DEFERMENT,

@@ -11,9 +11,9 @@ from dunwell.claims.holds import HoldKind
 from dunwell.claims.pause_claim import pause_claim
 from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.newest_first import Count
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 

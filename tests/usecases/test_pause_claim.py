@@ -7,11 +7,11 @@ import pytest
 from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.pause_claim import pause_claim, resume_claim
-from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.escalation.end_claim import withdraw_claim
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import debtor_actor
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 

@@ -8,15 +8,15 @@ import pytest
 
 from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.errors import InvalidState, ValidationError
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import snapshot
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import ChannelSetup
 from dunwell.messages.guards import HeldBy
 from dunwell.messages.suppression import suppress
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import InvalidState, ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.rollout.effects import Asked
 from dunwell.rollout.next_contacts import Aspect, ClaimPreview, Kind
 from dunwell.rollout.preview_draft import Preview, preview_draft

@@ -7,16 +7,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.errors import InsufficientScope
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import check_installation
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import snapshot
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, credential_actor
 from dunwell.merchants.configuration import ChannelSetup
 from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import InsufficientScope
+from dunwell.platform.resources import Resources
 from dunwell.rollout.costs import Costs, Spent
 from dunwell.rollout.effects import Asked
 from dunwell.rollout.foresee_costs import foresee_costs, prepare_costs

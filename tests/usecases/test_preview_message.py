@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.errors import NotFound, ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.messages.codes import CODE_MASK
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.links import TOKEN_MASK
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.rollout.preview_message import (
     MessagePreview,
     Wanted,

@@ -6,13 +6,13 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.errors import InvalidState
 from dunwell.jobs import run_previews as runner
 from dunwell.jobs.cancel_job import cancel_job
 from dunwell.jobs.job import Job
 from dunwell.jobs.start_preview import PreviewRuns, start_preview
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.resources import Resources
 from dunwell.workflows.save_draft import save_draft
 from dunwell.workflows.store import load_draft
 from tests.support.definitions import a_definition

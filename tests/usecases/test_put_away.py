@@ -9,14 +9,14 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.errors import Unavailable
 from dunwell.files.inspection import Inspector
 from dunwell.files.put_away import put_away, throw_away
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.upload import NewUpload
 from dunwell.files.upload_file import check_upload
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
 from dunwell.worker.housekeeping import Housekeeping
 from tests.support.children import INSPECTOR
 from tests.support.files import a_pdf

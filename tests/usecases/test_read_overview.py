@@ -10,8 +10,8 @@ from dunwell.explanation.read_overview import (
     foresee_day,
     read_overview,
 )
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.workflows.definition import CommunicationStep, FeeStep, Step, WaitStep
 from tests.support.definitions import a_definition
 from tests.support.durations import JUST

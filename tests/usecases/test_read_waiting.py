@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 
 from dunwell.events.endpoints import WantedEndpoint, add_endpoint
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants import newest_first
 from dunwell.merchants.newest_first import Count
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.waiting.read_waiting import Kind, Waiting, read_waiting
 from tests.support.disputes import REJECTED, dispute, resolve
 from tests.support.durations import JUST

@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 import pytest
 
 from dunwell.claims.pause_claim import resume_claim
-from dunwell.errors import InvalidState
 from dunwell.escalation.engine import Engine
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.find_audit import find_installation_audit
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.resources import Resources
 from dunwell.recovery.hold import REASON, resume, wait_until_resumed
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house

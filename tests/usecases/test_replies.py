@@ -12,9 +12,9 @@ from dunwell.adapters.mail.receive_mail import receive_mail
 from dunwell.claims.pause_claim import pause_claim
 from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.explanation.claim_life import read_claim_life
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.newest_first import Count
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.replies.reply import find_hold_end
 from dunwell.replies.sealing import open_reply
 from dunwell.replies.take_reply import TakenReply, list_unseen, see_replies

@@ -7,12 +7,12 @@ from uuid import uuid4
 import pytest
 
 from dunwell.claims.states import Status
-from dunwell.errors import NotFound
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.payments.record_payment import RecordedPayment
 from dunwell.payments.request_states import RequestState
 from dunwell.payments.reverse_payment import reverse_payment
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import NotFound
+from dunwell.platform.resources import Resources
 from tests.support.payments import Till, a_till
 
 

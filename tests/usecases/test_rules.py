@@ -21,10 +21,10 @@ from dunwell.assignment.rules_draft import (
 from dunwell.assignment.start_assignment import start_assignment
 from dunwell.assignment.targets import load_draft_rulebook, load_rulebook
 from dunwell.assignment.try_claim import Possibility, try_claim
-from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.intake.create_claims import create_claims
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
 from tests.support.definitions import a_definition, a_document
 from tests.support.house import House, a_house

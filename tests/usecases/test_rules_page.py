@@ -8,8 +8,8 @@ import pytest
 from tools.write_rules_reference import DRAWN, PAGE, draw_page
 
 from dunwell.assignment.hypothetical import HypotheticalClaim
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine
 from tests.support.definitions import a_definition
 from tests.support.house import a_house

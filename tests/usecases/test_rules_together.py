@@ -31,11 +31,11 @@ from dunwell.assignment.rules_draft import (
     publish_rules_draft,
     save_rules_draft,
 )
-from dunwell.errors import NotFound, ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.merchants.rights import ALL_RIGHTS
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 

@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.errors import InvalidState, ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState, ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.rollout.publish_workflow import publish_workflow
 from dunwell.rollout.save_scenario import SavedScenario, save_scenario
 from dunwell.workflows.definition import Definition

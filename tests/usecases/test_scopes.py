@@ -6,10 +6,6 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from dunwell.errors import InsufficientScope, ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Database
-from dunwell.kit.resources import Resources
 from dunwell.merchants.access import Credential
 from dunwell.merchants.actor import COMMAND_LINE, Interface, Origin, credential_actor, user_actor
 from dunwell.merchants.credentials import (
@@ -19,6 +15,10 @@ from dunwell.merchants.credentials import (
 )
 from dunwell.merchants.rights import ALL_RIGHTS, ROLE_RIGHTS, Right, Role, Scope
 from dunwell.merchants.secrets import CREDENTIAL_RANDOM_BYTES, NewCredential
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import InsufficientScope, ValidationError
+from dunwell.platform.resources import Resources
 from tests.conftest import MONDAY_MORNING
 from tests.support.command_line import CommandLine
 from tests.support.house import House, a_house

@@ -4,13 +4,13 @@ import asyncio
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.audit import save_audit
 from dunwell.messages import seal_ledger as sealing
 from dunwell.messages.seal_ledger import seal_batch, seal_ledger
 from dunwell.messages.verify_ledger import verify_ledger
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 from tests.support.ledgers import seal_and_verify, verify

@@ -8,11 +8,11 @@ from dunwell.claims.searching.fill_search import fill_search
 from dunwell.claims.searching.search_claims import search_claims
 from dunwell.claims.searching.terms import LONGEST
 from dunwell.claims.store_lists import ClaimFilter
-from dunwell.errors import ValidationError
 from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.cursor import CursorForm
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.cursor import CursorForm
 from tests.support.house import House, a_house
 
 ERIKA = {

@@ -6,9 +6,6 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.errors import NotFound
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.messages.links import TOKEN_MASK, hash_token
 from dunwell.messages.suppression import SuppressionReason, suppress
 from dunwell.notices.facts import ChangeNoticeFacts, CodeFacts, DefermentFacts, LinkFacts
@@ -16,6 +13,9 @@ from dunwell.notices.notice import Addressee, TooMany, Unreachable
 from dunwell.notices.secrets import NOTICE_CODE_MASK, derive_notice_code, derive_notice_token
 from dunwell.notices.send_notice import find_repeated
 from dunwell.notices.settled import sweep_notices
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import NotFound
+from dunwell.platform.resources import Resources
 from tests.support.merchants import CONFIGURATION
 from tests.support.notices import ADDRESSES, Asker, an_asker
 

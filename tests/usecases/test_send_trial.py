@@ -6,12 +6,12 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.errors import InvalidState, RateLimited, ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.merchants.rights import ALL_RIGHTS, Role
 from dunwell.people.user import Place
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState, RateLimited, ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.rollout.preview_message import Wanted
 from dunwell.rollout.trials.send_trial import begin_trial, prepare_trial, write_trial
 from dunwell.sending.channel import Message

@@ -8,13 +8,13 @@ import pytest
 
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
-from dunwell.errors import NotFound
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Row
-from dunwell.kit.resources import Resources
 from dunwell.payments.find_request import LOAD_RECEIPT
 from dunwell.payments.provider import Cancelled, Failed, Open, Pending, ProviderAway, Succeeded
 from dunwell.payments.request_states import RequestState
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Row
+from dunwell.platform.errors import NotFound
+from dunwell.platform.resources import Resources
 from tests.support.payments import Till, a_till
 
 _PAYMENT = """

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.configuration import Guards, QuietHours
 from dunwell.messages.suppression import suppress
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.rollout.trials.simulate import Played, Simulation, prepare_simulation, simulate
 from dunwell.workflows.definition import Definition
 from tests.support.children import PRINTER

@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import COMMAND_LINE
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.rollout.preview_message import Wanted
 from dunwell.rollout.trials import sms_costs
 from dunwell.rollout.trials.sms_costs import SmsCosts, find_sms_costs, prepare_sms_costs

@@ -10,10 +10,10 @@ from dunwell.claims.pause_claim import pause_claim
 from dunwell.claims.sorting import ClaimOrder, SortKey
 from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter
-from dunwell.errors import ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants import newest_first
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 

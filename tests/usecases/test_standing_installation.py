@@ -11,7 +11,7 @@ from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import Installation
 from dunwell.installation.standing import StandingInstallation
 from dunwell.installation.store import list_forwarders
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 
 
 async def _tell_client(scope: Scope, receive: Receive, send: Send) -> None:

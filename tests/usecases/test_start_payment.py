@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.errors import InvalidState, NotFound, ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.payments.provider import Cancelled, Pending, ProviderAway, Succeeded
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.merchants import CONFIGURATION
 from tests.support.payments import Died, ScriptedProvider, Till, a_till
 

@@ -6,7 +6,6 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.errors import PayloadTooLarge, Unavailable
 from dunwell.files.put_away import put_away, throw_away
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.storage import upload_key
@@ -14,11 +13,12 @@ from dunwell.files.storage_use import StorageFull, StorageUse
 from dunwell.files.store_use import list_near_limit, load_storage_use
 from dunwell.files.upload import PreparedUpload
 from dunwell.files.upload_file import CheckedUpload, accept_upload
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.merchant import Merchant
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import PayloadTooLarge, Unavailable
+from dunwell.platform.resources import Resources
 from dunwell.worker.housekeeping import Housekeeping
 from tests.support.merchants import a_merchant
 

@@ -4,11 +4,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.errors import NotFound, ValidationError
 from dunwell.escalation.engine import Engine
 from dunwell.escalation.report_failure import report_failure
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.suppression import (
@@ -18,6 +15,9 @@ from dunwell.messages.suppression import (
     load_suppressions,
     suppress,
 )
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Permanent
 from tests.support.channels import REACHABLE, sent_by, three_channels
 from tests.support.guards import a_guarded_house, contact_days

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from dunwell.escalation.end_claim import archive_claim, withdraw_claim
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.modalities.modality import EndReason, Modality, ModalityState
 from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.payments.add_item import NewItem, add_item
 from dunwell.payments.delete_item import delete_item
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.modalities import DEFERMENT, Arrangement, an_arrangement
 
 DAY = timedelta(days=1)

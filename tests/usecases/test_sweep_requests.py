@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from tests.support.payments import Died, Till, a_till
 
 MINUTE = timedelta(minutes=1)

@@ -9,9 +9,9 @@ from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import Rule, RuleSet, Share
 from dunwell.assignment.store import load_rules
-from dunwell.errors import InvalidState
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.resources import Resources
 from dunwell.rollout.delete_workflow import delete_workflow
 from dunwell.rollout.save_scenario import save_scenario
 from dunwell.rollout.switch import SwitchedScenario, switch_to_workflows

@@ -8,13 +8,13 @@ import msgspec
 import pytest
 
 from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import ChannelSetup
 from dunwell.messages.suppression import lift_suppression
 from dunwell.notices.facts import CodeFacts, LinkFacts
 from dunwell.notices.sender import NoticeSender
 from dunwell.notices.settled import sweep_notices
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.resources import Resources
 from dunwell.sending.adapters import find_no_line
 from dunwell.sending.incoming import Incoming, is_stop, read_number
 from dunwell.sending.take_incoming_sms import sweep_old_incoming, take_incoming_sms

@@ -9,7 +9,6 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.errors import PayloadTooLarge, UnsupportedMediaType, ValidationError
 from dunwell.files.content import clean_file
 from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
@@ -17,10 +16,11 @@ from dunwell.files.storage import ContentMissing, upload_key
 from dunwell.files.store import load_usable_tickets
 from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
 from dunwell.files.upload_file import accept_upload
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import PayloadTooLarge, UnsupportedMediaType, ValidationError
+from dunwell.platform.resources import Resources
 from tests.support.files import a_pdf, an_image
 from tests.support.merchants import a_merchant
 from tests.support.uploads import prepare_upload

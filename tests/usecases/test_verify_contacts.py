@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 from asyncpg import UniqueViolationError
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.db import Database
-from dunwell.kit.resources import Resources
 from dunwell.messages.seal_ledger import seal_ledger
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.database import Database
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 from tests.support.ledgers import COLUMNS, faults, seal_and_verify, tamper, verify

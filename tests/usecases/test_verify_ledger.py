@@ -4,12 +4,12 @@ import dataclasses
 
 import pytest
 
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.resources import Resources
 from dunwell.messages.ledger_store import AUDITS, Head, load_unsealed
 from dunwell.messages.seal_ledger import seal_ledger
 from dunwell.messages.verify_ledger import verify_ledger
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 from tests.support.ledgers import COLUMNS, faults, seal_and_verify, tamper, verify

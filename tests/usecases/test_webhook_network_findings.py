@@ -6,9 +6,9 @@ import pytest
 from dunwell.cli.findings.webhook_networks import check_webhook_networks
 from dunwell.installation.apply_installation import apply_installation
 from dunwell.installation.document import check_installation
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.postgres import EmbeddedPostgres
-from dunwell.kit.resources import Resources
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
+from dunwell.platform.resources import Resources
 from tests.support.merchants import a_merchant
 
 

@@ -8,10 +8,10 @@ import pytest
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import Rule, RuleSet, Share
 from dunwell.assignment.store_drafts import save_draft as save_rules_draft
-from dunwell.errors import InvalidState, NotFound, ValidationError
-from dunwell.kit.clock import MovableClock
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Guards, QuietHours
+from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.rollout.delete_workflow import delete_workflow
 from dunwell.rollout.drop_draft import drop_draft
 from dunwell.rollout.plan_publication import describe_reach, plan_publication

@@ -11,13 +11,13 @@ from dunwell.adapters.channels.kannel.adapter import KannelChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
 from dunwell.adapters.channels.twilio.adapter import TwilioChannel
-from dunwell.errors import Unavailable
 from dunwell.installation.lines.email import SmtpLine
 from dunwell.installation.lines.letters import FolderLine, SftpLine
 from dunwell.installation.lines.lines import Line
 from dunwell.installation.lines.sms import KannelLine, TwilioLine
 from dunwell.installation.standing import StandingInstallation
-from dunwell.kit.resources import Resources
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.line import BatchedChannel, LetterLine
 from dunwell.sending.channel import LineAdapter, LineUnusable
 

@@ -16,8 +16,8 @@ from dunwell.alarms.backlog_store import (
     count_messages,
 )
 from dunwell.installation.store import load_installation
-from dunwell.kit.figures import REGISTRY
-from dunwell.kit.resources import Resources
+from dunwell.platform.metrics import REGISTRY
+from dunwell.platform.resources import Resources
 
 BACKLOG_SECONDS = 60.0
 # Steps and messages that are counted over all merchants: enough to see a backlog, and counted in a

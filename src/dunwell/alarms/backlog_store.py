@@ -8,7 +8,7 @@ from datetime import datetime
 
 import msgspec
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 # By claims_due_anywhere, as far as $2.
 _COUNT_STEPS = """

@@ -22,9 +22,9 @@ from dunwell.events.store_failing import (
 )
 from dunwell.installation.alarms.mail_store import NewMail, save_mails
 from dunwell.installation.store import load_installation
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.store import load_merchant
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 
 WATCH_SECONDS = 60.0
 # A failing endpoint is a line in the log, and another each hour.

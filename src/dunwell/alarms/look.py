@@ -15,8 +15,8 @@ from dunwell.installation.alarms.setup import Alarms
 from dunwell.installation.alarms.store import load_standing, load_untold, save_changes
 from dunwell.installation.lines.lines import Line
 from dunwell.installation.store import load_installation
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 from dunwell.recovery.archive_health import look_at_archive
 from dunwell.sending.adapters import FindLine
 

@@ -9,10 +9,10 @@ from dunwell.installation.alarms.alarm import Alarm
 from dunwell.installation.alarms.setup import Alarms
 from dunwell.installation.alarms.store import load_standing
 from dunwell.installation.store import load_installation
-from dunwell.kit.db import Connection
 from dunwell.merchants.account import check_right
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import Connection
 
 # Each minute somebody looks.
 STALE_AFTER = timedelta(minutes=10)

@@ -17,7 +17,7 @@ from dunwell.installation.alarms.setup import Alarms
 from dunwell.installation.alarms.store import load_standing
 from dunwell.installation.document import Installation
 from dunwell.installation.store import load_installation
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from dunwell.sending.adapters import FindLine
 from dunwell.sending.channel import Accepted, LineAdapter, Message, Outcome, Permanent, Temporary
 

@@ -13,8 +13,8 @@ import structlog
 
 from dunwell.installation.alarms.alarm import Figures, Kind, Sign
 from dunwell.installation.alarms.store import keep_alarm
-from dunwell.kit.resources import Resources
-from dunwell.kit.watched_clock import WatchedClock
+from dunwell.platform.resources import Resources
+from dunwell.platform.watched_clock import WatchedClock
 
 # Well within the time after which an alarm that nobody keeps is over.
 _TELL_SECONDS = 30.0

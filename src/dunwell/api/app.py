@@ -31,11 +31,11 @@ from dunwell.api.routes.token import OBTAIN_TOKEN
 from dunwell.api.schemas.operating import Health
 from dunwell.api.serving import Server
 from dunwell.api.token import answer_oauth_refusal, serve_token
-from dunwell.errors import InvalidRequest, MethodNotAllowed, NotFound, Refusal, Unavailable
 from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.intake.create_together import ClaimIntake
-from dunwell.kit.resources import Resources
+from dunwell.platform.errors import InvalidRequest, MethodNotAllowed, NotFound, Refusal, Unavailable
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import ChannelAdapter
 
 _BASE_PATH = "/api"

@@ -8,13 +8,13 @@ from dunwell.api.query import Query
 from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.intake.create_together import ClaimIntake
-from dunwell.kit.db import Connection
-from dunwell.kit.multipart import Part
-from dunwell.kit.resources import Resources
 from dunwell.merchants.access import Access
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor, credential_actor
 from dunwell.merchants.merchant import Merchant
+from dunwell.platform.database.database import Connection
+from dunwell.platform.http.multipart import Part
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import ChannelAdapter
 
 

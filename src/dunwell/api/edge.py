@@ -13,14 +13,14 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dunwell.api.answer import answer_crash, answer_refusal
-from dunwell.config import Settings
-from dunwell.errors import InvalidRequest, RateLimited, Refusal
-from dunwell.kit.addresses import find_network
-from dunwell.kit.figures import REGISTRY
-from dunwell.kit.http_server import Words
-from dunwell.kit.requests import ConcurrencyLimit, request_id_of
-from dunwell.kit.resources import Resources
-from dunwell.kit.watched_clock import read_host
+from dunwell.platform.config import Settings
+from dunwell.platform.errors import InvalidRequest, RateLimited, Refusal
+from dunwell.platform.http.addresses import find_network
+from dunwell.platform.http.requests import ConcurrencyLimit, request_id_of
+from dunwell.platform.http.server import Words
+from dunwell.platform.metrics import REGISTRY
+from dunwell.platform.resources import Resources
+from dunwell.platform.watched_clock import read_host
 
 # The characters of RFC 3986, 3.2.
 _HOST = re.compile(r"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")

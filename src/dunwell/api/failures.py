@@ -5,9 +5,9 @@
 
 from dataclasses import dataclass
 
-from dunwell import errors
 from dunwell.api.schemas import failures as shapes
-from dunwell.kit.wire import Wire
+from dunwell.platform import errors
+from dunwell.platform.text.wire import Wire
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ from starlette.requests import Request
 
 from dunwell.api.call import Tools
 from dunwell.api.paths import read_merchant_id
-from dunwell.errors import AuthenticationError, NotFound
 from dunwell.merchants.access import Access
 from dunwell.merchants.gathering import Gathering
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.request_allowance import RequestAllowance
 from dunwell.merchants.secrets import hash_secret
 from dunwell.merchants.store_lookup import Presented, find_accesses
+from dunwell.platform.errors import AuthenticationError, NotFound
 
 # RFC 6750, 2.1.
 _BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE | re.ASCII)

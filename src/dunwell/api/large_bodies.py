@@ -11,9 +11,9 @@ from contextlib import AsyncExitStack, ExitStack, closing
 
 from starlette.requests import Request
 
-from dunwell.kit.children.fair_queue import FairQueue, QueueLimits
-from dunwell.kit.requests import stream_body
-from dunwell.kit.spool import UPLOADS, SpooledContent
+from dunwell.platform.children.fair_queue import FairQueue, QueueLimits
+from dunwell.platform.http.requests import stream_body
+from dunwell.platform.http.spool import UPLOADS, SpooledContent
 
 MAX_JSON_BYTES = 10 * 1024 * 1024
 # Up to here a body is small: about 500 claims.

@@ -9,8 +9,8 @@ from enum import Enum, auto
 from typing import Any, Literal
 
 from dunwell.api.call import Call
-from dunwell.errors import Refusal
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import Refusal
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 

@@ -3,7 +3,7 @@
 import re
 from uuid import UUID
 
-from dunwell.errors import NotFound
+from dunwell.platform.errors import NotFound
 
 _DIGITS = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)

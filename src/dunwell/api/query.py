@@ -4,8 +4,8 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from urllib.parse import parse_qsl
 
-from dunwell.errors import Fault, ValidationError
-from dunwell.kit.shape import render_nearest, render_pointer
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.shape import render_nearest, render_pointer
 
 _GREATEST_BIGINT = 2**63 - 1
 

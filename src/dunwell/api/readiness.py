@@ -9,9 +9,9 @@ full disk refuses. Nothing is left of either.
 import asyncio
 import time
 
-from dunwell.errors import Unavailable
-from dunwell.kit.clock import Clock
-from dunwell.kit.db import Database, DatabaseAway, NotMigrated
+from dunwell.platform.clock import Clock
+from dunwell.platform.database.database import Database, DatabaseAway, NotMigrated
+from dunwell.platform.errors import Unavailable
 
 # Within these who asks is answered, whatever the database does.
 PATIENCE_SECONDS = 1.5

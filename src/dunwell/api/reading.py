@@ -7,19 +7,19 @@ from typing import Any, TypeVar
 import msgspec
 from starlette.requests import Request
 
-from dunwell.errors import Fault, InvalidRequest, UnsupportedMediaType, ValidationError
 from dunwell.files.upload import MAX_FILE_BYTES
-from dunwell.kit.checking.readable import read_readable
-from dunwell.kit.json_text import (
+from dunwell.platform.errors import Fault, InvalidRequest, UnsupportedMediaType, ValidationError
+from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
+from dunwell.platform.http.requests import BodyTooLarge, stream_body
+from dunwell.platform.http.spool import UPLOADS, SpoolShare
+from dunwell.platform.text.checking.readable import read_readable
+from dunwell.platform.text.json_text import (
     check_amount,
     find_repeated,
     has_all_keys,
     parse_text,
 )
-from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
-from dunwell.kit.requests import BodyTooLarge, stream_body
-from dunwell.kit.shape import MOST_FAULTS, find_faults, limit_faults, read_if_fits
-from dunwell.kit.spool import UPLOADS, SpoolShare
+from dunwell.platform.text.shape import MOST_FAULTS, find_faults, limit_faults, read_if_fits
 
 Shape = TypeVar("Shape")
 

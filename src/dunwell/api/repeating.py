@@ -15,15 +15,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dunwell.api.answer import JSON, answer_refusal
-from dunwell.errors import IdempotencyConflict, InvalidRequest, Refusal
-from dunwell.kit.db import Connection, savepoint
-from dunwell.kit.multipart import Part
 from dunwell.merchants.kept_answers import (
     KeptAnswer,
     load_kept_answer,
     save_kept_answer,
     try_lock_key,
 )
+from dunwell.platform.database.database import Connection, savepoint
+from dunwell.platform.errors import IdempotencyConflict, InvalidRequest, Refusal
+from dunwell.platform.http.multipart import Part
 
 # Refusals by these statuses are the request's for good; others may turn out well next time.
 _KEPT_STATUSES = frozenset({200, 409, 422})

@@ -37,13 +37,13 @@ from dunwell.api.repeating import (
     hash_request,
     read_key,
 )
-from dunwell.config import Settings
-from dunwell.errors import Refusal
 from dunwell.files.read_storage_use import check_storage_room
-from dunwell.kit.json_text import check_encoding
-from dunwell.kit.multipart import MEDIA_TYPE
-from dunwell.kit.requests import request_id_of
 from dunwell.merchants.account import check_right
+from dunwell.platform.config import Settings
+from dunwell.platform.errors import Refusal
+from dunwell.platform.http.multipart import MEDIA_TYPE
+from dunwell.platform.http.requests import request_id_of
+from dunwell.platform.text.json_text import check_encoding
 
 # A client may take minutes to send a body, and its access may end meanwhile. What was found so
 # recently is not asked again: on a busy host a use case itself takes as long.

@@ -20,7 +20,9 @@ from dunwell.api.call import Tools
 from dunwell.api.figures import Figures
 from dunwell.api.routes.token import OBTAIN_TOKEN
 from dunwell.api.schemas.token import Token
-from dunwell.errors import (
+from dunwell.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
+from dunwell.merchants.sign_in import digest_visitor, sign_in, tell_refusal
+from dunwell.platform.errors import (
     AuthenticationError,
     InvalidRequest,
     MethodNotAllowed,
@@ -28,9 +30,7 @@ from dunwell.errors import (
     Refusal,
     Unavailable,
 )
-from dunwell.kit.requests import BodyTooLarge, read_body, request_id_of
-from dunwell.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
-from dunwell.merchants.sign_in import digest_visitor, sign_in, tell_refusal
+from dunwell.platform.http.requests import BodyTooLarge, read_body, request_id_of
 
 _FORM = "application/x-www-form-urlencoded"
 # Nobody knows yet who sends it. An id and a secret take a few hundred.

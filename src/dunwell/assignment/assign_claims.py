@@ -12,10 +12,10 @@ from dunwell.assignment.decision import AssignableClaim, Target, decide_assignme
 from dunwell.assignment.outcome import Assignment, AssignmentFailure, AssignmentOutcome
 from dunwell.assignment.start_runs import start_runs
 from dunwell.assignment.store import lock_claims
-from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import NotFound
 from dunwell.workflows.scenario_store import find_scenario_workflow
 from dunwell.workflows.store import hold_workflows, load_current
 from dunwell.workflows.versions import Version

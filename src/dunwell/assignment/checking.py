@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from dunwell.assignment.document import RuleDocument, RulesDocument, list_names
-from dunwell.errors import Fault, ValidationError
-from dunwell.kit.shape import find_faults, read_if_fits, render_nearest
-from dunwell.kit.texts import find_unprintable
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.shape import find_faults, read_if_fits, render_nearest
+from dunwell.platform.text.texts import find_unprintable
 from dunwell.workflows.condition_rules import find_condition_faults
 from dunwell.workflows.definition import Condition
 from dunwell.workflows.settings_rules import find_repeats

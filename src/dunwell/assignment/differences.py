@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dunwell.assignment.document import RuleDocument, RulesDocument, render_rule
-from dunwell.kit.differences import compare_values
+from dunwell.platform.text.differences import compare_values
 
 NO_RULES = RulesDocument(default=None)
 

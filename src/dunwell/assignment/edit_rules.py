@@ -22,9 +22,9 @@ from dunwell.assignment.rules_draft import DraftOvertaken, keep_draft, lock_stan
 from dunwell.assignment.store import load_published_rules, load_targets
 from dunwell.assignment.store_drafts import load_rules_draft
 from dunwell.assignment.targets import make_rulebook
-from dunwell.errors import Fault, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import Fault, ValidationError
 
 _REPEATED = Fault("/name", "Another rule is called so; choose another name.", "REPEATED")
 # What is done to a list as it was seen.

@@ -7,7 +7,7 @@ from dunwell.claims.balance import PRIMARY, sum_balance
 from dunwell.claims.conditions import ConditionFacts
 from dunwell.claims.fields import AddressSubmission
 from dunwell.claims.store import load_claim, load_items
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 
 async def load_claim_facts(

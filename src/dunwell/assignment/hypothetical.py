@@ -9,10 +9,10 @@ from msgspec import Meta
 
 from dunwell.assignment.matching import ClaimFacts
 from dunwell.claims.conditions import ConditionFacts
-from dunwell.errors import Fault, ValidationError
-from dunwell.kit.codes import is_country, is_currency, is_language
-from dunwell.kit.shape import find_faults, read_if_fits
-from dunwell.kit.texts import find_unprintable
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.codes import is_country, is_currency, is_language
+from dunwell.platform.text.shape import find_faults, read_if_fits
+from dunwell.platform.text.texts import find_unprintable
 from dunwell.workflows.definition import Cents, FeeType
 from dunwell.workflows.settings_rules import currency_fault, language_fault
 

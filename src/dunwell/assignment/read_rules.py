@@ -22,10 +22,10 @@ from dunwell.assignment.store_drafts import (
     load_rules_draft,
     load_versions,
 )
-from dunwell.errors import NotFound
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True)

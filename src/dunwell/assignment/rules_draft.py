@@ -23,12 +23,12 @@ from dunwell.assignment.store_drafts import (
     load_rules_draft,
     save_draft,
 )
-from dunwell.errors import Fault, InvalidState, ValidationError
-from dunwell.kit.texts import find_unprintable
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import keep_changed, save_audit
 from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import lock_merchant
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.text.texts import find_unprintable
 
 LONGEST_COMMENT = 500
 

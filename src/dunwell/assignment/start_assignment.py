@@ -8,10 +8,10 @@ from dunwell.assignment.rules import list_targets
 from dunwell.assignment.start_runs import start_runs
 from dunwell.assignment.store import lock_claims
 from dunwell.assignment.targets import Rulebook, find_today, load_rulebook
-from dunwell.errors import InvalidState, NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.workflows.store import hold_workflows
 
 

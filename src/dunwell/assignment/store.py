@@ -10,7 +10,7 @@ import msgspec
 
 from dunwell.assignment.decision import AssignableClaim
 from dunwell.assignment.rules import RuleSet
-from dunwell.kit.db import Connection, Row
+from dunwell.platform.database.database import Connection, Row
 from dunwell.workflows.versions import Version
 
 _LOAD_RULES = """

@@ -11,7 +11,7 @@ import msgspec
 from dunwell.assignment.differences import ChangeKind
 from dunwell.assignment.rules import RuleSet
 from dunwell.assignment.store import Author
-from dunwell.kit.db import Connection, Row
+from dunwell.platform.database.database import Connection, Row
 
 _LOAD_DRAFT = """
 SELECT document, saved_at, first_revision, revision

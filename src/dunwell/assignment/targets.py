@@ -18,9 +18,9 @@ from dunwell.assignment.store import (
     load_targets,
 )
 from dunwell.assignment.store_drafts import load_rules_draft
-from dunwell.kit.db import Connection
 from dunwell.merchants.account import Work
 from dunwell.merchants.merchant import Merchant
+from dunwell.platform.database.database import Connection
 from dunwell.workflows.store import load_newest
 from dunwell.workflows.versions import Version
 

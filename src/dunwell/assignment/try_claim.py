@@ -10,9 +10,9 @@ from dunwell.assignment.facts import load_claim_facts
 from dunwell.assignment.hypothetical import HypotheticalClaim, find_facts
 from dunwell.assignment.matching import PLACES, ClaimFacts, Match, match_place, match_rules
 from dunwell.assignment.targets import Rulebook, find_today
-from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """How a use case comes to the claim it is about: locked, or known to be the merchant's."""
 
 from dunwell.claims.store import LockedClaim, has_claim, lock_claim
-from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
+from dunwell.platform.errors import NotFound
 
 
 async def access_claim(work: Work, claim_id: int) -> LockedClaim:

@@ -7,10 +7,10 @@ it. The transaction is compared, as a sandbox's clock stands; the time says what
 from datetime import UTC, datetime, timedelta
 
 from dunwell.claims.access import access_claim, check_claim
-from dunwell.errors import InvalidState
-from dunwell.kit.db import Connection
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import InvalidState
 
 # By primary key.
 _LOAD = """

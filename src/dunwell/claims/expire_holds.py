@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import structlog
 
 from dunwell.claims.store_holds import find_ended_holds, lift_ended_holds
-from dunwell.errors import Unavailable
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.store import load_merchant
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
 
 _SET_SIZE = 500
 

@@ -19,10 +19,10 @@ from dunwell.claims.store_lists import (
     load_listed,
     load_page,
 )
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.newest_first import MOST_COUNTED, Count, count_newest, find_newest
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import snapshot
 
 NO_FILTER = ClaimFilter()
 

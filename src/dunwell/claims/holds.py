@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
-from dunwell.errors import Fault, InvalidState, Said, ValidationError
 from dunwell.merchants.actor import ActorKind
+from dunwell.platform.errors import Fault, InvalidState, Said, ValidationError
 
 _DEBTORS_INTERVAL = timedelta(days=30)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dunwell.claims.balance import PRIMARY, Item
 from dunwell.claims.states import ACTIVE, Status
-from dunwell.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
 
 MAX_ITEMS = 100
 

@@ -9,11 +9,11 @@ from datetime import datetime
 
 from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter
-from dunwell.kit.cursor import CursorForm
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import Conditions, compose
 from dunwell.merchants.account import Work
 from dunwell.merchants.newest_first import ListedTable, Test, Wanted
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import Conditions, compose
+from dunwell.platform.text.cursor import CursorForm
 
 # Rides on claims_list, with a status on claims_by_status, with a hold on claims_held. The cursors
 # are those of the plain list.

@@ -1,11 +1,11 @@
 """Notes that staff write on a claim, for those who come after them. A note is never changed."""
 
 from dunwell.claims.access import access_claim
-from dunwell.errors import Fault, ValidationError
-from dunwell.kit.texts import find_unprintable
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import MASKED, save_audit
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.texts import find_unprintable
 
 LONGEST_NOTE = 4_000
 _SAVE = """

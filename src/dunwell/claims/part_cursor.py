@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from dunwell.kit.cursor import CursorForm, refuse_cursor
+from dunwell.platform.text.cursor import CursorForm, refuse_cursor
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

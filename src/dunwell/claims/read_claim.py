@@ -16,10 +16,10 @@ from dunwell.claims.store import (
     load_paid_cents,
 )
 from dunwell.claims.store_holds import load_holds
-from dunwell.errors import NotFound
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Literal
 
-from dunwell.kit.cursor import CursorForm, refuse_cursor
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import Conditions, compose
 from dunwell.merchants.account import Work
 from dunwell.merchants.newest_first import BUDGET, FoundKeys, Wanted
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import Conditions, compose
+from dunwell.platform.text.cursor import CursorForm, refuse_cursor
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LOOKED_AT = """

@@ -7,7 +7,7 @@ payment is still recorded there, the state stays. Holds stop the process without
 
 from enum import StrEnum
 
-from dunwell.errors import InvalidState, Said
+from dunwell.platform.errors import InvalidState, Said
 
 
 class Status(StrEnum):

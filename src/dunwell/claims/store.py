@@ -9,8 +9,8 @@ from dunwell.claims.balance import Item
 from dunwell.claims.debtor_rows import list_columns, read_row
 from dunwell.claims.fields import DebtorFields
 from dunwell.claims.states import Status
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import compose
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
 
 # The lock that comes before every other. By primary key.
 _LOCK_CLAIM = """

@@ -9,10 +9,10 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.claims.holds import Hold, HoldKind
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import compose
 from dunwell.merchants.actor import ActorKind
 from dunwell.merchants.due_merchants import Due, list_due_merchants
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
 
 _LOAD_HOLDS = """
 SELECT kind, since, until, lifted_at, actor_kind, reason, hold_id, actor_id

@@ -11,9 +11,9 @@ from dunwell.claims.balance import Balance
 from dunwell.claims.holds import Hold, HoldKind
 from dunwell.claims.states import Status
 from dunwell.claims.store_holds import read_hold
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.epochs import SETTLED_BEFORE
-from dunwell.kit.sql import Conditions, compose
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.epochs import SETTLED_BEFORE
+from dunwell.platform.database.sql import Conditions, compose
 
 # The page rides on claims_list, with a status on claims_by_status, with a reference on
 # claims_reference, with a customer on debtors_customer; a short time on claims_updated. What is

@@ -14,7 +14,6 @@ from dunwell.adapters.installed import list_adapters, list_providers
 from dunwell.cli.database import reach_database
 from dunwell.cli.options import read_settings
 from dunwell.cli.output import show_progress
-from dunwell.config import Settings
 from dunwell.installation.apply_installation import (
     AppliedInstallation,
     apply_installation,
@@ -22,11 +21,12 @@ from dunwell.installation.apply_installation import (
 )
 from dunwell.installation.document import Installation, check_installation, is_installation
 from dunwell.installation.secret_files import read_secrets
-from dunwell.kit.resources import open_resources
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.plan import plan_file
 from dunwell.onboarding.reading import read_document
 from dunwell.onboarding.report import ApplyReport
+from dunwell.platform.config import Settings
+from dunwell.platform.resources import open_resources
 
 
 def apply(data_dir: str | None, file: Path, *, plan: bool, publish: bool, is_json: bool) -> None:

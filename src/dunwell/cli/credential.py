@@ -9,9 +9,6 @@ import click
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json
 from dunwell.cli.work import Find, merchant_of_key, run_change
-from dunwell.errors import NotFound
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.access import Credential
 from dunwell.merchants.account import Work
 from dunwell.merchants.credentials import (
@@ -33,6 +30,9 @@ from dunwell.merchants.secrets import (
 )
 from dunwell.merchants.store_lookup import find_credential, find_token_owner
 from dunwell.merchants.tokens import revoke_token
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import NotFound
+from dunwell.platform.resources import Resources
 
 _scope_option = click.option(
     "--scope",

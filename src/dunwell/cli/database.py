@@ -11,15 +11,15 @@ import click
 
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.cli.words import load
-from dunwell.config import Settings
-from dunwell.kit.folder_lock import FolderLock, FolderTaken
-from dunwell.kit.postgres import EmbeddedPostgres, PostgresFailed, stop_server
-from dunwell.migrations.revisions import load_revisions
+from dunwell.platform.config import Settings
+from dunwell.platform.embedded.folder_lock import FolderLock, FolderTaken
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, PostgresFailed, stop_server
+from dunwell.platform.migrations.revisions import load_revisions
 from dunwell.recovery.archive import open_embedded
 
 _PATIENCE_SECONDS = 30.0
 # Read when a database is to be migrated: what it needs takes longer than most commands do.
-_MIGRATE = "dunwell.kit.migrate:migrate"
+_MIGRATE = "dunwell.platform.database.migrate:migrate"
 
 
 @click.command("migrate")

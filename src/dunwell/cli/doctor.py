@@ -23,19 +23,19 @@ from dunwell.cli.findings.sign_in import check_sign_in
 from dunwell.cli.findings.webhook_networks import check_webhook_networks
 from dunwell.cli.findings.workflows import check_workflows
 from dunwell.cli.options import data_dir_option, read_settings
-from dunwell.config import Settings
-from dunwell.config.checks import find_ssl_mode
-from dunwell.config.database_address import read_address
-from dunwell.config.private_folder import find_open, is_made_here
-from dunwell.errors import Refusal
 from dunwell.files.storage import Storage
-from dunwell.kit.children.confinement import Confinement, find_confinement
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.folder_lock import FolderTaken
-from dunwell.kit.key_versions import KnownVersion, find_misfit, load_versions
-from dunwell.kit.pool import OpenConnection, connect
-from dunwell.kit.postgres import PostgresFailed
-from dunwell.migrations.revisions import load_revisions
+from dunwell.platform.children.confinement import Confinement, find_confinement
+from dunwell.platform.config import Settings
+from dunwell.platform.config.checks import find_ssl_mode
+from dunwell.platform.config.database_address import read_address
+from dunwell.platform.config.private_folder import find_open, is_made_here
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.pool import OpenConnection, connect
+from dunwell.platform.embedded.folder_lock import FolderTaken
+from dunwell.platform.embedded.postgres import PostgresFailed
+from dunwell.platform.errors import Refusal
+from dunwell.platform.key_versions import KnownVersion, find_misfit, load_versions
+from dunwell.platform.migrations.revisions import load_revisions
 from dunwell.recovery.archive_health import look_at_archive
 from dunwell.recovery.hold import Restored, load_hold
 

@@ -10,8 +10,8 @@ from dunwell.cli.output import echo_json
 from dunwell.cli.work import merchant_of_key, run_change
 from dunwell.explanation.explain_claim import explain_claim
 from dunwell.explanation.views import ClaimExplanation, write_plain
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
+from dunwell.platform.resources import Resources
 
 
 def tell_explanation(data_dir: str | None, merchant: str, claim: int, *, is_json: bool) -> None:

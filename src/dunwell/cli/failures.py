@@ -8,11 +8,11 @@ from subprocess import SubprocessError
 import asyncpg
 import click
 
-from dunwell.config import SettingsFaulty
-from dunwell.errors import Refusal, ValidationError
-from dunwell.kit.db import NotMigrated
-from dunwell.kit.folder_lock import FolderTaken
-from dunwell.kit.postgres import PostgresFailed
+from dunwell.platform.config import SettingsFaulty
+from dunwell.platform.database.database import NotMigrated
+from dunwell.platform.embedded.folder_lock import FolderTaken
+from dunwell.platform.embedded.postgres import PostgresFailed
+from dunwell.platform.errors import Refusal, ValidationError
 
 
 def describe_failure(error: Exception) -> tuple[list[str], int]:

@@ -11,9 +11,6 @@ import click
 from dunwell.cli.database import reach_database
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.cli.output import confirm, echo_json, render_table
-from dunwell.config import Settings
-from dunwell.config.secret_key import FILE_NAME, draw_key, render_version, save_versions
-from dunwell.errors import InvalidState
 from dunwell.keys.sealed import list_sealed_values
 from dunwell.keys.standing import (
     Moment,
@@ -23,12 +20,15 @@ from dunwell.keys.standing import (
     load_standing,
     retire_version,
 )
-from dunwell.kit.clock import SystemClock
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection, Database
-from dunwell.kit.folder_lock import FolderLock
-from dunwell.kit.ids import RandomIds
-from dunwell.kit.key_versions import find_misfit, load_versions
+from dunwell.platform.clock import SystemClock
+from dunwell.platform.config import Settings
+from dunwell.platform.config.secret_key import FILE_NAME, draw_key, render_version, save_versions
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection, Database
+from dunwell.platform.embedded.folder_lock import FolderLock
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.ids import RandomIds
+from dunwell.platform.key_versions import find_misfit, load_versions
 
 _WORD = "key"
 _NEXT = """\

@@ -5,7 +5,7 @@ import socket
 
 import click
 
-from dunwell.config import Settings
+from dunwell.platform.config import Settings
 
 _BACKLOG = 2048
 

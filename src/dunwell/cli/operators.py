@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import uvicorn
 
-from dunwell.kit.http_server import build_server
+from dunwell.platform.http.server import build_server
 from dunwell.wiring import Operators
 
 

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import click
 
-from dunwell.config import Settings, load_settings, render_settings
-from dunwell.config.private_folder import write_privately
-from dunwell.kit.logging import configure_logging
+from dunwell.platform.config import Settings, load_settings, render_settings
+from dunwell.platform.config.private_folder import write_privately
+from dunwell.platform.logging import configure_logging
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -8,8 +8,8 @@ import click
 
 from dunwell.adapters.channels.outbox.folder import read_message
 from dunwell.cli.options import data_dir_option, read_settings
-from dunwell.errors import InvalidRequest, NotFound
-from dunwell.kit.crypto import KeyRing, SealBroken
+from dunwell.platform.crypto import KeyRing, SealBroken
+from dunwell.platform.errors import InvalidRequest, NotFound
 
 _SHOWN = (".eml", ".json")
 

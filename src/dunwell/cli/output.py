@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from dunwell.kit.texts import say_count
+from dunwell.platform.text.texts import say_count
 
 _CLEAR_LINE = "\r\x1b[K"
 

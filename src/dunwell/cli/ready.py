@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 import click
 
 from dunwell.api.readiness import Readiness
-from dunwell.errors import Unavailable
-from dunwell.kit.resources import Resources
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
 
 _POLL_SECONDS = 0.2
 

@@ -10,10 +10,10 @@ import click
 from dunwell.cli.database import reach_database
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.cli.work import run_reading
-from dunwell.config import Settings
-from dunwell.errors import InvalidState
-from dunwell.kit.folder_lock import FolderLock
-from dunwell.kit.postgres import find_embedded, stop_server
+from dunwell.platform.config import Settings
+from dunwell.platform.embedded.folder_lock import FolderLock
+from dunwell.platform.embedded.postgres import find_embedded, stop_server
+from dunwell.platform.errors import InvalidState
 from dunwell.recovery.archive import Archive
 from dunwell.recovery.back_up import back_up, check_restorable
 from dunwell.recovery.back_up import restore as restore_backup

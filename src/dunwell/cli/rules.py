@@ -29,10 +29,10 @@ from dunwell.cli.rules_text import (
     show_view,
 )
 from dunwell.cli.work import merchant_of_key, run_change
-from dunwell.errors import InvalidRequest, InvalidState
-from dunwell.kit.resources import Resources
-from dunwell.kit.yaml_document import DocumentFaulty, parse_yaml
 from dunwell.merchants.account import Work
+from dunwell.platform.errors import InvalidRequest, InvalidState
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.yaml_document import DocumentFaulty, parse_yaml
 
 _JSON = click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 

@@ -8,10 +8,10 @@ from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json, render_table
 from dunwell.cli.work import merchant_of_key, run_change
 from dunwell.cli.workflow_document import read_given, render_faults
-from dunwell.errors import ValidationError
-from dunwell.kit.resources import Resources
-from dunwell.kit.yaml_document import render_yaml
 from dunwell.merchants.account import Work
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.yaml_document import render_yaml
 from dunwell.rollout.read_scenarios import ScenarioView, list_scenarios, show_scenario
 from dunwell.rollout.save_scenario import SavedScenario, save_scenario
 from dunwell.workflows.checking import read_definition

@@ -7,7 +7,6 @@ import click
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json, render_table
 from dunwell.cli.work import merchant_of_key, run_change
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.suppression import (
@@ -17,6 +16,7 @@ from dunwell.messages.suppression import (
     load_suppressions,
     suppress,
 )
+from dunwell.platform.resources import Resources
 
 _WORD = "suppression"
 _CHANNELS = click.Choice(get_args(Channel))

@@ -29,16 +29,16 @@ from dunwell.cli.listener import (
 )
 from dunwell.cli.options import address_options, data_dir_option, read_settings
 from dunwell.cli.words import load
-from dunwell.config import Settings
-from dunwell.config.private_folder import close_to_others
-from dunwell.errors import Refusal
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import settle_epoch_at
-from dunwell.kit.folder_lock import FolderLock
-from dunwell.kit.key_versions import admit_at
-from dunwell.kit.postgres import PostgresFailed, find_database_url
-from dunwell.kit.programs import Lifeline, Process, Program, stop_programs
-from dunwell.migrations.revisions import load_revisions
+from dunwell.platform.children.programs import Lifeline, Process, Program, stop_programs
+from dunwell.platform.config import Settings
+from dunwell.platform.config.private_folder import close_to_others
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import settle_epoch_at
+from dunwell.platform.embedded.folder_lock import FolderLock
+from dunwell.platform.embedded.postgres import PostgresFailed, find_database_url
+from dunwell.platform.errors import Refusal
+from dunwell.platform.key_versions import admit_at
+from dunwell.platform.migrations.revisions import load_revisions
 from dunwell.recovery.archive import open_embedded
 
 _WATCH_SECONDS = 0.1
@@ -150,7 +150,7 @@ def _bring_to_newest(url: str) -> None:
     if present == newest:
         asyncio.run(settle_epoch_at(url))
     else:
-        load("dunwell.kit.migrate:migrate")(url)
+        load("dunwell.platform.database.migrate:migrate")(url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def _plan_programs(
     def forget(pid: int) -> None:
         folder = environment.get("PROMETHEUS_MULTIPROC_DIR")
         if folder is not None:
-            load("dunwell.kit.figures:forget_process")(pid, Path(folder))
+            load("dunwell.platform.metrics:forget_process")(pid, Path(folder))
 
     def plan(name: str, word: str, **inherited: socket.socket | None) -> Program:
         sockets = {**inherited, "--operators-listener": listeners.operators}

@@ -18,11 +18,11 @@ from dunwell.cli.listener import (
 from dunwell.cli.operators import serve_operators
 from dunwell.cli.options import address_options, data_dir_option, read_settings
 from dunwell.cli.ready import announced
-from dunwell.config import Settings
-from dunwell.config.private_folder import close_to_others
-from dunwell.kit.http_server import DrainingServer, build_server
-from dunwell.kit.process import end_with_parent, relax_collector
-from dunwell.kit.resources import open_resources
+from dunwell.platform.children.process import end_with_parent, relax_collector
+from dunwell.platform.config import Settings
+from dunwell.platform.config.private_folder import close_to_others
+from dunwell.platform.http.server import DrainingServer, build_server
+from dunwell.platform.resources import open_resources
 from dunwell.wiring import open_web
 
 

@@ -19,9 +19,9 @@ from dunwell.events.send_test import begin_test, find_endpoint, send_test
 from dunwell.events.sender import open_webhook_sender
 from dunwell.events.store_deliveries import Reply
 from dunwell.events.switch_on_endpoint import switch_on_endpoint
-from dunwell.kit.resources import Resources
-from dunwell.kit.texts import say_count
 from dunwell.merchants.account import Work
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.texts import say_count
 
 _INSTANT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%SZ"])
 

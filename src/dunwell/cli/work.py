@@ -7,14 +7,14 @@ from typing import TypeVar
 
 from dunwell.cli.database import reach_database
 from dunwell.cli.options import read_settings
-from dunwell.config import Settings
-from dunwell.errors import NotFound
-from dunwell.kit.db import Connection, snapshot
-from dunwell.kit.resources import Resources, open_resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.store import load_merchant
 from dunwell.merchants.store_lookup import find_merchant_id_by_key
+from dunwell.platform.config import Settings
+from dunwell.platform.database.database import Connection, snapshot
+from dunwell.platform.errors import NotFound
+from dunwell.platform.resources import Resources, open_resources
 
 Answer = TypeVar("Answer")
 Find = Callable[[Connection], Awaitable[int]]

@@ -6,10 +6,10 @@ import click
 
 from dunwell.cli.output import echo_json
 from dunwell.cli.workflow_document import read_given, render_faults
-from dunwell.errors import Fault
-from dunwell.kit.shape import read_if_fits
 from dunwell.messages.checking import find_template_faults
 from dunwell.messages.forbidden_words import find_forbidden_words
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.shape import read_if_fits
 from dunwell.rollout.contact_waits import find_contact_warnings
 from dunwell.workflows.checking import (
     definition_schema,

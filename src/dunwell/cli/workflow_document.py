@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TextIO
 
-from dunwell.errors import Fault, InvalidRequest
+from dunwell.platform.errors import Fault, InvalidRequest
 from dunwell.workflows.given_definition import GivenDefinition, place_faults, read_given_text
 
 

@@ -10,9 +10,9 @@ from dunwell.cli.output import confirm, echo_json
 from dunwell.cli.work import merchant_of_key, run_change
 from dunwell.cli.workflow_document import read_given, render_faults
 from dunwell.cli.workflow_reading import render_differences, render_view
-from dunwell.errors import ValidationError
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.rollout.drop_draft import drop_draft
 from dunwell.rollout.plan_publication import PublicationPlan, describe_reach, plan_publication
 from dunwell.rollout.publish_workflow import publish_workflow

@@ -11,8 +11,8 @@ from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json, show_progress
 from dunwell.cli.work import merchant_of_key, open_reading_work, run_reading
 from dunwell.cli.workflow_preview_text import render_preview
-from dunwell.kit.resources import Resources
-from dunwell.kit.texts import say_count
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.texts import say_count
 from dunwell.rollout.costs import Costs
 from dunwell.rollout.effects import DEFAULT_DAYS, MOST_DAYS, Asked, Sink
 from dunwell.rollout.foresee_costs import foresee_costs_alone, prepare_costs

@@ -8,9 +8,9 @@ import click
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json, render_table
 from dunwell.cli.work import merchant_of_key, run_change
-from dunwell.kit.resources import Resources
-from dunwell.kit.yaml_document import render_yaml
 from dunwell.merchants.account import Work
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.yaml_document import render_yaml
 from dunwell.rollout.read_workflows import (
     DRAFT,
     LATEST,

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.errors import Fault, NotFound, ValidationError
-from dunwell.kit.texts import find_unprintable
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import MASKED, save_audit
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import Fault, NotFound, ValidationError
+from dunwell.platform.text.texts import find_unprintable
 
 MOST_TEXTS = 50
 _LOAD = """

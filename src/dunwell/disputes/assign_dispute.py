@@ -9,12 +9,12 @@ from uuid import UUID
 from dunwell.disputes.dispute import DisputeState
 from dunwell.disputes.end_dispute import lock_dispute
 from dunwell.disputes.store import load_assignee, save_assignee
-from dunwell.errors import InvalidState
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
 from dunwell.people.assignee import Assignee, check_assignment, no_colleague
 from dunwell.people.store_colleagues import find_assignees
+from dunwell.platform.errors import InvalidState
 
 
 async def assign_dispute(

@@ -13,11 +13,11 @@ from uuid import UUID
 import msgspec
 
 from dunwell.disputes.reasons import BUILT_IN, DisputeType, Reason, list_offered, list_reasons
-from dunwell.errors import Fault, InvalidState, Said, ValidationError
-from dunwell.kit.shape import render_nearest
-from dunwell.kit.texts import find_unprintable
 from dunwell.merchants.actor import ActorKind
 from dunwell.merchants.configuration import Disputes
+from dunwell.platform.errors import Fault, InvalidState, Said, ValidationError
+from dunwell.platform.text.shape import render_nearest
+from dunwell.platform.text.texts import find_unprintable
 
 # Crockford's base32: no letter that is heard or read as another sign.
 _SIGNS = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789ABCDEFGHJKMNPQRSTVWXYZ")

@@ -34,13 +34,13 @@ from dunwell.disputes.dispute import (
 from dunwell.disputes.reasons import BUILT_IN
 from dunwell.disputes.store import load_dispute, save_dispute_end
 from dunwell.disputes.withheld import release_claim
-from dunwell.errors import Fault, InvalidState, NotFound, Said, ValidationError
 from dunwell.escalation.end_claim import end_claim
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import MASKED, save_audit
 from dunwell.merchants.rights import Right
 from dunwell.notices.facts import DisputeAnswerFacts
 from dunwell.notices.tell_debtor import tell_debtor
+from dunwell.platform.errors import Fault, InvalidState, NotFound, Said, ValidationError
 
 Outcome = Literal[DisputeState.ACCEPTED, DisputeState.REJECTED]
 

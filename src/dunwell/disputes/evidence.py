@@ -5,7 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.errors import Fault, ValidationError
+from dunwell.platform.errors import Fault, ValidationError
 
 # At one time, and of one dispute, what was added later included.
 MOST_AT_ONCE = 5

@@ -8,9 +8,9 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.disputes.evidence import EvidenceFile
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import compose
 from dunwell.merchants.actor import Actor
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
 
 _COLUMNS = "f.file_id, u.file_name AS name, u.content_type, u.size_bytes, f.added_at, u.storage_key"
 _JOINED = "dispute_files f JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = f.ticket_id"

@@ -12,11 +12,11 @@ from dunwell.disputes.dispute import DisputeState
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.evidence_store import load_evidence
 from dunwell.disputes.store_lists import DisputeFilter, DisputePlace, ListedDispute, load_page
-from dunwell.kit.cursor import CursorForm
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.answer_days import find_overdue_before
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.text.cursor import CursorForm
 
 # The writing transaction, the dispute.
 _CURSORS = CursorForm(b"dsp1", "Q16s")

@@ -8,13 +8,13 @@ from uuid import UUID
 
 from dunwell.disputes.reasons import DisputeType
 from dunwell.disputes.store_lists import WaitingRow, count_waiting, load_waiting
-from dunwell.kit.cursor import CursorForm
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.answer_days import find_answer_day
 from dunwell.merchants.rights import Right
 from dunwell.people.assignee import EVERYBODYS, Assignee, Whose
 from dunwell.people.store_colleagues import find_assignees
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.text.cursor import CursorForm
 
 # The writing transaction, the dispute.
 _CURSORS = CursorForm(b"dsw1", "Q16s")

@@ -23,9 +23,7 @@ from dunwell.disputes.dispute import (
 from dunwell.disputes.reasons import Reason
 from dunwell.disputes.store import load_recent_disputes, save_dispute
 from dunwell.disputes.withheld import ReachedAddress, withhold_claim
-from dunwell.errors import InvalidState, Said
 from dunwell.events.payloads import disputed
-from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import ActorKind
 from dunwell.merchants.answer_days import find_answer_day
@@ -33,6 +31,8 @@ from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
 from dunwell.notices.facts import ObjectionFacts
 from dunwell.notices.tell_debtor import tell_debtor
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import InvalidState, Said
 
 
 async def open_dispute(

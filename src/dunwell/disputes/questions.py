@@ -11,7 +11,7 @@ from datetime import date
 from enum import StrEnum
 
 from dunwell.disputes.reasons import WRONG_PERSON, DisputeType, Reason
-from dunwell.errors import Fault
+from dunwell.platform.errors import Fault
 
 LONGEST_LINE = 255
 # The text every reason has.

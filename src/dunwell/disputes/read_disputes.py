@@ -10,10 +10,10 @@ from dunwell.disputes.dispute import Dispute
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.evidence_store import load_evidence, load_evidence_file
 from dunwell.disputes.store import load_dispute, load_disputes
-from dunwell.errors import NotFound
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import NotFound
 
 _MARK = b"dis1"
 

@@ -8,9 +8,9 @@ from uuid import UUID
 from dunwell.claims.part_cursor import Place
 from dunwell.disputes.dispute import Dispute, DisputeState
 from dunwell.disputes.reasons import DisputeType
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import compose
 from dunwell.merchants.actor import ActorKind
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
 
 COLUMNS = (
     "dispute_id, claim_id, type, reason, label, message, answers, hold_id, actor_kind, opened_at,"

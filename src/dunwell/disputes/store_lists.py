@@ -10,11 +10,11 @@ import msgspec
 
 from dunwell.disputes.dispute import Dispute, DisputeState
 from dunwell.disputes.store import COLUMNS, read_dispute
-from dunwell.kit.db import Connection
-from dunwell.kit.epochs import SETTLED_BEFORE
-from dunwell.kit.sql import Conditions, compose
 from dunwell.people.assignee import EVERYBODYS, Whose
 from dunwell.people.store_colleagues import ABLE, ANSWERING
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.epochs import SETTLED_BEFORE
+from dunwell.platform.database.sql import Conditions, compose
 
 # Newest first. Rides on disputes_list, of those that are open on disputes_open_list, of those that
 # ended in one way on disputes_by_state; then on a primary key.

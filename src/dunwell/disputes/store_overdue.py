@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 # Over all merchants; an open objection is rare, and one is here until its merchant was told. Rides
 # on disputes_overdue, as the next.

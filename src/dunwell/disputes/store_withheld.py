@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection
 from dunwell.merchants.configuration import Channel
+from dunwell.platform.database.database import Connection
 
 # By primary key.
 _SAVE_ADDRESS = """

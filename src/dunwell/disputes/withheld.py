@@ -22,14 +22,14 @@ from dunwell.disputes.store_withheld import (
     save_stopped_person,
     save_suppressed_address,
 )
-from dunwell.errors import ValidationError
-from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.contact_stops import load_person
 from dunwell.messages.identities import digest_address, identify
 from dunwell.messages.suppression import check_address, suppress
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import ValidationError
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import msgspec
 from dunwell.escalation.calendars import Calendar
 from dunwell.escalation.forecast import Foreseen
 from dunwell.escalation.schedule import Archived, ContactPlanned, FeeAdded
-from dunwell.kit.banking_days import find_last_transfer_day
+from dunwell.platform.banking_days import find_last_transfer_day
 
 _MOST_CONTACTS = 3
 # Fewer days between a message and its pay-by date are too few to act on: no date is named then.

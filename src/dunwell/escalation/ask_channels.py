@@ -8,15 +8,15 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.errors import InvalidState, Unavailable
 from dunwell.escalation.join_store import find_merchants_with_unknown, load_unknown
 from dunwell.escalation.settle_unknown import settle_unknown
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
+from dunwell.platform.errors import InvalidState, Unavailable
+from dunwell.platform.resources import Resources
 from dunwell.sending.adapters import Adapters
 from dunwell.sending.channel import AskableChannel
 

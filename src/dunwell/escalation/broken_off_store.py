@@ -6,10 +6,10 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.escalation.contact_store import read_contact
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import compose
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.contact import Contact, Content
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
 from dunwell.sending.lease import Lease
 
 # Whether a broken-off contact may still be sent as it was rendered: the claim is in process, not

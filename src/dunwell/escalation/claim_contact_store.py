@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.escalation.schedule import Tried
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 # By primary key, then by the unique key (merchant_id, claim_id, run, step_id, place). A cancelled
 # contact never left the house, and its place is free.

@@ -12,8 +12,6 @@ from uuid import UUID
 
 from dunwell.escalation.letterhead import Letterhead, choose_language, gather_facts
 from dunwell.escalation.reach import has_postal_address
-from dunwell.kit.codes import find_home
-from dunwell.kit.crypto import KeyRing
 from dunwell.messages.codes import (
     CODE_MASK,
     derive_check,
@@ -32,6 +30,8 @@ from dunwell.messages.letters.sheet import Enclosure, Picture, write_sheet
 from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token
 from dunwell.messages.rendering import MAX_PARTS, render_email, render_sms
 from dunwell.messages.size_limits import MessageTooLarge
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.text.codes import find_home
 from dunwell.sending.channel import Message, MessageFile, Permanent
 from dunwell.sending.logo import find_logo
 from dunwell.sending.references import write_reference

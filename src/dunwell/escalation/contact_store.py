@@ -11,13 +11,13 @@ from uuid import UUID
 
 from dunwell.claims.debtor_rows import list_columns, read_row
 from dunwell.claims.fields import DebtorName
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import compose, load_statement
 from dunwell.merchants.configuration import CHANNELS, Channel
 from dunwell.merchants.due_merchants import Due, list_due_merchants
 from dunwell.messages.contact import Contact, PlannedContact
 from dunwell.messages.facts import ClaimFacts, ItemFacts
 from dunwell.messages.guards import KeptBack
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose, load_statement
 from dunwell.sending.lease import Lease
 
 # A channel of a merchant: its provider holds up no other's.

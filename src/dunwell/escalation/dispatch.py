@@ -23,8 +23,6 @@ from dunwell.escalation.prepare_contacts import LinePace, Taking, prepare_contac
 from dunwell.escalation.sending_hours import find_quiet_channels
 from dunwell.escalation.settlement import Answer
 from dunwell.escalation.usable_channels import load_usable_channels
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import CHANNELS, Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
@@ -32,6 +30,8 @@ from dunwell.messages.contact import Contact
 from dunwell.messages.contact_stops import find_stopped_claims
 from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 from dunwell.sending.adapters import Adapters, FindLine, find_no_line
 from dunwell.sending.channel import ChannelAdapter, Unanswered
 from dunwell.sending.file_memory import FileMemory

@@ -9,13 +9,13 @@ from dunwell.escalation.due_claim import DueClaim
 from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.schedule import Position, Tried
 from dunwell.escalation.usable_channels import Addresses, load_usable_channels
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.epochs import WRITTEN_BY
-from dunwell.kit.sql import compose, load_statement
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.due_merchants import Due, list_due_merchants
 from dunwell.merchants.merchant import Merchant
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.epochs import WRITTEN_BY
+from dunwell.platform.database.sql import compose, load_statement
 
 _WRITE = load_statement(__file__, "engine_outcomes.sql", written_by=WRITTEN_BY)
 LOAD_FACTS = load_statement(__file__, "engine_facts.sql")

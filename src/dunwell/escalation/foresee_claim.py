@@ -16,11 +16,11 @@ from dunwell.escalation.process import find_process
 from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.running_claims import RunningClaim, foresee
 from dunwell.escalation.usable_channels import Reachable, find_address
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.messages.identities import Person, digest_address, identify
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
 from dunwell.workflows.store import find_cached, read_newest
 
 

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from dunwell.escalation.due_claim_store import LOAD_FACTS
 from dunwell.escalation.running_claims import OpenContact
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import compose, nest
 from dunwell.merchants.configuration import Channel
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose, nest
 from dunwell.workflows.store import LOAD_NEWEST
 
 # Of one claim on a process: what the engine asks, its newest version, the contact it waits for, the

@@ -20,11 +20,11 @@ from dunwell.escalation.process import find_process
 from dunwell.escalation.render_leased import Leased
 from dunwell.escalation.sending_hours import find_days, find_sending_hours
 from dunwell.escalation.usable_channels import find_address
-from dunwell.kit.db import Connection, savepoint
 from dunwell.messages.contact import Contact, RenderedContact
 from dunwell.messages.guard_store import lock_guards
 from dunwell.messages.guards import Candidate, GuardHold, HeldBy, KeptBack, decide_contacts
 from dunwell.messages.identities import Person, digest_address, identify
+from dunwell.platform.database.database import Connection, savepoint
 from dunwell.sending.lease import Lease
 
 # How soon a contact that was stopped is looked at again after the merchant has decided: a day is

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import load_statement
 from dunwell.messages.contact import RenderedContact
 from dunwell.messages.guard_store import write_days
 from dunwell.messages.guards import RaisedGuard
 from dunwell.messages.ledger import digest_content, digest_recipient
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import load_statement
 from dunwell.sending.lease import Lease
 
 _LOCK = load_statement(__file__, "lock_contacts.sql")

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from dunwell.errors import InvalidState, NotFound, Unavailable
 from dunwell.escalation.join_store import (
     ReportedMessage,
     has_failed_before,
@@ -21,13 +20,14 @@ from dunwell.escalation.join_store import (
 )
 from dunwell.escalation.report_failure import report_failure
 from dunwell.escalation.settle_unknown import settle_unknown
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.suppression import suppress
 from dunwell.notices.settled import report_notice_failure
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import InvalidState, NotFound, Unavailable
+from dunwell.platform.resources import Resources
 from dunwell.sending.report import ReportOutcome, decide_report
 from dunwell.sending.report_store import (
     WaitingReport,

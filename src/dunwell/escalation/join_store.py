@@ -7,9 +7,9 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.identities import render_postal_address
+from dunwell.platform.database.database import Connection
 from dunwell.sending.report import Reference
 
 # By primary keys.

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 from dunwell.installation.identity import Operator
 from dunwell.installation.lines.letters import FolderLine, SftpLine
 from dunwell.installation.lines.lines import Line
-from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.merchant import Merchant
 from dunwell.messages.codes import CODE_MASK
 from dunwell.messages.contact import PlannedContact
@@ -16,6 +15,7 @@ from dunwell.messages.creditors import find_creditor
 from dunwell.messages.facts import LandingFacts, MessageFacts
 from dunwell.messages.letters.sheet import USUAL_LAYOUT
 from dunwell.messages.links import TOKEN_MASK
+from dunwell.platform.crypto import KeyRing
 from dunwell.workflows.definition import Definition
 
 

@@ -18,14 +18,14 @@ from dunwell.escalation.process import Process, find_process
 from dunwell.escalation.render_leased import Leased
 from dunwell.escalation.running_claims import FARTHEST, find_person
 from dunwell.escalation.schedule import ContactPlanned, StepFacts
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.messages.guard_store import load_contacted
 from dunwell.messages.guards import Days
 from dunwell.messages.identities import identify
 from dunwell.messages.placeholders import PAY_BY, find_snippets, find_used
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
 from dunwell.workflows.definition import CommunicationStep, Definition, Texts
 
 

@@ -23,14 +23,14 @@ from dunwell.escalation.settlement import Answer, MissedInStandstill
 from dunwell.escalation.take_back import taking_back_when_broken_off
 from dunwell.files.attachments import load_attachments
 from dunwell.installation.store import load_installation
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.messages.contact import Contact, PlannedContact, RenderedContact
 from dunwell.messages.guards import KeptBack
 from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.messages.suppression import SUPPRESSED
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Permanent
 from dunwell.sending.lease import BEAT_SECONDS, LEASE, Lease, keep_lease
 from dunwell.sending.pace_store import lock_room, take_room

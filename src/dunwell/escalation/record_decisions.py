@@ -32,8 +32,8 @@ from dunwell.events.payloads import (
     fee_added,
 )
 from dunwell.events.record import save_events
-from dunwell.kit.ids import Ids
 from dunwell.merchants.account import Work
+from dunwell.platform.ids import Ids
 
 # The step id under which history keeps the archiving after the last step.
 ARCHIVING = 0

@@ -9,7 +9,6 @@ from datetime import date, datetime, timedelta
 
 import structlog
 
-from dunwell.errors import Unavailable
 from dunwell.escalation.compose_contact import Occasion, render_contact
 from dunwell.escalation.letterhead import Letterhead
 from dunwell.escalation.process import find_process
@@ -21,6 +20,7 @@ from dunwell.messages.contact import PlannedContact, RenderedContact
 from dunwell.messages.guards import KeptBack
 from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.messages.letters.printer import ScriptMissing, describe_missing
+from dunwell.platform.errors import Unavailable
 from dunwell.sending.channel import Permanent
 from dunwell.workflows.definition import CommunicationStep, Template
 from dunwell.workflows.text_rules import channels_of

@@ -3,7 +3,6 @@
 from uuid import UUID
 
 from dunwell.claims.states import ACTIVE
-from dunwell.errors import NotFound
 from dunwell.escalation.claim_contact_store import load_tried
 from dunwell.escalation.late_failure import FallBackNow, decide_late_failure
 from dunwell.escalation.process import find_process
@@ -15,11 +14,12 @@ from dunwell.escalation.settlement_store import (
     save_late_failure,
 )
 from dunwell.escalation.usable_channels import load_usable_channels
-from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
 from dunwell.messages.guard_store import give_back
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import NotFound
 from dunwell.workflows.store import load_newest
 
 

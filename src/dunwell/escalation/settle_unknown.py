@@ -7,7 +7,6 @@ second is told what the first said.
 
 from uuid import UUID
 
-from dunwell.errors import InvalidState, NotFound, Said
 from dunwell.escalation.process import find_process
 from dunwell.escalation.settle_contacts import AnsweredContact, record_answers
 from dunwell.escalation.settlement import Settled, TryAgain
@@ -15,6 +14,7 @@ from dunwell.escalation.settlement_store import LockedContact, lock_contact, rea
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import InvalidState, NotFound, Said
 from dunwell.workflows.store import load_newest
 
 

@@ -13,10 +13,10 @@ from dunwell.claims.states import Status
 from dunwell.escalation.contact_store import read_contact
 from dunwell.escalation.due_claim_store import columns
 from dunwell.escalation.late_failure import FallBackNow
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.epochs import WRITTEN_BY
-from dunwell.kit.sql import load_statement
 from dunwell.messages.contact import Contact
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.epochs import WRITTEN_BY
+from dunwell.platform.database.sql import load_statement
 
 _SETTLE = load_statement(__file__, "settle_contacts.sql", written_by=WRITTEN_BY)
 

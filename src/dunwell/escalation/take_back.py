@@ -14,12 +14,12 @@ from contextlib import asynccontextmanager
 
 import structlog
 
-from dunwell.errors import Unavailable
 from dunwell.escalation.handed_over import HandedOverContacts, LeasedCalls
 from dunwell.escalation.letterhead import Letterhead
-from dunwell.kit.resources import Resources
 from dunwell.messages.contact import Contact
 from dunwell.messages.letters.letter_files import LetterFiles
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Uncalled
 from dunwell.sending.file_memory import FileMemory
 from dunwell.sending.lease import Lease

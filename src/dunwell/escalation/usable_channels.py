@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from dunwell.escalation.reach import find_usable_channels
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.messages.identities import render_postal_address
 from dunwell.messages.suppression import load_suppressed
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
 
 Key = TypeVar("Key", bound=Hashable)
 

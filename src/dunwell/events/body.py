@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from dunwell.kit.wire import Uuid, Wire
 from dunwell.merchants.configuration import Channel
+from dunwell.platform.text.wire import Uuid, Wire
 
 EVENT_TYPES = (
     "DISPUTED",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.kit.cursor import CursorForm
+from dunwell.platform.text.cursor import CursorForm
 
 _FORM = CursorForm(b"evt1", "Q16s")
 

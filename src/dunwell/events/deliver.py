@@ -19,8 +19,8 @@ from dunwell.events.endpoint import Endpoint
 from dunwell.events.endpoint_queue import EndpointQueue
 from dunwell.events.sender import WebhookSender
 from dunwell.events.store_deliveries import find_due_endpoints
-from dunwell.kit.crypto import SealBroken
-from dunwell.kit.resources import Resources
+from dunwell.platform.crypto import SealBroken
+from dunwell.platform.resources import Resources
 
 _POLL_SECONDS = 0.2
 _PAUSE_SECONDS = 1.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dunwell.events.endpoint import Endpoint
 from dunwell.events.recorder import Recorder
 from dunwell.events.sender import WebhookSender
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
-from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.events.endpoint import (
     ALL_TYPES,
     Endpoint,
@@ -27,10 +26,11 @@ from dunwell.events.store_endpoints import (
     save_endpoint,
     save_secret,
 )
-from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import MASKED, keep_changed, save_audit
 from dunwell.merchants.rights import Right
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 
 __all__ = [
     "ALL_TYPES",

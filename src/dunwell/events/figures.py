@@ -9,7 +9,7 @@ from uuid import UUID
 from prometheus_client import Counter, Gauge
 
 from dunwell.events.endpoint_health import UndeliveredEvents
-from dunwell.kit.figures import REGISTRY
+from dunwell.platform.metrics import REGISTRY
 
 # Endpoints that have a value of their own; all others share one. A time series is kept by
 # Prometheus for each value there ever was.

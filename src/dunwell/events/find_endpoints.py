@@ -7,11 +7,11 @@ from uuid import UUID
 
 from dunwell.events.endpoint_health import EndpointHealth, EndpointState
 from dunwell.events.store_health import load_health
-from dunwell.kit.cursor import CursorForm
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.text.cursor import CursorForm
 
 # Rides on webhook_endpoints_list.
 ENDPOINTS: ListedTable[UUID] = ListedTable(

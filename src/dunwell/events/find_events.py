@@ -11,14 +11,14 @@ from datetime import datetime
 from itertools import chain
 from uuid import UUID
 
-from dunwell.errors import NotFound
 from dunwell.events.cursor import Position, decode_cursor, encode_cursor
 from dunwell.events.store_spans import find_stretch
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.epochs import SETTLED_BEFORE
-from dunwell.kit.sql import Conditions, compose
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.epochs import SETTLED_BEFORE
+from dunwell.platform.database.sql import Conditions, compose
+from dunwell.platform.errors import NotFound
 
 # events_list; of a type events_by_type, of a claim the unique key on its sequence. Sorted by the
 # column, not by its text of the same name.

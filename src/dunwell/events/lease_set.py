@@ -9,8 +9,8 @@ from dunwell.events.retry import plan_next_probe
 from dunwell.events.store_deliveries import Delivery, Lease, lease_deliveries
 from dunwell.events.store_endpoints import load_endpoint, load_reach, lock_endpoint, save_health
 from dunwell.installation.webhook_networks import PUBLIC_REACH, WebhookReach
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 
 # A try ends within 15 seconds, one over a stale connection within 17.
 LEASE = timedelta(seconds=30)

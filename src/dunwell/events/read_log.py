@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.errors import NotFound
 from dunwell.events.endpoint import Endpoint
 from dunwell.events.endpoint_health import EndpointHealth
 from dunwell.events.proof import MOST_NUMBERED, Proof, prove
@@ -22,10 +21,11 @@ from dunwell.events.store_log import (
     load_log,
     load_tries,
 )
-from dunwell.kit.cursor import CursorForm
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import NotFound
+from dunwell.platform.text.cursor import CursorForm
 
 _CURSORS = CursorForm(b"dlv1", "16s")
 _NEWEST = UUID(int=2**128 - 1)

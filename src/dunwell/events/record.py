@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from dunwell.events.payloads import Event
-from dunwell.kit.db import Connection
-from dunwell.kit.epochs import WRITTEN_BY
-from dunwell.kit.sql import compose
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.epochs import WRITTEN_BY
+from dunwell.platform.database.sql import compose
 
 # Endpoints by their primary key's merchant; foreign keys are checked when the statement ends.
 # A switched-off endpoint keeps collecting: its deliveries wait for the probe that succeeds.

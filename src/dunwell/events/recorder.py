@@ -16,12 +16,12 @@ from dunwell.events.figures import count_failed_try
 from dunwell.events.retry import Health, is_success, judge_endpoint
 from dunwell.events.store_deliveries import Outcome, save_outcomes
 from dunwell.events.store_endpoints import lock_endpoint, save_health
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.store import load_merchant
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 
 _LARGEST_GROUP = 500
 _PAUSE_SECONDS = 1.0

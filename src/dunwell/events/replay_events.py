@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.errors import Fault, ValidationError
 from dunwell.events.endpoint import ALL_TYPES
 from dunwell.events.store_endpoints import load_endpoints
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import compose
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
+from dunwell.platform.errors import Fault, ValidationError
 
 # What one request may set off, so that it stays a short transaction.
 MOST_DELIVERIES = 50_000

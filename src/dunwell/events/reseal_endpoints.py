@@ -8,9 +8,9 @@ import msgspec
 import structlog
 
 from dunwell.events.sealing import reseal_authorization, reseal_secret
-from dunwell.kit.crypto import KeyRing, SealBroken, read_version
-from dunwell.kit.db import Connection, Database
-from dunwell.kit.resealing import PART_SIZE, Part, RowKey
+from dunwell.platform.crypto import KeyRing, SealBroken, read_version
+from dunwell.platform.database.database import Connection, Database
+from dunwell.platform.resealing import PART_SIZE, Part, RowKey
 
 # By primary key. A removed endpoint's are sealed too.
 _LOAD_PART = """

@@ -7,7 +7,7 @@ import base64
 import secrets
 from uuid import UUID
 
-from dunwell.kit.crypto import KeyRing
+from dunwell.platform.crypto import KeyRing
 
 _SIGNING = "webhook secret"
 _AUTHORIZATION = "webhook authorization"

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.errors import NotFound
 from dunwell.events.body import EventActionStep
 from dunwell.events.endpoint import Endpoint
 from dunwell.events.payloads import EventHead, checkpoint_reached
@@ -17,11 +16,12 @@ from dunwell.events.sender import Seals, WebhookSender
 from dunwell.events.store_deliveries import Delivery, Lease, Reply
 from dunwell.events.store_endpoints import load_endpoint, load_endpoints, load_reach
 from dunwell.installation.webhook_networks import WebhookReach
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import NotFound
 
 _STEP = EventActionStep(0, "Test")
 _MESSAGE = "A test delivery: no claim stands behind it."

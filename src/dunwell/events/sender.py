@@ -20,9 +20,9 @@ from dunwell.events.retry import read_retry_after
 from dunwell.events.sealing import open_authorization, open_secret
 from dunwell.events.store_deliveries import Delivery, Reply
 from dunwell.installation.webhook_networks import WebhookReach
-from dunwell.kit.addresses import Network
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.http import Answer, HttpClient, NoAnswer, open_http_client
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.http.addresses import Network
+from dunwell.platform.http.client import Answer, HttpClient, NoAnswer, open_http_client
 
 _TIMEOUT_SECONDS = 15.0
 _LONGEST_EXCERPT = 500

@@ -13,8 +13,8 @@ from uuid import UUID
 from dunwell.events.endpoint import Endpoint
 from dunwell.events.retry import Decision, Delivered, RetryAt
 from dunwell.events.store_endpoints import ENDPOINT_COLUMNS, read_endpoint
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import compose
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
 
 # Primary key of webhook_endpoints from the place the last look ended at; each is one probe of
 # deliveries_due: ordered, for where most deliveries are due a table read anyhow looks as good. A

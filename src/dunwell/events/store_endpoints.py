@@ -6,8 +6,8 @@ from uuid import UUID
 from dunwell.events.endpoint import Endpoint
 from dunwell.events.retry import Health
 from dunwell.installation.webhook_networks import PUBLIC_REACH, WebhookReach, read_reach
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import compose
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
 
 ENDPOINT_COLUMNS = """
     endpoint.merchant_id, endpoint.endpoint_id, endpoint.url, endpoint.types,

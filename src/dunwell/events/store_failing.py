@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from dunwell.events.endpoint_health import ToldEndpoint, UndeliveredEvents
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import compose
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
 
 # delivery_tries_by_time, once for each endpoint.
 _LAST_TRY = """

@@ -7,7 +7,7 @@ from uuid import UUID
 from dunwell.events.endpoint_health import MOST_COUNTED, EndpointHealth
 from dunwell.events.proof import MOST_GAPS, MOST_NUMBERED, Counted, Gap
 from dunwell.events.retry import Health
-from dunwell.kit.db import Connection, Row
+from dunwell.platform.database.database import Connection, Row
 
 # By primary key; what waits rides on deliveries_due, tries on delivery_tries_by_time, of which so
 # many of the newest are looked at.

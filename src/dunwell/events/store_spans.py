@@ -11,9 +11,9 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.events.cursor import Position
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.epochs import SETTLED_BEFORE
-from dunwell.kit.sql import compose
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.epochs import SETTLED_BEFORE
+from dunwell.platform.database.sql import compose
 
 _SPAN_EVENTS = 1000
 _SPANS_AT_ONCE = 20

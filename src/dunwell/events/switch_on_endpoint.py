@@ -5,12 +5,12 @@ What waited for it is sent by its schedule; should it still fail, it has five da
 
 from uuid import UUID
 
-from dunwell.errors import InvalidState, NotFound
 from dunwell.events.retry import WELL
 from dunwell.events.store_endpoints import lock_endpoint, save_health
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import InvalidState, NotFound
 
 
 async def switch_on_endpoint(work: Work, endpoint_id: UUID) -> None:

@@ -17,9 +17,9 @@ from dunwell.explanation.life_store import (
     load_user_names,
 )
 from dunwell.explanation.records import Standing
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import snapshot
 
 MOST = 500
 

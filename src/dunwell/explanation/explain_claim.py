@@ -12,7 +12,6 @@ from dunwell.claims.conditions import find_unmet
 from dunwell.claims.holds import Hold
 from dunwell.claims.states import ACTIVE, Status
 from dunwell.claims.store_holds import load_holds
-from dunwell.errors import NotFound
 from dunwell.escalation.due_claim import DueClaim, find_position
 from dunwell.escalation.due_claim_store import load_claims
 from dunwell.escalation.person_guard import make_person_guard
@@ -41,13 +40,14 @@ from dunwell.explanation.views import (
     ExplainedStep,
     StepKind,
 )
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import snapshot
-from dunwell.kit.wire import write_instant
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.messages.guard_store import load_contacted
 from dunwell.messages.identities import identify
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import NotFound
+from dunwell.platform.text.wire import write_instant
 from dunwell.workflows.definition import WaitStep
 from dunwell.workflows.store import load_newest
 from dunwell.workflows.versions import Version

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import compose
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
 
 # By the primary key; of one line by letter_batches_of_line; what did not arrive by
 # letter_batch_items_failed.

@@ -6,8 +6,8 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.explanation.records import OpenContact, PastStep, Standing
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import load_statement
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import load_statement
 from dunwell.workflows.versions import render_version_name
 
 _LOAD = load_statement(__file__, "life.sql")

@@ -6,8 +6,8 @@ from datetime import datetime
 import msgspec
 
 from dunwell.explanation.line_figures import Backlog, Delivery, Failures, Sent, Unmatched
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import compose
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
 from dunwell.sending.batches.release_batches import TAKEN_BACK
 
 # By communications_planned for each merchant that sends by the line; counted no further than $3.

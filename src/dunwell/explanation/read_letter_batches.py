@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.errors import NotFound
 from dunwell.explanation.letter_batches_store import (
     BatchRow,
     LetterRow,
@@ -21,11 +20,12 @@ from dunwell.explanation.letter_batches_store import (
 )
 from dunwell.installation.lines.letters import FolderLine, SftpLine
 from dunwell.installation.store import load_installation
-from dunwell.kit.cursor import CursorForm
-from dunwell.kit.db import Connection
 from dunwell.merchants.account import check_right
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import NotFound
+from dunwell.platform.text.cursor import CursorForm
 
 # What is counted no further.
 MOST_WAITING = 1_001

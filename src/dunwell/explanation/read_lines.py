@@ -16,10 +16,10 @@ from dunwell.explanation.lines_store import (
 from dunwell.installation.alarms.setup import Alarms, Failing
 from dunwell.installation.lines.lines import Line
 from dunwell.installation.store import load_installation
-from dunwell.kit.db import Connection
 from dunwell.merchants.account import check_right
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import Connection
 
 LOOKED_BACK = timedelta(days=7)
 _NOTHING = Sent(0, 0, 0)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import Connection
 
 # By primary key, then on contact_ledger_once.
 _LOAD = """

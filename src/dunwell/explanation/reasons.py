@@ -8,9 +8,9 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from dunwell.claims.holds import Hold, HoldKind
-from dunwell.errors import Said
 from dunwell.explanation.records import OpenContact, PastStep, Standing
 from dunwell.messages.guards import HeldBy
+from dunwell.platform.errors import Said
 from dunwell.workflows.definition import CommunicationStep, Definition, Step, WaitStep
 
 _HOLDS = {

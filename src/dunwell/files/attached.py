@@ -5,8 +5,8 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.claims.states import ACTIVE, Status
-from dunwell.errors import Fault, InvalidState, NotFound, UnknownTicket, ValidationError
 from dunwell.merchants.audit_fields import MASKED
+from dunwell.platform.errors import Fault, InvalidState, NotFound, UnknownTicket, ValidationError
 
 # CONTRACT 1.
 MAX_ATTACHMENTS = 20

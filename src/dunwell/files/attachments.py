@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from dunwell.files.names import name_for_reader
-from dunwell.kit.db import Connection, Row
+from dunwell.platform.database.database import Connection, Row
 
 # By primary keys.
 _OF_CLAIMS = """

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import pikepdf
 
-from dunwell.errors import UnsupportedMediaType
 from dunwell.files.cleaning_images import clean_image
 from dunwell.files.cleaning_pdfs import clean_pdf
 from dunwell.files.content_types import JPEG, PDF, PNG, WEBP, refuse
+from dunwell.platform.errors import UnsupportedMediaType
 
 MAX_PAGES = 500
 # The end mark of a PDF stands in its last kilobyte, as readers expect (ISO 32000, annex H).

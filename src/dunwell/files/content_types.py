@@ -2,7 +2,7 @@
 
 from mimetypes import MimeTypes
 
-from dunwell.errors import UnsupportedMediaType
+from dunwell.platform.errors import UnsupportedMediaType
 
 PDF, JPEG, PNG, WEBP = "application/pdf", "image/jpeg", "image/png", "image/webp"
 ALLOWED_TYPES = (PDF, JPEG, PNG, WEBP)

@@ -12,7 +12,7 @@ from PIL import Image
 from dunwell.files.content_types import PDF, PNG
 from dunwell.files.drawing import Box, NotDrawable, draw_page
 from dunwell.files.pictures import Drawn, Wanted
-from dunwell.kit.children.child import serve, shut_in
+from dunwell.platform.children.child import serve, shut_in
 
 _MEMORY_BYTES = 768 * 1024 * 1024
 _CPU_SECONDS_PER_PAGE = 5

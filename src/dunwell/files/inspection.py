@@ -6,11 +6,11 @@ from collections.abc import Hashable
 
 import msgspec
 
-from dunwell.errors import Unavailable, UnsupportedMediaType
 from dunwell.files.content_types import ALLOWED_TYPES, refuse
-from dunwell.kit.children.child_pool import ChildLost, ChildPool
-from dunwell.kit.children.fair_queue import PERSON_WAITS
-from dunwell.kit.multipart import FileContent
+from dunwell.platform.children.child_pool import ChildLost, ChildPool
+from dunwell.platform.children.fair_queue import PERSON_WAITS
+from dunwell.platform.errors import Unavailable, UnsupportedMediaType
+from dunwell.platform.http.multipart import FileContent
 
 _CHILD = "dunwell.files.inspection_child"
 # A file written anew may be somewhat larger than it came.

@@ -7,10 +7,10 @@ import msgspec
 import pikepdf
 from PIL import Image
 
-from dunwell.errors import UnsupportedMediaType
 from dunwell.files.content import clean_file
 from dunwell.files.inspection import Finding
-from dunwell.kit.children.child import serve, shut_in
+from dunwell.platform.children.child import serve, shut_in
+from dunwell.platform.errors import UnsupportedMediaType
 
 _MEMORY_BYTES = 768 * 1024 * 1024
 _CPU_SECONDS_PER_FILE = 8

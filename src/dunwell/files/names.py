@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from dunwell.errors import Fault
+from dunwell.platform.errors import Fault
 
 MAX_NAME_LENGTH = 255
 _ENDINGS = {

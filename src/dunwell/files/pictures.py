@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import msgspec
 from PIL import Image
 
-from dunwell.errors import Unavailable
-from dunwell.kit.children.child_pool import ChildLost, ChildPool
-from dunwell.kit.children.fair_queue import PERSON_WAITS
+from dunwell.platform.children.child_pool import ChildLost, ChildPool
+from dunwell.platform.children.fair_queue import PERSON_WAITS
+from dunwell.platform.errors import Unavailable
 
 _CHILD = "dunwell.files.drawing_child"
 # Wall time; the child limits its own processor time to less.

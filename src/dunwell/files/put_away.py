@@ -12,7 +12,7 @@ from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.storage import upload_key
 from dunwell.files.store import remove_uploads, save_upload
 from dunwell.files.upload_file import CheckedUpload
-from dunwell.kit.db import Database
+from dunwell.platform.database.database import Database
 
 
 async def put_away(

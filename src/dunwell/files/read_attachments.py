@@ -7,9 +7,9 @@ from dunwell.claims.access import check_claim
 from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
 from dunwell.files.attached import MAX_ATTACHMENTS, AttachedFile, no_attachment
 from dunwell.files.store_attachments import load_all_attached, load_attached
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import snapshot
 
 _MARK = b"att1"
 

@@ -2,9 +2,9 @@
 
 from dunwell.files.storage_use import StorageUse
 from dunwell.files.store_use import load_storage_use
-from dunwell.kit.db import Database
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import Database
 
 
 async def read_storage_use(work: Work, limit_bytes: int) -> StorageUse:

@@ -9,11 +9,11 @@ from uuid import UUID
 
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.store import find_unused_uploads, remove_uploads
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.store import load_merchant
+from dunwell.platform.resources import Resources
 
 UPLOADS_AT_ONCE = 200
 # A claim that was being created as the ticket ran out is committed or given up by then.

@@ -10,8 +10,8 @@ import asyncio
 from typing import Self
 
 from dunwell.files.storage import Storage
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.resources import Resources
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.resources import Resources
 
 # A PDF begins with "%PDF-", a JPEG with FF D8, a PNG with 89 50, a WebP with "RIFF".
 HEAD = b"\x01dunwell sealed\n"

@@ -4,9 +4,9 @@ alone, so while there are uploads every version before the newest counts as need
 
 from collections.abc import Mapping
 
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection, Database
-from dunwell.kit.resealing import Part, RowKey
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection, Database
+from dunwell.platform.resealing import Part, RowKey
 
 # By primary keys; uploads are few beside claims, and counted when a person asks.
 _COUNT = """

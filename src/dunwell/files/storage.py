@@ -19,7 +19,7 @@ import obstore
 from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import LocalStore, ObjectStore, from_url
 
-from dunwell.errors import Unavailable
+from dunwell.platform.errors import Unavailable
 
 # For whoever waits. A thread waits longer: an object store's attempts end after 30 s each.
 PATIENCE_SECONDS = 20.0

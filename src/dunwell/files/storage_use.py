@@ -6,7 +6,7 @@ service makes itself (exports, letters) does not.
 
 from dataclasses import dataclass
 
-from dunwell.errors import PayloadTooLarge
+from dunwell.platform.errors import PayloadTooLarge
 
 # From here on, people are told: at 10 GiB, 2 GiB are left, which is time enough to delete files or
 # to raise the limit.

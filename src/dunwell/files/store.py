@@ -9,7 +9,7 @@ import msgspec
 from dunwell.files.storage_use import StorageUse
 from dunwell.files.store_use import lock_used_bytes, save_used_bytes
 from dunwell.files.upload import PreparedUpload
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 _INSERT = """
 INSERT INTO uploads

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from dunwell.claims.part_cursor import Place
 from dunwell.files.attached import AttachedFile
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import compose
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
 
 _COLUMNS = (
     "a.attachment_id, a.ticket_id, u.friendly_name, u.file_name, u.content_type, u.size_bytes,"

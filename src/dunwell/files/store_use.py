@@ -6,7 +6,7 @@ with the sum of all uploads that there are.
 """
 
 from dunwell.files.storage_use import StorageUse
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 _LOAD = """
 SELECT coalesce(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.kit.multipart import FileContent
+from dunwell.platform.http.multipart import FileContent
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
 

@@ -6,7 +6,6 @@ from types import MappingProxyType
 
 import msgspec
 
-from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.installation.alarms.setup import find_line_faults
 from dunwell.installation.audit import Act, save_installation_audit
 from dunwell.installation.document import Installation, list_changes, list_secret_files, merge
@@ -21,9 +20,10 @@ from dunwell.installation.store import (
     lock_installation,
     save_installation,
 )
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
-from dunwell.kit.shape import render_pointer
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.shape import render_pointer
 
 _APPLIED_BY = "dunwell apply"
 _NO_SECRETS: Mapping[str, bytes] = MappingProxyType({})

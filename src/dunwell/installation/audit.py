@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from dunwell.kit.db import Connection
-from dunwell.kit.ids import Ids
+from dunwell.platform.database.database import Connection
+from dunwell.platform.ids import Ids
 
 _INSERT = """
 INSERT INTO installation_audit

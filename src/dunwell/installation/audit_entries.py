@@ -10,9 +10,9 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.ids import uuid7
-from dunwell.kit.sql import Conditions, compose
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import Conditions, compose
+from dunwell.platform.ids import uuid7
 
 # By the primary key; of one subject on installation_audit_subject, of one actor on
 # installation_audit_actor.

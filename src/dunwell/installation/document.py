@@ -9,15 +9,15 @@ from typing import Any
 
 import msgspec
 
-from dunwell.errors import Fault, ValidationError
 from dunwell.installation.alarms.setup import Alarms, find_alarm_faults
 from dunwell.installation.identity import Operator
 from dunwell.installation.lines.line import LineName
 from dunwell.installation.lines.lines import Line, find_line_faults, list_line_secrets
 from dunwell.installation.sign_in import SignIn, find_sign_in_faults
 from dunwell.installation.webhook_networks import WebhookNetworks, find_webhook_network_faults
-from dunwell.kit.shape import find_faults, render_pointer
-from dunwell.kit.texts import find_unprintable, is_email_address
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.shape import find_faults, render_pointer
+from dunwell.platform.text.texts import find_unprintable, is_email_address
 
 # What only an installation file has; a merchant file has a `key`.
 _KEYS = ("operator", "trustedProxies", "lines", "signIn", "alarms", "webhookNetworks")

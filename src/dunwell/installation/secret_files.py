@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from dunwell.errors import Fault, ValidationError
 from dunwell.installation.document import Installation, list_secret_files
+from dunwell.platform.errors import Fault, ValidationError
 
 _MOST_BYTES = 64_000
 

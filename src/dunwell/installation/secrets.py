@@ -5,9 +5,9 @@ from datetime import datetime
 
 import structlog
 
-from dunwell.kit.crypto import KeyRing, SealBroken, read_version
-from dunwell.kit.db import Connection, Database
-from dunwell.kit.resealing import Part, RowKey
+from dunwell.platform.crypto import KeyRing, SealBroken, read_version
+from dunwell.platform.database.database import Connection, Database
+from dunwell.platform.resealing import Part, RowKey
 
 _PURPOSE = "installation.secret"
 _LOAD = "SELECT name, sealed FROM installation_secrets ORDER BY name"

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, field
 
-from dunwell.errors import Fault
 from dunwell.installation.lines.line import SecretFile, Text
 from dunwell.installation.lines.sms import Networks
-from dunwell.kit.shape import render_pointer
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.shape import render_pointer
 
 # Of `merchants.rights`, which stands above; a test compares them.
 RoleName = Literal["ADMIN", "OPERATOR", "AUDITOR", "MERCHANT_USER"]

@@ -7,15 +7,15 @@ from contextlib import asynccontextmanager
 
 import structlog
 
-from dunwell.errors import Unavailable
 from dunwell.installation.identity import Operator
 from dunwell.installation.lines.lines import Line
 from dunwell.installation.secrets import load_secrets
 from dunwell.installation.sign_in import SignIn
 from dunwell.installation.store import load_installation, note_forwarders
-from dunwell.kit.addresses import is_forbidden
-from dunwell.kit.proxies import Proxies
-from dunwell.kit.resources import Resources
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.http.addresses import is_forbidden
+from dunwell.platform.http.proxies import Proxies
+from dunwell.platform.resources import Resources
 
 _SECONDS = 5.0
 # Addresses told of until the next revision.

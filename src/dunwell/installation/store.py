@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from dunwell.installation.document import Installation
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 # By the primary key.
 _LOAD = "SELECT revision, document FROM installation_revisions ORDER BY revision DESC LIMIT 1"

@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from dunwell.errors import Fault
 from dunwell.installation.lines.line import LinePart, Text
-from dunwell.kit.addresses import Network, is_never_granted
-from dunwell.kit.shape import render_pointer
+from dunwell.platform.errors import Fault
+from dunwell.platform.http.addresses import Network, is_never_granted
+from dunwell.platform.text.shape import render_pointer
 
 NetworkText = Annotated[str, Meta(min_length=1, max_length=50)]
 

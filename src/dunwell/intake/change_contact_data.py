@@ -11,12 +11,12 @@ from dunwell.claims.debtor_rows import define_record, list_columns, make_row, re
 from dunwell.claims.fields import ContactData
 from dunwell.claims.searching.fill_search import replace_terms
 from dunwell.claims.store import lock_claim
-from dunwell.errors import Fault, NotFound
 from dunwell.intake.contact_patch import apply_patch
-from dunwell.kit.sql import compose
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import keep_changed, mask, save_audit
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.sql import compose
+from dunwell.platform.errors import Fault, NotFound
 
 _COLUMNS = list_columns(ContactData)
 # By primary key.

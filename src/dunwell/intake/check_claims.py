@@ -16,13 +16,13 @@ from babel import Locale
 from babel.core import get_global
 
 from dunwell.claims.fields import ContactData
-from dunwell.errors import Fault, InvalidRequest, ValidationError
 from dunwell.intake.given_keys import has_given_keys
 from dunwell.intake.plain_submission import decode_plain, is_plain
 from dunwell.intake.submission import MAX_CLAIMS, ClaimSubmission, ItemSubmission
-from dunwell.kit.checking.readable import read_readable
-from dunwell.kit.json_text import check_amount, find_repeated, has_all_keys, parse_text
-from dunwell.kit.shape import MORE_FAULTS, MOST_FAULTS, find_faults, limit_faults
+from dunwell.platform.errors import Fault, InvalidRequest, ValidationError
+from dunwell.platform.text.checking.readable import read_readable
+from dunwell.platform.text.json_text import check_amount, find_repeated, has_all_keys, parse_text
+from dunwell.platform.text.shape import MORE_FAULTS, MOST_FAULTS, find_faults, limit_faults
 
 _CURRENCIES = frozenset(get_global("all_currencies"))
 _LANGUAGES = frozenset(Locale("en").languages)

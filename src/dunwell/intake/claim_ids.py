@@ -4,7 +4,7 @@ trip otherwise. What a process has left of its block when it ends belongs to no 
 from collections import deque
 from collections.abc import Sequence
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 # Rides on nothing: a sequence.
 _DRAW = """

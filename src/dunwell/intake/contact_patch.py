@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from dunwell.claims.fields import ContactData
-from dunwell.errors import Fault, ValidationError
 from dunwell.intake.check_claims import find_faulty_debtor
 from dunwell.intake.submission import ClaimSubmission, ContactPatch
-from dunwell.kit.checking.readable import read_readable
-from dunwell.kit.shape import find_faults, limit_faults
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.checking.readable import read_readable
+from dunwell.platform.text.shape import find_faults, limit_faults
 
 # What can be changed, by its name on the wire.
 _NAMES = {each.encode_name: each.name for each in msgspec.structs.fields(ContactData)}

@@ -15,22 +15,27 @@ from dunwell.assignment.targets import find_today, load_rulebook
 from dunwell.claims.conditions import count_years
 from dunwell.claims.debtor_rows import define_record, list_columns
 from dunwell.claims.fields import DebtorFields
-from dunwell.errors import DuplicateReferenceNumber, MerchantNotConfigured, Refusal, UnknownTicket
 from dunwell.files.store import load_usable_tickets
 from dunwell.intake.check_claims import Rejected
 from dunwell.intake.claim_ids import draw_claim_ids
 from dunwell.intake.rows import ItemRow, RequestRow, make_claim_row, make_item_rows
 from dunwell.intake.starts import Start, Submitted, decide_starts
 from dunwell.intake.submission import ClaimSubmission
-from dunwell.kit.epochs import WRITTEN_BY
-from dunwell.kit.process import Turns
-from dunwell.kit.sql import load_statement
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.configuration import find_missing
 from dunwell.merchants.legal_gaps import find_stopping_gaps
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.rights import Right
+from dunwell.platform.children.process import Turns
+from dunwell.platform.database.epochs import WRITTEN_BY
+from dunwell.platform.database.sql import load_statement
+from dunwell.platform.errors import (
+    DuplicateReferenceNumber,
+    MerchantNotConfigured,
+    Refusal,
+    UnknownTicket,
+)
 
 _CREATE = load_statement(
     __file__,

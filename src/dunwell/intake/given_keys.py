@@ -11,7 +11,7 @@ from typing import Any
 
 from dunwell.claims.fields import ADDRESS_FIELDS, FIELDS
 from dunwell.intake.submission import AttachmentSubmission, ClaimSubmission, ItemSubmission
-from dunwell.kit.json_text import count_keys
+from dunwell.platform.text.json_text import count_keys
 
 _NAMES = tuple(field.name for field in FIELDS)
 _ADDRESS_NAMES = tuple(field.name for field in ADDRESS_FIELDS)

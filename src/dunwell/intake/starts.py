@@ -15,8 +15,8 @@ from dunwell.escalation.schedule import first_due
 from dunwell.intake.rows import UNASSIGNED, StartRow
 from dunwell.intake.submission import ClaimSubmission
 from dunwell.intake.submitted_facts import SubmittedFacts
-from dunwell.kit.process import Turns
 from dunwell.merchants.account import Work
+from dunwell.platform.children.process import Turns
 
 # No split asks for it.
 _NO_ID = 0

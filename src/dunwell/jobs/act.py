@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 
 from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.claims.pause_claim import pause_claim, resume_claim
-from dunwell.errors import InsufficientScope, NotFound, Refusal, Unavailable
 from dunwell.escalation.end_claim import archive_claim
 from dunwell.jobs.decision import ClaimFacts, Target, decide_row
 from dunwell.jobs.job import (
@@ -22,8 +21,9 @@ from dunwell.jobs.job import (
     RowOutcome,
 )
 from dunwell.jobs.store_rows import load_facts, lock_claims
-from dunwell.kit.db import savepoint
 from dunwell.merchants.account import Work
+from dunwell.platform.database.database import savepoint
+from dunwell.platform.errors import InsufficientScope, NotFound, Refusal, Unavailable
 from dunwell.workflows.store import hold_workflows, load_current
 
 

@@ -4,13 +4,13 @@ done stays done.
 
 from uuid import UUID
 
-from dunwell.errors import InvalidState, NotFound, Said
 from dunwell.jobs.job import Export, Job, JobState, PreviewDraft, find_keeping
 from dunwell.jobs.store import load_jobs, save_cancellation
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import InvalidState, NotFound, Said
 
 
 async def cancel_job(work: Work, job_id: UUID) -> Job:

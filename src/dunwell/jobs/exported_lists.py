@@ -10,7 +10,6 @@ from dunwell.claims.find_claims import find_claims
 from dunwell.claims.store_lists import ClaimFilter
 from dunwell.disputes.dispute import DisputeState, render_case_number
 from dunwell.disputes.find_disputes import find_disputes
-from dunwell.errors import Fault, ValidationError
 from dunwell.installation.audit_entries import AuditFilter
 from dunwell.jobs.cells import Cells, render_amount
 from dunwell.jobs.job import Export, ExportedList
@@ -27,6 +26,7 @@ from dunwell.payments.find_payments import (
     find_payment_requests,
     find_payments,
 )
+from dunwell.platform.errors import Fault, ValidationError
 
 # Rows of a page, and where the next begins.
 Page = tuple[Sequence[Cells], str | None]

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Sequence
 from uuid import UUID
 
-from dunwell.errors import NotFound
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.jobs.exported_lists import check_readable
 from dunwell.jobs.job import Export, JobKind, JobState
@@ -12,6 +11,7 @@ from dunwell.jobs.store_files import load_files
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import NotFound
 
 
 async def open_export(work: Work, storage: SealedFiles, job_id: UUID) -> AsyncIterator[bytes]:

@@ -4,16 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.errors import NotFound
 from dunwell.jobs.job import LIVE, Job, JobKind, JobRow, JobState, Reason, RowOutcome
 from dunwell.jobs.store import load_jobs
 from dunwell.jobs.store_files import load_files
 from dunwell.jobs.store_rows import count_reasons, list_rows
-from dunwell.kit.cursor import CursorForm
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import NotFound
+from dunwell.platform.text.cursor import CursorForm
 
 # Rides on jobs_list.
 JOBS: ListedTable[UUID] = ListedTable(

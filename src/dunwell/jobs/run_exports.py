@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from dunwell.errors import InsufficientScope
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.jobs.cells import MARK, render_rows
 from dunwell.jobs.exported_lists import EXPORTED, check_export, check_readable
@@ -31,11 +30,12 @@ from dunwell.jobs.store_files import (
     remove_file,
     save_written,
 )
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.merchants.store import load_merchant
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import InsufficientScope
+from dunwell.platform.resources import Resources
 from dunwell.sending.lease import LEASE, keep_lease
 
 _PAGE, _PART = 200, 5_000

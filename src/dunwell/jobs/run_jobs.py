@@ -17,7 +17,6 @@ from datetime import timedelta
 
 import structlog
 
-from dunwell.errors import Unavailable
 from dunwell.jobs.act import act_on_claims
 from dunwell.jobs.job import (
     KINDS_OF_ROWS,
@@ -43,10 +42,11 @@ from dunwell.jobs.store import (
     take_job,
 )
 from dunwell.jobs.store_rows import load_waiting, save_outcomes
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.store import load_merchant
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
 from dunwell.sending.lease import LEASE
 
 BATCH = 100

@@ -10,15 +10,15 @@ from datetime import datetime
 
 import msgspec
 
-from dunwell.errors import InsufficientScope, Refusal
 from dunwell.jobs.job import Job, JobKind, JobState, PreviewDraft, find_keeping
 from dunwell.jobs.starters import ask_rights_again
 from dunwell.jobs.store import Taken, load_jobs, lock_leased, save_end, take_job
 from dunwell.jobs.store_previews import note_progress, save_result
-from dunwell.kit.db import Connection, snapshot
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.store import load_merchant
+from dunwell.platform.database.database import Connection, snapshot
+from dunwell.platform.errors import InsufficientScope, Refusal
+from dunwell.platform.resources import Resources
 from dunwell.rollout.effects import DEFAULT_DAYS, Asked
 from dunwell.rollout.effects_views import DraftEffectsView, view_draft_effects
 from dunwell.rollout.foresee_costs import foresee_costs_alone, prepare_costs

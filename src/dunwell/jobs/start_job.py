@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from dunwell.errors import Fault, InvalidState, NotFound, Said, ValidationError
 from dunwell.jobs.act import decide_rows, find_target
 from dunwell.jobs.exported_lists import check_export, check_readable
 from dunwell.jobs.job import (
@@ -29,6 +28,7 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.audit_fields import redact
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import Fault, InvalidState, NotFound, Said, ValidationError
 
 
 class TooManyJobs(InvalidState):

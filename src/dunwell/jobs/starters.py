@@ -3,10 +3,10 @@
 from dataclasses import replace
 from uuid import UUID
 
-from dunwell.kit.db import Connection
 from dunwell.merchants.actor import Actor, ActorKind
 from dunwell.merchants.rights import ROLE_RIGHTS, Right, rights_of_scopes
 from dunwell.people.store import load_user
+from dunwell.platform.database.database import Connection
 
 # By the key of clients' ids.
 _FIND_SCOPES = """

@@ -6,10 +6,10 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.jobs.job import Job, JobKind, JobState, Progress, decode_deed, encode_deed
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import compose
 from dunwell.merchants.actor import Actor, ActorKind, read_origin
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
 
 _COLUMNS = """
 j.job_id, j.parameters, j.state, j.actor_kind, j.actor_id, j.actor_rights, j.actor_origin,

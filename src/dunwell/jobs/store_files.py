@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 # By primary key, as all of these.
 _LOAD = """

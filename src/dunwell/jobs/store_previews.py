@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.jobs.store import Taken
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 _INSERT = """
 INSERT INTO workflow_previews (merchant_id, job_id, draft_id)

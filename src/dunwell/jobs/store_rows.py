@@ -8,7 +8,7 @@ from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
 from dunwell.jobs.decision import ClaimFacts
 from dunwell.jobs.job import JobRow, Outcomes, Reason, RowOutcome
-from dunwell.kit.db import Connection, Row
+from dunwell.platform.database.database import Connection, Row
 
 _SAVE = """
 INSERT INTO job_rows (merchant_id, job_id, position, claim_id)

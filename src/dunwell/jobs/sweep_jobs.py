@@ -5,7 +5,7 @@ from uuid import UUID
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.jobs.store import find_old, remove_job
 from dunwell.jobs.store_files import load_files
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 
 SWEEP_JOBS_SECONDS = 60.0
 _AT_ONCE = 10

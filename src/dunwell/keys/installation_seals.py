@@ -12,12 +12,12 @@ from dunwell.keys.installation_seals_store import (
     save_seal,
     take_turn,
 )
-from dunwell.kit.db import snapshot
-from dunwell.kit.resources import Resources
 from dunwell.messages.check_seals import check_chain
 from dunwell.messages.ledger import BEGINNING, SealParts, digest_row, digest_seal
 from dunwell.messages.ledger_store import Head
 from dunwell.messages.verify_ledger import Verdict
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.resources import Resources
 
 _BATCH_SIZE = 10_000
 # No merchant's: theirs begin with 1.

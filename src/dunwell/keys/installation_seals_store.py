@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import compose
 from dunwell.messages.ledger_store import PATIENCE_SECONDS, Head, Seal, SealedRow, Unsealed
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
 
 TABLE = "installation_audit"
 # All columns but its seal's number, which stands first.

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import structlog
 
 from dunwell.keys.sealed import SealedValues
-from dunwell.kit.resealing import BEGINNING, RowKey
-from dunwell.kit.resources import Resources
+from dunwell.platform.resealing import BEGINNING, RowKey
+from dunwell.platform.resources import Resources
 
 RESEAL_SECONDS = 5.0
 # Between two passes.

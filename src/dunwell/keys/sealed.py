@@ -7,16 +7,16 @@ that is not would be retired under it.
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from dunwell.config import Settings
 from dunwell.events.reseal_endpoints import SealedEndpoints
 from dunwell.files.sealed_uploads import SealedUploads
 from dunwell.files.storage import Storage
 from dunwell.installation.secrets import SealedInstallation
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection, Database
-from dunwell.kit.resealing import Part, RowKey
 from dunwell.messages.letters.reseal_letters import SealedLetters
 from dunwell.people.reseal_factors import SealedFactors
+from dunwell.platform.config import Settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection, Database
+from dunwell.platform.resealing import Part, RowKey
 from dunwell.replies.reseal_replies import SealedReplies
 
 

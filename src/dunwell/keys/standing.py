@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from dunwell.errors import InvalidState, NotFound
 from dunwell.installation.audit import Act, save_installation_audit
 from dunwell.keys.sealed import SealedValues
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
-from dunwell.kit.ids import Ids
-from dunwell.kit.key_versions import KnownVersion, load_versions
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.ids import Ids
+from dunwell.platform.key_versions import KnownVersion, load_versions
 
 # Digests and what is derived again from a row's id cannot be made anew: who an address was is not
 # kept. Each is counted by a scan; nobody asks often.

@@ -5,8 +5,6 @@ its rows and the seal before it. The whole chain is `messages.verify_ledger`'s.
 from dataclasses import dataclass
 from typing import Literal
 
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.messages.check_seals import check_chain
@@ -20,6 +18,8 @@ from dunwell.messages.ledger_store import (
     load_seals_of,
     measure_span,
 )
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import snapshot
 
 # What one page may ask for: some seconds at most.
 MOST_ROWS = 100_000

@@ -22,7 +22,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.installation.identity import FindOperator, find_nobody
-from dunwell.kit.resources import Resources
 from dunwell.landing.arranging import (
     routes as arranging,
 )
@@ -55,6 +54,7 @@ from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Visit
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.payments.provider import Providers
+from dunwell.platform.resources import Resources
 
 _SLICES = (
     claim, routes_documents, routes_others, routes_room, entering, routes_new_link, routes_real,

@@ -2,13 +2,13 @@
 confirmed, and wrong codes that count no more.
 """
 
-from dunwell.kit.resources import Resources
 from dunwell.landing.entering.store_tries import remove_visitor_tries
 from dunwell.landing.entering.visitors import WINDOW
 from dunwell.landing.reaching.store import remove_old_changes
 from dunwell.landing.session.session import REMEMBERED
 from dunwell.landing.session.store import remove_sessions
 from dunwell.landing.session.store_drafts import remove_drafts
+from dunwell.platform.resources import Resources
 
 _ROWS_AT_ONCE = 5000
 

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
-from dunwell.errors import InsufficientScope
-from dunwell.kit.db import Connection
-from dunwell.kit.ids import Ids
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.rights import RIGHT_WORDS, Right
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import InsufficientScope
+from dunwell.platform.ids import Ids
+from dunwell.platform.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import msgspec
 
-from dunwell.kit.codes import find_home
+from dunwell.platform.text.codes import find_home
 
 Channel = Literal["EMAIL", "SMS", "LETTER"]
 CHANNELS: tuple[Channel, ...] = get_args(Channel)

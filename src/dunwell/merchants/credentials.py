@@ -7,7 +7,6 @@ Secrets are answered once and stored as hashes. What ends here ends at once, on 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.merchants.access import Credential
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import MASKED, save_audit
@@ -34,6 +33,7 @@ from dunwell.merchants.store_revocations import (
     save_old_secret_end,
     save_revocation,
 )
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 
 OLD_SECRET_LIVES = timedelta(hours=24)
 

@@ -3,7 +3,7 @@ look at an index over all merchants says so, and none of them is looked at. Pure
 
 from typing import NamedTuple
 
-from dunwell.kit.sql import compose
+from dunwell.platform.database.sql import compose
 
 # A sandbox's standing clock is asked for each sandbox alone. Rides on merchants_sandbox.
 _DUE = """(

@@ -16,12 +16,12 @@ from dunwell.installation.audit_entries import (
     load_installation_entries,
     read_entry,
 )
-from dunwell.kit.cursor import CursorForm
-from dunwell.kit.db import Connection, snapshot
 from dunwell.merchants.account import Work, check_right
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import Connection, snapshot
+from dunwell.platform.text.cursor import CursorForm
 
 # Rides on audit_log_list; of one subject on audit_log_list_of_subject, of one action on
 # audit_log_list_of_action, of one person on audit_log_list_of_person.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 # By primary key; merchants are few, and a screen of them is read.
 _FIND = """

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from dunwell.errors import Refusal
-from dunwell.kit.db import DatabaseAway
 from dunwell.merchants.sets import Question, Waiting, take_set
+from dunwell.platform.database.database import DatabaseAway
+from dunwell.platform.errors import Refusal
 
 Answer = TypeVar("Answer")
 # Answers one for one, in order.

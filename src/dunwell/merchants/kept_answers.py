@@ -8,7 +8,7 @@ import hashlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 KEPT_FOR = timedelta(days=30)
 

@@ -5,8 +5,8 @@ from datetime import datetime
 
 import msgspec
 
-from dunwell.kit.clock import Clock
 from dunwell.merchants.configuration import Configuration
+from dunwell.platform.clock import Clock
 
 
 class Merchant(msgspec.Struct, frozen=True, gc=False):

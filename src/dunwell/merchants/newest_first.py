@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 from typing import Any, Generic, Literal, TypeVar
 from uuid import UUID
 
-from dunwell.kit.cursor import CursorForm
-from dunwell.kit.db import snapshot
-from dunwell.kit.epochs import SETTLED_BEFORE
-from dunwell.kit.sql import Conditions, compose
 from dunwell.merchants.account import Work
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.database.epochs import SETTLED_BEFORE
+from dunwell.platform.database.sql import Conditions, compose
+from dunwell.platform.text.cursor import CursorForm
 
 BUDGET = 10_000
 MOST_COUNTED = 1_000

@@ -1,9 +1,9 @@
 """Lists of what one claim has of a kind, the newest first, page by page: in the order of the list
 over all claims, with its rows held back in the same way."""
 
-from dunwell.kit.sql import Conditions
 from dunwell.merchants.account import Work
 from dunwell.merchants.newest_first import BEHIND, HELD_BACK, FoundKeys, Key, ListedTable
+from dunwell.platform.database.sql import Conditions
 
 # A claim has few of a kind, which are sorted: OFFSET keeps the planner from walking the list of all
 # claims for them. Each list names its index that begins with the claim.

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.errors import RateLimited
-from dunwell.kit.db import Database
 from dunwell.merchants.access import Access
 from dunwell.merchants.quotas import (
     decide_block,
@@ -18,6 +16,8 @@ from dunwell.merchants.quotas import (
     seconds_to_next_minute,
 )
 from dunwell.merchants.store import draw_requests
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import RateLimited
 
 
 @dataclass(slots=True)

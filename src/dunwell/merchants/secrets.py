@@ -7,7 +7,7 @@ The prefixes let secret scanners recognise a leaked one.
 import base64
 from dataclasses import dataclass
 
-from dunwell.kit.crypto import sha256
+from dunwell.platform.crypto import sha256
 
 _ID_BYTES = 16
 _SECRET_BYTES = 32

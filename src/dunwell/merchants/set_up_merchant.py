@@ -5,10 +5,6 @@ from typing import Any
 
 import msgspec
 
-from dunwell.errors import InvalidState
-from dunwell.kit.crypto import sha256
-from dunwell.kit.db import Connection
-from dunwell.kit.ids import Ids
 from dunwell.merchants.account import Work, check_right
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.audit import keep_changed, save_audit
@@ -16,6 +12,10 @@ from dunwell.merchants.configuration import Configuration
 from dunwell.merchants.merchant import Merchant, NewMerchant
 from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import save_configuration, save_merchant
+from dunwell.platform.crypto import sha256
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.ids import Ids
 
 
 async def create_merchant(

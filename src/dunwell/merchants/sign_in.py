@@ -6,15 +6,15 @@ right ones are refused too, or the answer would tell which one is right.
 
 from datetime import datetime, timedelta
 
-from dunwell.errors import AuthenticationError, RateLimited
-from dunwell.kit.addresses import find_network
-from dunwell.kit.attempts import count_attempt, load_attempts
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
-from dunwell.kit.ids import Ids
-from dunwell.kit.security_events import tell_security_event
 from dunwell.merchants.secrets import NewCredential
 from dunwell.merchants.tokens import IssuedToken, issue_token
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.attempts import count_attempt, load_attempts
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import AuthenticationError, RateLimited
+from dunwell.platform.http.addresses import find_network
+from dunwell.platform.ids import Ids
+from dunwell.platform.security_events import tell_security_event
 
 MOST_WRONG = 20
 WINDOW = timedelta(minutes=5)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection, Row
 from dunwell.merchants.access import Access, Credential, CredentialKey
 from dunwell.merchants.configuration_cache import (
     CachedConfiguration,
@@ -13,6 +12,7 @@ from dunwell.merchants.configuration_cache import (
 )
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.rights import Scope
+from dunwell.platform.database.database import Connection, Row
 
 _LOAD_MERCHANT = """
 SELECT merchant_id, key, name, switched_to_workflows, revision, sandbox_now,

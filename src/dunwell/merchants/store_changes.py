@@ -4,9 +4,9 @@ from datetime import datetime
 
 import msgspec
 
-from dunwell.kit.db import Connection
 from dunwell.merchants.configuration import Configuration
 from dunwell.merchants.merchant import NewMerchant
+from dunwell.platform.database.database import Connection
 
 _INSERT_MERCHANT = """
 INSERT INTO merchants

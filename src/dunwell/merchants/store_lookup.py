@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from dunwell.kit.db import Connection, Row
 from dunwell.merchants.access import Access, CredentialKey
 from dunwell.merchants.configuration_cache import CachedConfiguration, find_cached
 from dunwell.merchants.rights import rights_of_scopes
 from dunwell.merchants.store import read_merchant
+from dunwell.platform.database.database import Connection, Row
 
 # Hot: one for all requests that arrive together. For each token with its merchant it rides on
 # access_tokens_token_hash_key, then on primary keys. A configuration travels only when its revision

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection
 from dunwell.merchants.access import CredentialKey
+from dunwell.platform.database.database import Connection
 
 _REVOKE_CREDENTIAL = """
 UPDATE credentials

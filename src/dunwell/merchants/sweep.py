@@ -6,9 +6,9 @@ it locks little and ends soon.
 
 from datetime import datetime, timedelta
 
-from dunwell.kit.attempts import remove_attempts
-from dunwell.kit.db import Connection
 from dunwell.merchants.kept_answers import KEPT_FOR
+from dunwell.platform.database.attempts import remove_attempts
+from dunwell.platform.database.database import Connection
 
 _ROWS_AT_ONCE = 5000
 

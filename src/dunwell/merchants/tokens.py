@@ -5,9 +5,6 @@ it stops working at once, on every process; its credential stays.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dunwell.errors import AuthenticationError, NotFound
-from dunwell.kit.db import Connection
-from dunwell.kit.ids import Ids
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import credential_actor
 from dunwell.merchants.audit import MASKED, save_audit
@@ -16,6 +13,9 @@ from dunwell.merchants.secrets import NewCredential, hash_secret, render_access_
 from dunwell.merchants.store import load_merchant, save_token
 from dunwell.merchants.store_lookup import find_credential_by_secret
 from dunwell.merchants.store_revocations import remove_token
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import AuthenticationError, NotFound
+from dunwell.platform.ids import Ids
 
 TOKEN_LIVES = timedelta(seconds=3600)
 

@@ -6,8 +6,6 @@ stored message as it was handed over. An erased claim's rows stand for themselve
 from typing import Protocol
 from uuid import UUID
 
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
 from dunwell.messages.contact_check_store import (
     StoredContact,
     ToldTwice,
@@ -19,6 +17,8 @@ from dunwell.messages.contact_check_store import (
 )
 from dunwell.messages.ledger import digest_content, digest_recipient
 from dunwell.messages.ledger_findings import Fault, Finding, Findings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
 
 
 class _OfContact(Protocol):

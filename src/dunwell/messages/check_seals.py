@@ -6,8 +6,6 @@ memory at a time.
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
 from dunwell.messages.ledger import BEGINNING, SealParts, digest_row, digest_seal
 from dunwell.messages.ledger_findings import Fault, Finding, Findings
 from dunwell.messages.ledger_store import (
@@ -19,6 +17,8 @@ from dunwell.messages.ledger_store import (
     load_sealed,
     load_seals,
 )
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
 
 
 @dataclass(slots=True)

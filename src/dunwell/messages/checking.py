@@ -8,8 +8,6 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
-from dunwell.errors import Fault, Said
-from dunwell.kit.shape import render_nearest, render_pointer
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.gsm import (
     count_parts,
@@ -43,6 +41,8 @@ from dunwell.messages.size_limits import (
     MAX_MESSAGE_CHARACTERS,
     MAX_TEXT_CHARACTERS,
 )
+from dunwell.platform.errors import Fault, Said
+from dunwell.platform.text.shape import render_nearest, render_pointer
 from dunwell.workflows.definition import Definition, Template, Texts
 
 # A whole text, its snippets put in, its language and its pointer.

@@ -7,9 +7,9 @@ claims costs nothing more.
 import base64
 from datetime import datetime
 
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
 from dunwell.messages.links import hash_token
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
 
 _PURPOSE = "claim-link"
 _TOKEN_BYTES = 16

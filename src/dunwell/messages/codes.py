@@ -9,8 +9,8 @@ so a digest may stand in the database twice.
 
 from uuid import UUID
 
-from dunwell.kit.crypto import KeyRing
 from dunwell.messages.facts import CHECK_MASK
+from dunwell.platform.crypto import KeyRing
 
 # Stands for the code wherever content is stored or shown; as long as what it stands for.
 CODE_MASK = "__masked_code_"

@@ -10,15 +10,15 @@ from uuid import UUID
 from msgspec.structs import asdict
 
 from dunwell.claims.part_cursor import Place
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import compose
-from dunwell.kit.wire import write_instant
 from dunwell.messages.communication_views import (
     Communication,
     CommunicationStep,
     FoundCommunication,
     SentAttachment,
 )
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
+from dunwell.platform.text.wire import write_instant
 from dunwell.workflows.versions import render_version_name
 
 # A contact not handed over has no version yet: its step's name is that of the newest minor of the

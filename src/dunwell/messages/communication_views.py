@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dunwell.kit.wire import Instant, Uuid, Wire
 from dunwell.merchants.configuration import Channel
+from dunwell.platform.text.wire import Instant, Uuid, Wire
 
 CommunicationState = Literal[
     "PLANNED", "ATTACHMENT_MISSING", "HANDED_OVER", "ACCEPTED", "FAILED", "CANCELLED", "UNKNOWN"

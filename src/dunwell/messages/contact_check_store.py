@@ -9,10 +9,10 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection, Row
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.contact import Content
 from dunwell.messages.ledger_store import PATIENCE_SECONDS
+from dunwell.platform.database.database import Connection, Row
 
 # A contact is accepted, refused and reported as failed once at most. Does not rely on the index
 # contact_ledger_once, which may be gone.

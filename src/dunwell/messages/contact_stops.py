@@ -7,9 +7,9 @@ that locks them (`escalation`); this is what everything else asks that writes to
 
 from collections.abc import Collection
 
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
 from dunwell.messages.identities import Person, identify
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
 
 # By primary key.
 _LOAD_PERSONS = """

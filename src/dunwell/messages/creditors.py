@@ -4,13 +4,13 @@ are sent as. Pure.
 
 from collections.abc import Sequence
 
-from dunwell.errors import MerchantNotConfigured
 from dunwell.installation.identity import Operator
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.messages.facts import CreditorFacts
 from dunwell.messages.formatting import render_line
 from dunwell.messages.wording import Wording
+from dunwell.platform.errors import MerchantNotConfigured
 
 
 def find_sender(merchant: Merchant, channel: Channel, creditor: CreditorFacts) -> str:

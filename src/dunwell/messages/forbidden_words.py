@@ -8,8 +8,8 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
-from dunwell.errors import Fault, Said
-from dunwell.kit.shape import render_pointer
+from dunwell.platform.errors import Fault, Said
+from dunwell.platform.text.shape import render_pointer
 from dunwell.workflows.definition import Definition, Texts
 
 # Language -> words and phrases, however written; a * in front stands for any beginning, one at the

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from uuid import UUID
 
-from dunwell.kit.db import Connection
 from dunwell.messages.guards import Days, take_back
+from dunwell.platform.database.database import Connection
 
 # By primary key; joined, as = ANY would compare each row with each digest under a plan made while
 # the table was small. The days are those that were committed when the lock was had.

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.configuration import Channel
+from dunwell.platform.crypto import KeyRing
 
 _PERSON, _ADDRESS = "guard.identity", "suppression.address"
 _RECIPIENT = "notice.recipient"

@@ -10,7 +10,7 @@ have raise KeyError.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from dunwell.kit.crypto import KeyRing
+from dunwell.platform.crypto import KeyRing
 
 # What the first seal of a chain follows.
 BEGINNING = bytes(32)

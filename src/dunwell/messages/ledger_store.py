@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import compose
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
 
 CONTACTS = "contact_ledger"
 AUDITS = "audit_log"

@@ -8,7 +8,7 @@ import base64
 import re
 from uuid import UUID
 
-from dunwell.kit.crypto import KeyRing, sha256
+from dunwell.platform.crypto import KeyRing, sha256
 
 # Stands for the token wherever content is stored or shown. Characters an address takes as they
 # are, so that it passes through Markdown, HTML and addresses unchanged; as long as what it stands

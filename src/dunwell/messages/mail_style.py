@@ -9,7 +9,7 @@ import hashlib
 import re
 from base64 import b64encode
 
-from dunwell.kit.colors import is_color, measure_contrast
+from dunwell.platform.text.colors import is_color, measure_contrast
 
 # Of what is no text (WCAG 2, 1.4.11), and of text.
 _LEAST_CONTRAST = 3.0

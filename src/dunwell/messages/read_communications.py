@@ -7,13 +7,13 @@ from msgspec.structs import replace
 
 from dunwell.claims.part_cursor import PartList, decode_cursor, encode_cursor
 from dunwell.claims.store import has_claim
-from dunwell.errors import NotFound
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.rights import Right
 from dunwell.messages.communication_store import load_communication, load_communications
 from dunwell.messages.communication_views import Communication, CommunicationList
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import NotFound
 
 _MARK = b"com1"
 Shown = TypeVar("Shown", bound=Communication)

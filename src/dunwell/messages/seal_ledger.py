@@ -6,8 +6,6 @@ A seal writes no audit row: it is the record of itself, and would have to be sea
 
 import structlog
 
-from dunwell.errors import Unavailable
-from dunwell.kit.resources import Resources
 from dunwell.messages.ledger import BEGINNING, SealParts, digest_row, digest_seal
 from dunwell.messages.ledger_store import (
     AUDITS,
@@ -19,6 +17,8 @@ from dunwell.messages.ledger_store import (
     save_seal,
     take_turn,
 )
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
 
 SEAL_SECONDS = 5.0
 BATCH_SIZE = 10_000

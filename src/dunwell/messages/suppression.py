@@ -12,16 +12,16 @@ from typing import Literal, get_args
 
 import msgspec
 
-from dunwell.errors import Fault, NotFound, ValidationError
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import compose
-from dunwell.kit.texts import is_email_address
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.rights import Right
 from dunwell.messages.identities import digest_address, mask_address, normalize_address
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
+from dunwell.platform.errors import Fault, NotFound, ValidationError
+from dunwell.platform.text.texts import is_email_address
 
 SuppressionReason = Literal["BOUNCE", "DEBTOR", "MERCHANT", "OPERATOR", "WRONG_PERSON"]
 # Why an address is contacted again.

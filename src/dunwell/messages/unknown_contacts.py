@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from dunwell.errors import NotFound
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import compose
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.identities import mask_address
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
+from dunwell.platform.errors import NotFound
 
 _COLUMNS = """
 m.communication_id, m.claim_id, c.reference_number, m.run, m.step_id, m.channel, m.state, m.tries,

@@ -4,14 +4,14 @@ streamed and nothing is changed; sealing and sending may go on meanwhile.
 
 from dataclasses import dataclass
 
-from dunwell.errors import NotFound
-from dunwell.kit.db import snapshot
-from dunwell.kit.resources import Resources
 from dunwell.merchants.store import load_merchant, load_merchants_page
 from dunwell.messages.check_contacts import check_contacts
 from dunwell.messages.check_seals import check_seals
 from dunwell.messages.ledger_findings import Finding
 from dunwell.messages.ledger_store import Head, count_unsealed
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import NotFound
+from dunwell.platform.resources import Resources
 
 _MERCHANTS_AT_ONCE = 500
 

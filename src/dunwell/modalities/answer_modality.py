@@ -14,8 +14,6 @@ from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
 from dunwell.claims.store import LockedClaim
 from dunwell.claims.store_holds import lift_holds_of_claims
-from dunwell.errors import InvalidState, NotFound, Said
-from dunwell.kit.texts import check_printable
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import MASKED, keep_changed, save_audit
 from dunwell.merchants.rights import Right
@@ -24,6 +22,8 @@ from dunwell.modalities.modality import HOLDS, EndReason, Modality, ModalityStat
 from dunwell.modalities.progress import decide_course, local_date
 from dunwell.modalities.request_modality import announce, open_modality_hold
 from dunwell.modalities.store import load_modality, save_approval, save_ends, save_rejection
+from dunwell.platform.errors import InvalidState, NotFound, Said
+from dunwell.platform.text.texts import check_printable
 
 
 async def approve_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 from uuid import UUID
 
 from dunwell.claims.access import access_claim
-from dunwell.errors import InvalidState, NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
@@ -15,6 +14,7 @@ from dunwell.modalities.store import load_modality
 from dunwell.modalities.store_assignees import load_assignee, load_assignees, save_assignee
 from dunwell.people.assignee import Assignee, check_assignment, no_colleague
 from dunwell.people.store_colleagues import find_assignees
+from dunwell.platform.errors import InvalidState, NotFound
 
 
 async def assign_modality(

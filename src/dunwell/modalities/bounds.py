@@ -9,11 +9,11 @@ from datetime import date, datetime, timedelta
 
 import msgspec
 
-from dunwell.errors import Fault, InvalidState
 from dunwell.merchants.actor import ActorKind
 from dunwell.merchants.configuration import Deferments, Modalities, Plans
 from dunwell.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.modalities.plans import Instalment, add_months, plan_instalments
+from dunwell.platform.errors import Fault, InvalidState
 
 MOST_RATES = 36
 _MOST_REQUESTS = 3

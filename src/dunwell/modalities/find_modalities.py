@@ -5,9 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.cursor import CursorForm
-from dunwell.kit.db import snapshot
-from dunwell.kit.sql import compose
 from dunwell.merchants.account import Work
 from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
 from dunwell.merchants.rights import Right
@@ -15,6 +12,9 @@ from dunwell.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.modalities.store import load_modalities_by_id
 from dunwell.people.assignee import EVERYBODYS, Whose
 from dunwell.people.store_colleagues import ABLE, ANSWERING
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.database.sql import compose
+from dunwell.platform.text.cursor import CursorForm
 
 # Rides on payment_modalities_list; of requests that wait for an answer on
 # payment_modalities_requested.

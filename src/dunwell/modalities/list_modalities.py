@@ -5,12 +5,12 @@ from uuid import UUID
 
 from dunwell.claims.access import check_claim
 from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
-from dunwell.errors import NotFound
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.modalities.modality import Modality
 from dunwell.modalities.store import load_modalities, load_modality
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import NotFound
 
 _MARK = b"mod1"
 

@@ -13,9 +13,9 @@ from uuid import UUID
 import msgspec
 
 from dunwell.claims.holds import HoldKind
-from dunwell.errors import InvalidState, Said
 from dunwell.merchants.actor import ActorKind
 from dunwell.modalities.plans import Instalment
+from dunwell.platform.errors import InvalidState, Said
 
 # What a live modality holds its claim by; a claim has one modality at a time.
 HOLDS = (HoldKind.MODALITY_REQUESTED, HoldKind.MODALITY_ACTIVE)

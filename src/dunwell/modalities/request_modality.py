@@ -12,7 +12,6 @@ from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.raise_event import raise_event
 from dunwell.claims.states import ACTIVE, Status
-from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.events.payloads import payment_modality_state_change
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
@@ -28,6 +27,7 @@ from dunwell.modalities.modality import EndReason, Modality, ModalityState, Moda
 from dunwell.modalities.progress import decide_course, find_end, local_date, start_of_day
 from dunwell.modalities.reminding import find_next_notice
 from dunwell.modalities.store import load_claim_facts, load_modalities, save_modality
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
 
 # Of a claim's earlier modalities; more than anybody can have asked for in the interval that counts.
 _EARLIER = 200

@@ -11,12 +11,12 @@ import msgspec
 
 from dunwell.claims.part_cursor import Place
 from dunwell.claims.states import Status
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import compose
 from dunwell.merchants.actor import ActorKind
 from dunwell.modalities.bounds import ClaimFacts
 from dunwell.modalities.modality import EndReason, Modality, ModalityState, ModalityType
 from dunwell.modalities.plans import Instalment, cover
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
 
 # Outstanding is what the items come to less what is allocated to them. By primary keys.
 _LOAD_FACTS = """

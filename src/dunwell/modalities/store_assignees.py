@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from uuid import UUID
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 # By primary key.
 _LOAD = "SELECT assignee_id FROM payment_modalities WHERE merchant_id = $1 AND modality_id = $2"

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import compose
 from dunwell.merchants.due_merchants import Due, list_due_merchants
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
 
 # Rides on payment_modalities_check_anywhere, then on payment_modalities_check. What ends a claim
 # has its modality looked at without delay (`end_claim`, `hasten_check`): nobody goes over all that

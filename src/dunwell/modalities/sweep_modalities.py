@@ -16,8 +16,6 @@ from uuid import UUID
 import structlog
 
 from dunwell.claims.store_holds import lift_holds_of_claims
-from dunwell.errors import Unavailable
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.audit import save_audit
@@ -33,6 +31,8 @@ from dunwell.modalities.store_checks import (
     postpone_checks,
 )
 from dunwell.modalities.tell_plan import PlanStanding, tell_plans
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
 
 MODALITY_SECONDS = 5.0
 _SET_SIZE = 500

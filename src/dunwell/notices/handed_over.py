@@ -8,8 +8,6 @@ from uuid import UUID
 import structlog
 
 from dunwell.files.content_types import PDF
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.merchant import Merchant
@@ -30,6 +28,8 @@ from dunwell.notices.settlement import Settlement, decide_settlement
 from dunwell.notices.store import (
     LeasedNotice,
 )
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import (
     Answer,
     Message,

@@ -4,9 +4,9 @@ from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection
 from dunwell.notices.settlement import Settlement
 from dunwell.notices.store import LeasedNotice
+from dunwell.platform.database.database import Connection
 
 # By primary key, as the next.
 _KEEP = """

@@ -9,10 +9,10 @@ import base64
 import hmac
 from uuid import UUID
 
-from dunwell.kit.crypto import KeyRing
 from dunwell.messages.codes import CODE_MASK, derive_code, render_code, unmask_check
 from dunwell.messages.links import TOKEN_MASK
 from dunwell.notices.notice import Kind
+from dunwell.platform.crypto import KeyRing
 
 # Stands for the code wherever a notice is stored; as long as what it stands for.
 NOTICE_CODE_MASK = "_code_"

@@ -6,8 +6,6 @@
 from uuid import UUID
 
 from dunwell.claims.store import lock_claim
-from dunwell.errors import NotFound
-from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.messages.codes import derive_check, derive_code, digest_check, digest_code
@@ -45,6 +43,8 @@ from dunwell.notices.store_secrets import (
     save_notice_code,
     save_notice_link,
 )
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import NotFound
 
 
 async def send_notice(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMany | Unreachable:

@@ -13,9 +13,6 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.errors import Unavailable
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
@@ -32,6 +29,9 @@ from dunwell.notices.store import (
     LeasedNotice,
     lease_notices,
 )
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
 from dunwell.sending.adapters import Adapters, FindLine, find_no_line
 from dunwell.sending.batches.line import choose_layout
 from dunwell.sending.channel import (

@@ -14,14 +14,14 @@ from uuid import UUID
 
 from prometheus_client import Counter
 
-from dunwell.errors import InvalidState, NotFound
-from dunwell.kit.figures import REGISTRY
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.notices.notice import Kind, NoticeChannel
 from dunwell.notices.store import empty_notices, lock_notice, save_failed
 from dunwell.notices.store_occasions import empty_occasions, reopen_occasion
+from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.metrics import REGISTRY
+from dunwell.platform.resources import Resources
 
 KEPT_FOR = timedelta(days=7)
 # Of what is told by letter at last: it may come back after weeks, and is told by the next way then.

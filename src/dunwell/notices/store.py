@@ -7,10 +7,10 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection
 from dunwell.messages.letters.sheet import Sheet
 from dunwell.notices.notice import Addressee, Kind, Notice, NoticeChannel
 from dunwell.notices.settlement import State
+from dunwell.platform.database.database import Connection
 from dunwell.sending.lease import Lease
 
 # A channel of a merchant: what is slow there holds up no other.

@@ -9,10 +9,10 @@ from uuid import UUID
 import msgspec
 
 from dunwell.claims.fields import DebtorName
-from dunwell.kit.db import Connection
 from dunwell.notices.facts import OCCASIONS, LetterFacts, OccasionFacts
 from dunwell.notices.notice import NoticeChannel
 from dunwell.notices.settlement import State
+from dunwell.platform.database.database import Connection
 
 # By primary key.
 _SAVE = """

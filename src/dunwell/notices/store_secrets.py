@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 _SAVE_LINK = """
 INSERT INTO debtor_links (merchant_id, token_hash, claim_id, created_at, notice_id)

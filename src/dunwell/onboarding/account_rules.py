@@ -6,16 +6,6 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from dunwell.errors import Fault
-from dunwell.kit.codes import (
-    is_bic,
-    is_currency,
-    is_iban,
-    is_language,
-    is_timezone,
-)
-from dunwell.kit.shape import read_if_fits, render_nearest
-from dunwell.kit.texts import is_email_address
 from dunwell.merchants.configuration import Channel
 from dunwell.onboarding.file import (
     BankAccountPart,
@@ -24,6 +14,16 @@ from dunwell.onboarding.file import (
     ContactPart,
     CredentialPart,
 )
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.codes import (
+    is_bic,
+    is_currency,
+    is_iban,
+    is_language,
+    is_timezone,
+)
+from dunwell.platform.text.shape import read_if_fits, render_nearest
+from dunwell.platform.text.texts import is_email_address
 from dunwell.workflows.settings_rules import (
     currency_fault,
     find_repeats,

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from msgspec import UNSET
 
-from dunwell.kit.resources import Resources
 from dunwell.onboarding.checking import CheckedFile
 from dunwell.onboarding.configuration import describe_gaps
 from dunwell.onboarding.decision import decide_changes, describe_warnings
 from dunwell.onboarding.opening import open_file, open_standing
 from dunwell.onboarding.performing import perform_changes
 from dunwell.onboarding.report import ApplyReport
+from dunwell.platform.resources import Resources
 
 
 async def apply_file(

@@ -4,8 +4,6 @@ What is planned is what is made: of two who change the merchant, the second sees
 given here never discards a draft: somebody's work that is not in it may be wanted all the same.
 """
 
-from dunwell.errors import InvalidState, ValidationError
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.onboarding.changes import Change, DiscardDraft, DiscardRules
@@ -19,6 +17,8 @@ from dunwell.onboarding.report import ApplyReport
 from dunwell.onboarding.standing import Standing
 from dunwell.onboarding.standing_rules import find_standing_faults
 from dunwell.onboarding.write_file import write_file
+from dunwell.platform.errors import InvalidState, ValidationError
+from dunwell.platform.resources import Resources
 
 
 async def export_file(work: Work, resources: Resources) -> dict[str, object]:

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Configuration, Logo
 from dunwell.merchants.merchant import Merchant
@@ -27,6 +25,8 @@ from dunwell.onboarding.reading import Source
 from dunwell.onboarding.standing import Standing
 from dunwell.onboarding.standing_rules import find_standing_faults
 from dunwell.onboarding.write_file import mark_parts, write_settings
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.workflows.definition import Definition
 
 # What every file says.

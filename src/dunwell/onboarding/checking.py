@@ -10,9 +10,6 @@ from typing import Any
 
 import msgspec
 
-from dunwell.errors import Fault, ValidationError
-from dunwell.kit.shape import find_faults, render_pointer
-from dunwell.kit.texts import find_unprintable
 from dunwell.merchants.configuration import Logo
 from dunwell.onboarding.account_rules import find_account_faults
 from dunwell.onboarding.disputes import find_dispute_faults
@@ -24,6 +21,9 @@ from dunwell.onboarding.partial_payments import find_partial_faults
 from dunwell.onboarding.process_rules import find_process_faults
 from dunwell.onboarding.reading import Source
 from dunwell.onboarding.webhook_rules import find_webhook_faults
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.shape import find_faults, render_pointer
+from dunwell.platform.text.texts import find_unprintable
 from dunwell.workflows.definition import Definition
 
 

@@ -13,10 +13,10 @@ from uuid import UUID
 from dunwell.assignment.document import RuleDocument, RulesDocument, write_rules
 from dunwell.assignment.store import load_published_rules
 from dunwell.assignment.store_drafts import load_rules_draft
-from dunwell.kit.db import Connection
 from dunwell.merchants.account import Work
 from dunwell.merchants.store_changes import lock_merchant
 from dunwell.onboarding.changes import Change, PublishDraft, PublishRules, SaveDraft, SaveRules
+from dunwell.platform.database.database import Connection
 from dunwell.workflows.change_workflow import deactivate_workflow
 from dunwell.workflows.store import load_current, load_draft, load_workflows
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from msgspec import UNSET
 
 from dunwell.events.endpoint import sort_types
-from dunwell.kit.differences import compare_values
 from dunwell.merchants.merchant import NewMerchant
 from dunwell.merchants.quotas import REQUESTS_PER_MINUTE
 from dunwell.merchants.rights import Scope, order_scopes
@@ -26,6 +25,7 @@ from dunwell.onboarding.process_decision import decide_rules, decide_workflow
 from dunwell.onboarding.scenario_decision import decide_scenario
 from dunwell.onboarding.standing import Standing
 from dunwell.onboarding.webhook_rules import to_wanted
+from dunwell.platform.text.differences import compare_values
 from dunwell.rollout.contact_waits import describe_contact_warnings
 
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dunwell.disputes.reasons import ALWAYS_OFFERED, KNOWN_NAMES
-from dunwell.errors import Fault
-from dunwell.kit.codes import is_language
-from dunwell.kit.shape import read_if_fits
 from dunwell.merchants.configuration import DisputeReason, Disputes
 from dunwell.onboarding.file import DisputeReasonPart, DisputesPart
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.codes import is_language
+from dunwell.platform.text.shape import read_if_fits
 from dunwell.workflows.settings_rules import find_repeats, language_fault
 
 _PATH = "/disputes/reasons"

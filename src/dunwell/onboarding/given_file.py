@@ -7,16 +7,16 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
-from dunwell.errors import Fault, ValidationError
-from dunwell.kit.document_reader import DocumentReader
-from dunwell.kit.shape import render_pointer
-from dunwell.kit.yaml_document import DocumentFaulty
 from dunwell.merchants.merchant import Merchant
 from dunwell.onboarding.file import find_process_key
 from dunwell.onboarding.logo import LOGO_PLACE, LogoMaker, find_logo
 from dunwell.onboarding.logo_data import DATA, read_data
 from dunwell.onboarding.reading import Source
 from dunwell.onboarding.vector_image import ImageRefused
+from dunwell.platform.children.document_reader import DocumentReader
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.shape import render_pointer
+from dunwell.platform.text.yaml_document import DocumentFaulty
 
 _LOGO_PATH = (
     'A file that is given here brings its logo in itself: "data:image/png;base64," and the image.'

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from dunwell.errors import Fault
-from dunwell.kit.codes import is_country
-from dunwell.kit.shape import read_if_fits
 from dunwell.merchants.configuration import Legal, Privacy, Retention
 from dunwell.onboarding.file import LegalPart, PrivacyPart, RetentionPart
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.codes import is_country
+from dunwell.platform.text.shape import read_if_fits
 from dunwell.workflows.settings_rules import find_repeats
 
 

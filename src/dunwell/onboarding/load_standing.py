@@ -9,8 +9,6 @@ from dunwell.assignment.store_drafts import load_rules_draft
 from dunwell.events.endpoints import Endpoint, load_endpoints, open_authorization
 from dunwell.installation.store import load_installation
 from dunwell.installation.webhook_networks import find_reach
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
 from dunwell.merchants.store import load_credentials, load_merchant
 from dunwell.merchants.store_changes import lock_merchant
 from dunwell.merchants.store_lookup import find_merchant_id_by_key
@@ -20,6 +18,8 @@ from dunwell.onboarding.standing import (
     StandingScenario,
     StandingWorkflow,
 )
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
 from dunwell.rollout.scenario_claims_store import count_standing
 from dunwell.rollout.store import count_active_claims
 from dunwell.workflows.scenario_store import load_scenarios

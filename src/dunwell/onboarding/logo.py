@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from dunwell.errors import Fault, Unavailable, UnsupportedMediaType
 from dunwell.files.content_types import PDF
 from dunwell.files.inspection import Inspector
 from dunwell.merchants.configuration import Logo
@@ -21,6 +20,7 @@ from dunwell.messages.letters.sheet import Picture
 from dunwell.onboarding.logo_data import DATA, read_data
 from dunwell.onboarding.reading import Source
 from dunwell.onboarding.vector_image import SVG_TYPE, ImageRefused, clean_svg, looks_like_svg
+from dunwell.platform.errors import Fault, Unavailable, UnsupportedMediaType
 
 _MOST_BYTES = 50 * 1024
 _TOO_LARGE = "It is larger than 50 KB; make it smaller."

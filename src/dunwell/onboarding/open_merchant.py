@@ -3,9 +3,6 @@
 from typing import Any
 
 from dunwell.disputes.answer_texts import add_answer_text, list_answer_texts
-from dunwell.errors import Fault, ValidationError
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work, check_right
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.merchant import Merchant
@@ -18,6 +15,9 @@ from dunwell.onboarding.decision import decide_changes
 from dunwell.onboarding.load_standing import load_standing
 from dunwell.onboarding.performing import perform_changes
 from dunwell.onboarding.reading import Source
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.resources import Resources
 
 
 async def open_merchant(

@@ -5,15 +5,15 @@ as it stands.
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from dunwell.errors import ValidationError
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.onboarding.checking import CheckedFile, Surroundings, check_merchant_file
 from dunwell.onboarding.load_standing import load_standing
 from dunwell.onboarding.logo import add_logo
 from dunwell.onboarding.reading import read_merchant_file
 from dunwell.onboarding.standing import Standing
 from dunwell.onboarding.standing_rules import find_standing_faults
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
 
 
 async def open_file(

@@ -4,8 +4,6 @@ ways to pay there. Pure."""
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from dunwell.errors import Fault
-from dunwell.kit.shape import read_if_fits, render_nearest
 from dunwell.merchants.configuration import PAGE_LANGUAGES
 from dunwell.messages.merchant_rules import is_all_quiet
 from dunwell.onboarding.file import (
@@ -16,6 +14,8 @@ from dunwell.onboarding.file import (
     find_process_key,
 )
 from dunwell.onboarding.verification import find_verification_faults
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.shape import read_if_fits, render_nearest
 from dunwell.workflows.definition import ContactHours
 from dunwell.workflows.settings_rules import find_repeats
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dunwell.errors import Fault
-from dunwell.kit.shape import read_if_fits
 from dunwell.merchants.configuration import PartialPayments
 from dunwell.onboarding.file import PartialPart
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.shape import read_if_fits
 
 
 def find_partial_faults(document: Mapping[str, Any]) -> Iterator[Fault]:

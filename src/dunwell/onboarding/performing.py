@@ -13,8 +13,6 @@ from dunwell.assignment.rules_draft import (
     save_rules_draft,
 )
 from dunwell.events.endpoints import add_endpoint, change_endpoint, remove_endpoint
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work, check_right
 from dunwell.merchants.actor import Actor, operator_actor
 from dunwell.merchants.credentials import allow_credential, create_credential
@@ -40,6 +38,8 @@ from dunwell.onboarding.changes import (
     ScopeCredential,
 )
 from dunwell.onboarding.report import NewCredentialReport, NewWebhookReport
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 from dunwell.rollout.save_scenario import save_scenario
 from dunwell.workflows.draft_changes import Ticks
 from dunwell.workflows.drafts import discard_draft

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from msgspec import UNSET
 
-from dunwell.kit.db import snapshot
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.onboarding.configuration import describe_gaps
 from dunwell.onboarding.decision import decide_changes, describe_warnings
@@ -16,6 +14,8 @@ from dunwell.onboarding.opening import open_file, open_standing
 from dunwell.onboarding.performing import APPLY
 from dunwell.onboarding.preview_workflows import preview_workflows
 from dunwell.onboarding.report import ApplyReport
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.resources import Resources
 from dunwell.rollout.effects import Progress
 
 

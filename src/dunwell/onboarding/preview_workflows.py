@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.onboarding.checking import CheckedFile
 from dunwell.onboarding.report import WorkflowPreview
 from dunwell.onboarding.standing import Standing, StandingWorkflow
+from dunwell.platform.crypto import KeyRing
 from dunwell.rollout.effects import Asked, Effects, Progress
 from dunwell.rollout.effects_views import describe_next_contacts, view_next_contacts
 from dunwell.rollout.plan_publication import count_reached

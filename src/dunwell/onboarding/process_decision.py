@@ -13,7 +13,6 @@ from dunwell.assignment.document import RulesDocument, list_names, resolve_names
 from dunwell.assignment.matching import RuleTarget
 from dunwell.assignment.overlaps import find_overlaps
 from dunwell.assignment.wording import describe_overlap
-from dunwell.kit.texts import say_count
 from dunwell.onboarding.changes import (
     Change,
     DiscardDraft,
@@ -24,6 +23,7 @@ from dunwell.onboarding.changes import (
     SaveRules,
 )
 from dunwell.onboarding.standing import Standing, StandingWorkflow
+from dunwell.platform.text.texts import say_count
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.differences import find_differences
 from dunwell.workflows.versions import (

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dunwell.errors import Fault, ValidationError
-from dunwell.kit.shape import render_pointer
-from dunwell.kit.yaml_document import DocumentFaulty, parse_yaml
 from dunwell.merchants.configuration import Logo
 from dunwell.onboarding.file import find_process_key
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.shape import render_pointer
+from dunwell.platform.text.yaml_document import DocumentFaulty, parse_yaml
 
 _MOST_BYTES = 10 * 1024 * 1024
 

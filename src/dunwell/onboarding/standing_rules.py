@@ -6,7 +6,6 @@ from msgspec import UNSET
 
 from dunwell.assignment.checking import find_unknown_names
 from dunwell.assignment.document import list_names
-from dunwell.errors import Fault
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.messages.merchant_rules import find_quiet_faults, find_value_faults
@@ -18,6 +17,7 @@ from dunwell.onboarding.process_rules import point_at
 from dunwell.onboarding.scenario_decision import find_edit
 from dunwell.onboarding.standing import Standing
 from dunwell.onboarding.webhook_rules import find_unreached_webhooks
+from dunwell.platform.errors import Fault
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.step_ids import find_reused_ids
 

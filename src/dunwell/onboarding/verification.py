@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dunwell.errors import Fault
-from dunwell.kit.shape import render_nearest
 from dunwell.merchants.configuration import PROOFS, Channel, LandingPage, Proof
 from dunwell.onboarding.file import Verification, VerificationPart
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.shape import render_nearest
 from dunwell.workflows.settings_rules import find_repeats
 
 _NONE = "NONE"

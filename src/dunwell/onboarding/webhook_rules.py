@@ -6,11 +6,11 @@ from typing import Any
 
 from msgspec import UNSET
 
-from dunwell.errors import Fault
 from dunwell.events.endpoint import WantedEndpoint, find_form_faults, find_reach_faults
 from dunwell.installation.webhook_networks import WebhookReach
-from dunwell.kit.shape import read_if_fits
 from dunwell.onboarding.file import WebhookPart
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.shape import read_if_fits
 
 
 def find_webhook_faults(document: Mapping[str, Any]) -> Iterator[Fault]:

@@ -12,10 +12,8 @@ from dunwell.claims.access import access_claim
 from dunwell.claims.raise_event import raise_event
 from dunwell.claims.states import ACTIVE
 from dunwell.claims.store import LockedClaim
-from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.escalation.sending_hours import find_days
 from dunwell.events.payloads import Payment, payment_in_progress
-from dunwell.kit.banking_days import find_known_on
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.notices.facts import TransferFacts
@@ -27,6 +25,8 @@ from dunwell.payments.request_holds import open_request_hold
 from dunwell.payments.request_states import BANK_TRANSFER, RequestState
 from dunwell.payments.store_requests import PaymentRequest, save_request
 from dunwell.payments.take_request import audit_request
+from dunwell.platform.banking_days import find_known_on
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
 
 _ONE_DAY = timedelta(days=1)
 

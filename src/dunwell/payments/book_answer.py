@@ -11,7 +11,6 @@ import structlog
 
 from dunwell.claims.raise_event import raise_event
 from dunwell.claims.store import LockedClaim
-from dunwell.errors import InvalidState
 from dunwell.events.payloads import Payment, payment_completed
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
@@ -22,6 +21,7 @@ from dunwell.payments.request_holds import lift_request_hold, open_request_hold
 from dunwell.payments.request_states import Decision, RequestState, decide_request
 from dunwell.payments.store import StoredPayment, find_payment, link_payment
 from dunwell.payments.store_requests import PaymentRequest, move_request
+from dunwell.platform.errors import InvalidState
 
 # A bank transfer begun before a long weekend has arrived by then. The merchant's time.
 _HOLD = timedelta(days=5)

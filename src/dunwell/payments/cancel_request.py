@@ -8,7 +8,6 @@ is under way at a provider cannot be called back.
 from uuid import UUID
 
 from dunwell.claims.store import lock_claim
-from dunwell.errors import InvalidState, NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
@@ -20,6 +19,7 @@ from dunwell.payments.store_requests import (
     lock_request,
     move_request,
 )
+from dunwell.platform.errors import InvalidState, NotFound
 
 
 def is_cancellable(request: PaymentRequest) -> bool:

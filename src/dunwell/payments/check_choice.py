@@ -4,11 +4,11 @@ Part of use cases that hold the claim's lock.
 """
 
 from dunwell.claims.store import load_items
-from dunwell.errors import Fault, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.modalities.modality import find_open_rate
 from dunwell.modalities.store import load_live_modalities
 from dunwell.payments.choice import Choice, ChoiceKind, allow_rate, may_pay
+from dunwell.platform.errors import Fault, ValidationError
 
 
 async def check_choice(work: Work, claim_id: int, choice: Choice) -> None:

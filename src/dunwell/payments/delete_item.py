@@ -11,12 +11,12 @@ from dunwell.claims.balance import Balance, Item
 from dunwell.claims.item_rules import check_changeable, find_going
 from dunwell.claims.states import Status
 from dunwell.claims.store import load_items
-from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
 from dunwell.payments.balancing import collect_if_paid, load_balance
 from dunwell.payments.store_items import delete_items
+from dunwell.platform.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True)

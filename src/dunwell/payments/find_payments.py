@@ -5,9 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.errors import NotFound
-from dunwell.kit.cursor import CursorForm
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
 from dunwell.merchants.rights import Right
@@ -18,6 +15,9 @@ from dunwell.payments.store_lists import (
     load_payments,
     load_requests,
 )
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import NotFound
+from dunwell.platform.text.cursor import CursorForm
 
 # Rides on payments_list.
 PAYMENTS: ListedTable[UUID] = ListedTable(

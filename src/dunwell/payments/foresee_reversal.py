@@ -7,12 +7,12 @@ from dunwell.claims.access import check_claim
 from dunwell.claims.balance import Balance
 from dunwell.claims.states import Status
 from dunwell.claims.store import load_claim
-from dunwell.errors import NotFound
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.payments.balancing import load_balance
 from dunwell.payments.store import load_payment
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Protocol, TypeAlias
 from uuid import UUID
 
-from dunwell.errors import InvalidRequest, Unavailable
+from dunwell.platform.errors import InvalidRequest, Unavailable
 
 
 @dataclass(frozen=True, slots=True)

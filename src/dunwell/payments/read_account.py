@@ -12,11 +12,11 @@ from zoneinfo import ZoneInfo
 
 from dunwell.claims.balance import Item
 from dunwell.claims.store import load_claim, load_items
-from dunwell.errors import NotFound
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.payments.store import PaidRow, load_paid_rows
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,6 @@ from dataclasses import replace
 from uuid import UUID
 
 from dunwell.claims.access import check_claim
-from dunwell.errors import NotFound
-from dunwell.kit.cursor import CursorForm
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.newest_first import ListedTable
 from dunwell.merchants.newest_of_claim import find_newest_of_claim
@@ -19,6 +16,9 @@ from dunwell.payments.store_lists import (
     load_payments,
     load_requests,
 )
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import NotFound
+from dunwell.platform.text.cursor import CursorForm
 
 # By the unique key (merchant_id, claim_id, transaction_id).
 _PAYMENTS_OF_CLAIM: ListedTable[UUID] = replace(

@@ -14,7 +14,6 @@ from dunwell.claims.access import access_claim
 from dunwell.claims.balance import Balance, allocate, sum_balance
 from dunwell.claims.states import Happening, Status, decide_status
 from dunwell.claims.store import LockedClaim, load_items, load_paid_cents
-from dunwell.errors import Fault, InvalidState, Said, ValidationError
 from dunwell.escalation.claim_contact_store import cancel_contacts
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
@@ -24,6 +23,7 @@ from dunwell.payments.balancing import load_balance
 from dunwell.payments.expire_transfer import complete_transfer, find_arrived
 from dunwell.payments.receipt import tell_payment
 from dunwell.payments.store import StoredPayment, find_payment, save_payment
+from dunwell.platform.errors import Fault, InvalidState, Said, ValidationError
 
 _PAID = "The claim was paid."
 

@@ -9,8 +9,6 @@ from uuid import UUID
 from dunwell.claims.access import access_claim
 from dunwell.claims.states import Status
 from dunwell.claims.store import LockedClaim
-from dunwell.errors import Fault, NotFound, ValidationError
-from dunwell.kit.texts import is_line
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
@@ -24,6 +22,8 @@ from dunwell.payments.store import (
     save_reversal,
     touch_claim,
 )
+from dunwell.platform.errors import Fault, NotFound, ValidationError
+from dunwell.platform.text.texts import is_line
 
 
 async def reverse_payment(

@@ -11,8 +11,6 @@ from uuid import UUID
 import structlog
 
 from dunwell.claims.store import lock_claim
-from dunwell.errors import NotFound
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.store import load_merchant
@@ -26,6 +24,8 @@ from dunwell.payments.provider import (
 )
 from dunwell.payments.request_states import BANK_TRANSFER, RequestState, is_overdue
 from dunwell.payments.store_requests import PaymentRequest, load_request, lock_request, move_request
+from dunwell.platform.errors import NotFound
+from dunwell.platform.resources import Resources
 
 _CALL_SECONDS = 20
 

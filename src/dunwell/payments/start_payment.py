@@ -17,9 +17,7 @@ import structlog
 from dunwell.claims.raise_event import raise_event
 from dunwell.claims.states import ACTIVE
 from dunwell.claims.store import lock_claim
-from dunwell.errors import Fault, InvalidState, Unavailable, ValidationError
 from dunwell.events.payloads import Payment, payment_in_progress
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work, check_right
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.merchant import Merchant
@@ -42,6 +40,8 @@ from dunwell.payments.take_request import (
     is_for_amount,
     take_request,
 )
+from dunwell.platform.errors import Fault, InvalidState, Unavailable, ValidationError
+from dunwell.platform.resources import Resources
 
 __all__ = ["REQUEST_ID_MARK", "StartPayment", "StartedPayment", "start_payment"]
 

@@ -6,8 +6,8 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.claims.states import Status
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import compose
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from dunwell.claims.balance import Item
 from dunwell.claims.states import Status
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 _ADD = """
 WITH touched AS (

@@ -5,11 +5,11 @@ from dataclasses import dataclass, fields
 from uuid import UUID
 
 from dunwell.claims.states import Status
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import compose
 from dunwell.payments.request_states import RequestState
 from dunwell.payments.store import StoredPayment
 from dunwell.payments.store_requests import PaymentRequest
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
 
 # By primary keys, as the next.
 _LOAD_PAYMENTS = compose(

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import compose
 from dunwell.payments.request_states import Asked, RequestState
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,6 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.errors import Refusal
-from dunwell.kit.resources import Resources
 from dunwell.payments.provider import Providers
 from dunwell.payments.request_states import decide_next_check
 from dunwell.payments.settle_payment import settle_payment
@@ -19,6 +17,8 @@ from dunwell.payments.store_requests import (
     lock_due_requests,
     postpone_checks,
 )
+from dunwell.platform.errors import Refusal
+from dunwell.platform.resources import Resources
 
 # The first gap is a minute.
 SWEEP_SECONDS = 5.0

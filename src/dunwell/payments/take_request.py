@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from dunwell.claims.access import access_claim
 from dunwell.claims.states import ACTIVE
 from dunwell.claims.store import LockedClaim, lock_claim
-from dunwell.errors import InvalidState, NotFound
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.audit import save_audit
@@ -27,6 +25,8 @@ from dunwell.payments.store_requests import (
     move_request,
     save_request,
 )
+from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)

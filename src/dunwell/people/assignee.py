@@ -5,7 +5,7 @@ which comes first. Pure.
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
 
 
 @dataclass(frozen=True, slots=True)

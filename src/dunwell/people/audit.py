@@ -5,9 +5,9 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.installation.audit import Act, save_installation_audit
-from dunwell.kit.addresses import name_network
 from dunwell.merchants.actor import Actor, ActorKind, Interface, Origin
 from dunwell.people.people_work import PeopleWork
+from dunwell.platform.http.addresses import name_network
 
 _VISITOR = "VISITOR"
 

@@ -2,12 +2,12 @@
 
 from uuid import UUID
 
-from dunwell.errors import InvalidState
 from dunwell.merchants.rights import Right, Role
 from dunwell.people.audit import save_people_audit
 from dunwell.people.invite_user import require_user
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.store import save_break_glass
+from dunwell.platform.errors import InvalidState
 
 
 async def set_break_glass(work: PeopleWork, user_id: UUID, *, is_on: bool) -> None:

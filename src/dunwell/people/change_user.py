@@ -5,7 +5,6 @@ Somebody must be left who can do so: the last admin is neither ended nor made an
 
 from uuid import UUID
 
-from dunwell.errors import InvalidState, Said
 from dunwell.merchants.rights import Right, Role
 from dunwell.people.audit import save_people_audit
 from dunwell.people.invite_user import (
@@ -21,6 +20,7 @@ from dunwell.people.store import lock_admins, save_place, save_user_end
 from dunwell.people.store_entries import remove_entries_of, remove_invitations
 from dunwell.people.store_factors import remove_all_factors
 from dunwell.people.user import Place
+from dunwell.platform.errors import InvalidState, Said
 
 
 async def change_place(work: PeopleWork, user_id: UUID, place: Place, revision: int) -> None:

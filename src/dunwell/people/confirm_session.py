@@ -9,7 +9,6 @@ does not, because the provider may have asked for nothing; `single_sign_on` conf
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dunwell.kit.security_events import tell_security_event
 from dunwell.people.audit import save_people_audit, save_refused_sign_in
 from dunwell.people.own_account import Asking, TooLongAgo, check_own_password
 from dunwell.people.passkey_sign_in import CHALLENGE_LASTS, find_passkey_user, require_party
@@ -23,6 +22,7 @@ from dunwell.people.store_factors import load_factors, save_challenge
 from dunwell.people.store_sessions import save_confirmation
 from dunwell.people.tries import give_back_try, list_own_subjects, take_try
 from dunwell.people.visitor import Visitor
+from dunwell.platform.security_events import tell_security_event
 
 CONFIRMED_FOR = timedelta(minutes=10)
 CONFIRM = "CONFIRM"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from dunwell.errors import Fault, InvalidState, NotFound, Said, ValidationError
 from dunwell.merchants.rights import Right, Role
 from dunwell.people.audit import save_people_audit
 from dunwell.people.local_sign_in import is_single_sign_on_required, may_sign_in_here
@@ -26,6 +25,7 @@ from dunwell.people.store import (
 from dunwell.people.store_entries import remove_entries_of, save_invitation
 from dunwell.people.store_factors import remove_all_factors, remove_started_app
 from dunwell.people.user import NewUser, Place, User, find_place_faults, find_user_faults
+from dunwell.platform.errors import Fault, InvalidState, NotFound, Said, ValidationError
 
 LINK_LASTS = timedelta(hours=72)
 # What a link draws: its secret.

@@ -12,10 +12,10 @@ import hmac
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
 from dunwell.people.session_rules import hash_secret
 from dunwell.people.store_sessions import find_device_owner
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
 
 # How long after a completed sign-in the browser is accepted although the second factor is locked.
 # A month covers a holiday; a computer that was given away is soon a stranger again.

@@ -8,11 +8,11 @@ from uuid import UUID
 from dunwell.installation.alarms.alarm import Kind
 from dunwell.installation.alarms.store import raise_alarm
 from dunwell.installation.store import load_installation
-from dunwell.kit.db import Connection
-from dunwell.kit.security_events import tell_security_event
 from dunwell.people.audit import save_people_audit
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.user import User
+from dunwell.platform.database.database import Connection
+from dunwell.platform.security_events import tell_security_event
 
 
 async def is_single_sign_on_required(tx: Connection) -> bool:

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from uuid import UUID
 
-from dunwell.kit.addresses import name_network
 from dunwell.people.audit import save_people_audit, visiting
 from dunwell.people.known_browsers import render_browser_cookie
 from dunwell.people.local_sign_in import tell_break_glass
@@ -13,6 +12,7 @@ from dunwell.people.session_rules import LASTS, derive_device, hash_secret, rend
 from dunwell.people.store import lock_user
 from dunwell.people.store_sessions import NewSession, save_session
 from dunwell.people.visitor import Visitor, describe_browser, digest_place
+from dunwell.platform.http.addresses import name_network
 
 
 class OpenedBy(StrEnum):

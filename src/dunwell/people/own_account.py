@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.errors import Fault, InvalidState, NotFound, Said, ValidationError
-from dunwell.kit.security_events import tell_security_event
 from dunwell.people.audit import save_people_audit, save_refused_sign_in
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.reception import Reception
@@ -33,6 +31,8 @@ from dunwell.people.store_sessions import (
 from dunwell.people.tries import give_back_try, list_own_subjects, take_try
 from dunwell.people.user import NewUser, User, find_user_faults
 from dunwell.people.visitor import Visitor
+from dunwell.platform.errors import Fault, InvalidState, NotFound, Said, ValidationError
+from dunwell.platform.security_events import tell_security_event
 
 
 @dataclass(frozen=True, slots=True)

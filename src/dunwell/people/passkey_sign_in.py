@@ -7,8 +7,6 @@ cannot be guessed, and nobody's name is said.
 from datetime import timedelta
 from uuid import UUID
 
-from dunwell.errors import NotFound
-from dunwell.kit.security_events import tell_security_event
 from dunwell.people.audit import save_refused_sign_in, visiting
 from dunwell.people.local_sign_in import may_sign_in_here
 from dunwell.people.open_session import OpenedBy, OpenedSession, open_session
@@ -38,6 +36,8 @@ from dunwell.people.tries import (
     take_try,
 )
 from dunwell.people.visitor import Visitor
+from dunwell.platform.errors import NotFound
+from dunwell.platform.security_events import tell_security_event
 
 CHALLENGE_LASTS = timedelta(minutes=5)
 SIGN_IN, ENROL = "SIGN_IN", "ENROL"

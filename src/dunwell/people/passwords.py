@@ -11,8 +11,8 @@ from typing import Protocol, TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
-from dunwell.errors import Unavailable
 from dunwell.people.password_rules import PasswordFault, find_password_fault
+from dunwell.platform.errors import Unavailable
 
 # Of those that wait for their turn, about 0.1 s each.
 MOST_WAITING = 100

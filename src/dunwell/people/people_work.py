@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
-from dunwell.kit.ids import Ids
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import check_right
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.rights import Right
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
+from dunwell.platform.ids import Ids
+from dunwell.platform.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)

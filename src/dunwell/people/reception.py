@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import Actor
 from dunwell.people.passwords import Passwords
 from dunwell.people.people_work import PeopleWork
+from dunwell.platform.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)

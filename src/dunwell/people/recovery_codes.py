@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from dunwell.kit.crypto import KeyRing
+from dunwell.platform.crypto import KeyRing
 
 HOW_MANY = 10
 # In the session that made them.

@@ -6,10 +6,10 @@ from uuid import UUID
 import msgspec
 import structlog
 
-from dunwell.kit.crypto import KeyRing, SealBroken, read_version
-from dunwell.kit.db import Connection, Database
-from dunwell.kit.resealing import PART_SIZE, Part, RowKey
 from dunwell.people.totp import reseal_secret
+from dunwell.platform.crypto import KeyRing, SealBroken, read_version
+from dunwell.platform.database.database import Connection, Database
+from dunwell.platform.resealing import PART_SIZE, Part, RowKey
 
 # By primary key.
 _LOAD_PART = """

@@ -14,7 +14,6 @@ from datetime import timedelta
 
 from dunwell.installation.alarms.alarm import Kind
 from dunwell.installation.alarms.store import raise_alarm
-from dunwell.kit.security_events import tell_security_event
 from dunwell.people.audit import save_people_audit
 from dunwell.people.people_work import PeopleWork
 from dunwell.people.store_wrong_codes import (
@@ -24,6 +23,7 @@ from dunwell.people.store_wrong_codes import (
 )
 from dunwell.people.user import User
 from dunwell.people.user_mails import UserMail, mail_user
+from dunwell.platform.security_events import tell_security_event
 
 # Ten guesses at a million codes, of which three are valid at a time, succeed once in 33,000 times.
 MAX_WRONG_CODES = 10

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.people.second_factor_limit import COUNTED_FOR
 from dunwell.people.session_rules import REMEMBERED, hash_secret
 from dunwell.people.signed_in import SignedIn, derive_form_token
@@ -29,6 +27,8 @@ from dunwell.people.store_sessions import (
     take_session,
 )
 from dunwell.people.store_wrong_codes import remove_wrong_codes
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 
 _ROWS_AT_ONCE = 5000
 

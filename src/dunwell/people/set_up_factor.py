@@ -8,7 +8,6 @@ the user end, and the user is told by e-mail.
 from datetime import timedelta
 from uuid import UUID
 
-from dunwell.kit.texts import check_printable
 from dunwell.people.accept_invitation import enrol_passkey
 from dunwell.people.audit import save_people_audit
 from dunwell.people.passkey_sign_in import CHALLENGE_LASTS, ENROL, require_party
@@ -29,6 +28,7 @@ from dunwell.people.store_factors import (
 )
 from dunwell.people.totp import find_step, open_secret, seal_secret
 from dunwell.people.user_mails import UserMail, mail_user
+from dunwell.platform.text.texts import check_printable
 
 LONGEST_NAME = 60
 # From the password said once more to the app's first code.

@@ -14,7 +14,6 @@ from datetime import timedelta
 from typing import TypeAlias
 from uuid import UUID
 
-from dunwell.kit.security_events import tell_security_event
 from dunwell.people.audit import save_people_audit, save_refused_sign_in, visiting
 from dunwell.people.known_browsers import TRUSTED_FOR, find_known_browser
 from dunwell.people.local_sign_in import may_sign_in_here
@@ -31,6 +30,7 @@ from dunwell.people.totp import find_step, open_secret
 from dunwell.people.tries import choose_subjects, give_back_try, take_try
 from dunwell.people.user import User
 from dunwell.people.visitor import Visitor
+from dunwell.platform.security_events import tell_security_event
 
 ENTRY_LASTS = timedelta(minutes=10)
 

@@ -7,10 +7,10 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import compose
 from dunwell.merchants.rights import Role
 from dunwell.people.user import NewUser, Place, User, fold_email
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
 
 _READ = """
 SELECT u.user_id, u.email, u.name, u.language, u.everywhere,

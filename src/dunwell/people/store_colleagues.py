@@ -3,10 +3,10 @@
 from collections.abc import Collection, Sequence
 from uuid import UUID
 
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import compose
 from dunwell.merchants.rights import ROLE_RIGHTS, Right
 from dunwell.people.assignee import Assignee
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
 
 # Those whose role lets them answer.
 ANSWERING = sorted(str(role) for role, rights in ROLE_RIGHTS.items() if Right.ANSWER in rights)

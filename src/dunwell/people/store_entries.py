@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 _REMOVE_INVITATIONS = "DELETE FROM invitations WHERE user_id = $1"
 _INSERT_INVITATION = """

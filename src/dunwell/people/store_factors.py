@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 # All ride on factors_user or on primary keys.
 _LOAD = """

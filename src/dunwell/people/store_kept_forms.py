@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 # Whoever leaves a form open in the evening finds it the next morning.
 KEPT_FOR = timedelta(hours=24)

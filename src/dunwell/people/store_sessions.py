@@ -7,10 +7,10 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection
 from dunwell.merchants.rights import Role
 from dunwell.people.session_rules import IDLE, NOTED_EVERY
 from dunwell.people.user import fold_email
+from dunwell.platform.database.database import Connection
 
 # By the primary keys, and memberships_user.
 _TAKE = """

@@ -6,7 +6,7 @@ Setting or removing a password deletes these rows and the lock in the same state
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 _INSERT = """
 INSERT INTO wrong_second_factors (failure_id, user_id, failed_at, device_hash)

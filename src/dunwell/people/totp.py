@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pyotp
 
-from dunwell.kit.crypto import KeyRing
+from dunwell.platform.crypto import KeyRing
 
 SECRET_BYTES = 20
 _PURPOSE = "portal-totp"

@@ -14,14 +14,19 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from dunwell.kit.addresses import find_network
-from dunwell.kit.attempts import Attempts, count_attempt, give_back_attempt, load_attempts
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
 from dunwell.people.known_browsers import find_known_browser
 from dunwell.people.session_rules import REMEMBERED
 from dunwell.people.user import fold_email
 from dunwell.people.visitor import Visitor
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.attempts import (
+    Attempts,
+    count_attempt,
+    give_back_attempt,
+    load_attempts,
+)
+from dunwell.platform.database.database import Connection
+from dunwell.platform.http.addresses import find_network
 
 MOST_WRONG = 10
 WINDOW = timedelta(minutes=15)

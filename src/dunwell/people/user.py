@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.errors import Fault
-from dunwell.kit.texts import is_email_address, is_printable
 from dunwell.merchants.rights import ROLE_RIGHTS, Right, Role
 from dunwell.people.signed_in import LANGUAGES, Language
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.texts import is_email_address, is_printable
 
 LONGEST_NAME = 200
 # A merchant's people answer for one merchant; who runs the installation is so everywhere.

@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from dunwell.kit.addresses import find_network
-from dunwell.kit.crypto import KeyRing
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.http.addresses import find_network
 
 _PLACE = "portal-place"
 # By what they call themselves; the first that fits, as most call themselves others too.

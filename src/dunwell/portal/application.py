@@ -14,9 +14,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from dunwell.errors import NotFound
-from dunwell.kit.resources import Resources
 from dunwell.landing.web.site import Site as DebtorSite
+from dunwell.platform.errors import NotFound
+from dunwell.platform.resources import Resources
 from dunwell.portal.audit import routes as audit
 from dunwell.portal.claims import routes_acts, routes_claim, routes_list
 from dunwell.portal.disputes import routes as disputes

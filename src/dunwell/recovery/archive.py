@@ -16,10 +16,10 @@ from typing import TypeVar
 
 import msgspec
 
-from dunwell.config import Settings
-from dunwell.errors import InvalidState
-from dunwell.kit.postgres import EmbeddedPostgres, find_embedded
-from dunwell.kit.postgres_user import find_server_user
+from dunwell.platform.config import Settings
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_embedded
+from dunwell.platform.embedded.postgres_user import find_server_user
+from dunwell.platform.errors import InvalidState
 from dunwell.recovery.wal_file import ENDING, render_put_command, sync_folder
 
 MANIFEST, BASE, BASE_LOG, BASE_FILES = "manifest.json", "base.tar.gz", "pg_wal.tar.gz", "files.json"

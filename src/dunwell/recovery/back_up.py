@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from dunwell.config import Settings
-from dunwell.errors import InvalidState, Unavailable
-from dunwell.kit.crypto import KeyRing
-from dunwell.migrations.revisions import find_newest, list_revisions
+from dunwell.platform.config import Settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import InvalidState, Unavailable
+from dunwell.platform.migrations.revisions import find_newest, list_revisions
 from dunwell.recovery.archive import Base
 from dunwell.recovery.backup_set import (
     DUMP,

@@ -10,9 +10,9 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from dunwell.config import Settings
-from dunwell.config.private_folder import MARK
-from dunwell.errors import InvalidState
+from dunwell.platform.config import Settings
+from dunwell.platform.config.private_folder import MARK
+from dunwell.platform.errors import InvalidState
 from dunwell.recovery.dump import DatabaseDump
 
 FORMAT = 2

@@ -16,12 +16,12 @@ from typing import Self
 import asyncpg
 import msgspec
 
-from dunwell.errors import InvalidState
-from dunwell.kit.db import NotMigrated
-from dunwell.kit.migrate import check_empty, create_schema
-from dunwell.kit.pool import OpenConnection, connect
-from dunwell.kit.sql import compose
-from dunwell.migrations.revisions import list_own_tables, list_revisions
+from dunwell.platform.database.database import NotMigrated
+from dunwell.platform.database.migrate import check_empty, create_schema
+from dunwell.platform.database.pool import OpenConnection, connect
+from dunwell.platform.database.sql import compose
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.migrations.revisions import list_own_tables, list_revisions
 from dunwell.recovery.hold import NOTE
 
 # zlib's fastest level takes half the time of its default, for files that are a tenth larger.

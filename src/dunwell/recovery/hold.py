@@ -12,13 +12,13 @@ import msgspec
 import structlog
 
 from dunwell.claims.pause_claim import pause_claim
-from dunwell.errors import InvalidState
 from dunwell.installation.audit import Act, save_installation_audit
-from dunwell.kit.db import Connection, DatabaseAway, NotMigrated
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.store import load_merchant
+from dunwell.platform.database.database import Connection, DatabaseAway, NotMigrated
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.resources import Resources
 
 REASON = "Restored from a backup: what happened meanwhile is not known. Resume it if it may go on."
 _LOOK_SECONDS = 1.0

@@ -21,10 +21,10 @@ import msgspec
 import structlog
 from prometheus_client import Gauge
 
-from dunwell.config import Settings
-from dunwell.errors import InvalidState
-from dunwell.kit.figures import REGISTRY
-from dunwell.kit.postgres import EmbeddedPostgres
+from dunwell.platform.config import Settings
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.metrics import REGISTRY
 from dunwell.recovery.archive import (
     BASE_FILES,
     Archive,

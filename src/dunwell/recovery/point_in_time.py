@@ -14,10 +14,10 @@ from pathlib import Path
 
 import asyncpg
 
-from dunwell.config import Settings
-from dunwell.errors import InvalidState
-from dunwell.kit.folder_lock import FolderLock
-from dunwell.kit.postgres import EmbeddedPostgres, find_embedded, stop_server
+from dunwell.platform.config import Settings
+from dunwell.platform.embedded.folder_lock import FolderLock
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_embedded, stop_server
+from dunwell.platform.errors import InvalidState
 from dunwell.recovery.archive import (
     BASE,
     BASE_LOG,

@@ -16,9 +16,14 @@ from pathlib import Path
 
 import asyncpg
 
-from dunwell.errors import Unavailable
-from dunwell.kit.folder_lock import FolderLock, FolderTaken
-from dunwell.kit.postgres import EmbeddedPostgres, PostgresFailed, find_binaries, stop_server
+from dunwell.platform.embedded.folder_lock import FolderLock, FolderTaken
+from dunwell.platform.embedded.postgres import (
+    EmbeddedPostgres,
+    PostgresFailed,
+    find_binaries,
+    stop_server,
+)
+from dunwell.platform.errors import Unavailable
 
 _PREFIX = "dunwell-scratch-"
 # Folders that nobody has locked yet have another name, so that none is taken for an abandoned one.

@@ -5,7 +5,7 @@ with what the backup says it holds. No database of the installation is touched.
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from dunwell.config import Settings
+from dunwell.platform.config import Settings
 from dunwell.recovery.back_up import check_readable
 from dunwell.recovery.backup_set import DUMP, BackupUnusable, Manifest, load_manifest
 from dunwell.recovery.dump import StoredTable, compute_digests, restore_database

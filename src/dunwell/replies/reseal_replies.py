@@ -6,9 +6,9 @@ from uuid import UUID
 import msgspec
 import structlog
 
-from dunwell.kit.crypto import KeyRing, SealBroken, read_version
-from dunwell.kit.db import Connection, Database
-from dunwell.kit.resealing import PART_SIZE, Part, RowKey
+from dunwell.platform.crypto import KeyRing, SealBroken, read_version
+from dunwell.platform.database.database import Connection, Database
+from dunwell.platform.resealing import PART_SIZE, Part, RowKey
 from dunwell.replies.sealing import reseal_reply
 
 # By primary key. Each may be of megabytes.

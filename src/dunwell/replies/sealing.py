@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from dunwell.kit.crypto import KeyRing
+from dunwell.platform.crypto import KeyRing
 
 _PURPOSE = "debtor reply"
 

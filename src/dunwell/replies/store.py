@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 from dunwell.replies.reply import NewReply
 
 # By the primary keys of both.

@@ -10,10 +10,10 @@ from dunwell.claims.hold_claim import lift_hold, open_hold
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import ACTIVE
 from dunwell.claims.store import lock_claim
-from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
+from dunwell.platform.crypto import KeyRing
 from dunwell.replies.reply import HOLD_REASON, MOST_A_DAY, NewReply, find_hold_end
 from dunwell.replies.sealing import seal_reply
 from dunwell.replies.store import (

@@ -10,11 +10,11 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from dunwell.errors import Fault, Said
 from dunwell.escalation.announcing import LEAST_NOTICE
 from dunwell.escalation.calendars import Calendar, read_weekdays
 from dunwell.escalation.schedule import list_channels
-from dunwell.kit.banking_days import find_last_transfer_day
+from dunwell.platform.banking_days import find_last_transfer_day
+from dunwell.platform.errors import Fault, Said
 from dunwell.workflows.definition import (
     CheckpointStep,
     CommunicationStep,

@@ -2,11 +2,11 @@
 
 from uuid import UUID
 
-from dunwell.errors import InvalidState
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import raise_revision
+from dunwell.platform.errors import InvalidState
 from dunwell.rollout.store import load_rule_sets
 from dunwell.rollout.uses import describe_rules
 from dunwell.workflows.audited import list_parts

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from dunwell.errors import Fault, ValidationError
+from dunwell.platform.errors import Fault, ValidationError
 from dunwell.rollout.next_contacts import Aspect, ClaimPreview, Kind
 from dunwell.rollout.outlook import Outlook
 

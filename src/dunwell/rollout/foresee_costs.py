@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dunwell.errors import Refusal
 from dunwell.installation.store import load_installation
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.rights import Right
 from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.platform.errors import Refusal
+from dunwell.platform.resources import Resources
 from dunwell.rollout.costs import Costs, NamedLine, Units, add_up, list_priceable
 from dunwell.rollout.outlook import Outlook, SentTo
 from dunwell.rollout.preview_draft import Preview

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from dunwell.errors import Fault, NotFound, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.rollout.contact_waits import find_contact_warnings
 from dunwell.rollout.publish_workflow import find_publishing_faults
 from dunwell.workflows.audited import list_parts

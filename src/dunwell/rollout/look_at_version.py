@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import NotFound
 from dunwell.rollout.read_workflows import choose_version
 from dunwell.workflows.audited import list_parts
 from dunwell.workflows.definition import Definition

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.errors import Fault, NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import Fault, NotFound
 from dunwell.rollout.contact_waits import find_contact_warnings
 from dunwell.rollout.store import Running, count_running
 from dunwell.workflows.open_workflow import check_switched

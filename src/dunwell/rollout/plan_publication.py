@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.errors import Fault, InvalidState
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import Fault, InvalidState
 from dunwell.rollout.contact_waits import find_contact_warnings
 from dunwell.rollout.publish_workflow import find_publishing_faults
 from dunwell.rollout.store import count_active_claims

@@ -8,9 +8,9 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.crypto import KeyRing
 from dunwell.rollout.costs import Costs
 from dunwell.rollout.effects import Asked, Effects
 from dunwell.rollout.effects_views import (

@@ -10,14 +10,10 @@ from decimal import Decimal
 from uuid import UUID
 
 from dunwell.claims.read_claim import read_claim
-from dunwell.errors import Fault, NotFound, ValidationError
 from dunwell.escalation.due_claim_store import load_claims
 from dunwell.escalation.pay_by import foresee_pay_by
 from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.schedule import ContactPlanned
-from dunwell.kit.process import run_apart
-from dunwell.kit.resources import Resources
-from dunwell.kit.shape import render_nearest
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.rights import Right
@@ -29,6 +25,10 @@ from dunwell.messages.letters.printer import (
     Unprintable,
     describe_missing,
 )
+from dunwell.platform.children.process import run_apart
+from dunwell.platform.errors import Fault, NotFound, ValidationError
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.shape import render_nearest
 from dunwell.rollout.sample_contact import NOBODYS_ID, Case, Reader, make_sample, read_reader
 from dunwell.rollout.trials.writing import TrialWriter, Wish, open_trial
 from dunwell.sending.channel import Permanent

@@ -9,14 +9,14 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.errors import Fault, ValidationError
-from dunwell.kit.process import run_apart
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Configuration
 from dunwell.merchants.rights import Right
 from dunwell.messages.checking import find_template_faults
 from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.messages.merchant_rules import find_quiet_faults, find_value_faults
+from dunwell.platform.children.process import run_apart
+from dunwell.platform.errors import Fault, ValidationError
 from dunwell.workflows.checking import find_definition_faults
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.draft_changes import Ticks

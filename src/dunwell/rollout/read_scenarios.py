@@ -6,10 +6,10 @@ from uuid import UUID
 import msgspec
 
 from dunwell.assignment.store import load_rules
-from dunwell.errors import NotFound
-from dunwell.kit.shape import render_nearest
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import NotFound
+from dunwell.platform.text.shape import render_nearest
 from dunwell.rollout.store import count_active_claims
 from dunwell.workflows.document import render_document
 from dunwell.workflows.scenario_store import load_scenarios

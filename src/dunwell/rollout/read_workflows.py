@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import NotFound
 from dunwell.rollout.store import count_active_claims
 from dunwell.rollout.views import Comparison, DefinitionView, VersionView, WorkflowView
 from dunwell.workflows.definition import Definition

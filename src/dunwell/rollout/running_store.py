@@ -9,9 +9,9 @@ from uuid import UUID
 
 from dunwell.escalation.due_claim_store import load_claims
 from dunwell.escalation.running_claims import OpenContact, RunningClaim
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection, Row
 from dunwell.merchants.merchant import Merchant
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection, Row
 
 PAGE_SIZE = 1_000
 

@@ -8,12 +8,12 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.errors import ValidationError
-from dunwell.kit.process import run_apart
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import keep_changed, save_audit
 from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import raise_revision
+from dunwell.platform.children.process import run_apart
+from dunwell.platform.errors import ValidationError
 from dunwell.rollout.contact_waits import find_contact_warnings
 from dunwell.rollout.publish_workflow import find_standing_faults
 from dunwell.rollout.scenario_claims_store import (

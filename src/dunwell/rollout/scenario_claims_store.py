@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import load_statement
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import load_statement
 
 _MOVE = load_statement(__file__, "move_claims.sql")
 

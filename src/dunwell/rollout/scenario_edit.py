@@ -16,7 +16,7 @@ asked about: it begins at the step that is first then. Pure.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dunwell.errors import Fault
+from dunwell.platform.errors import Fault
 from dunwell.rollout.uses import describe_count
 from dunwell.workflows.definition import Definition, Step
 from dunwell.workflows.step_ids import KnownStep, find_reused_ids, kind_of

@@ -6,7 +6,7 @@ from uuid import UUID
 from dunwell.assignment.rules import RuleSet
 from dunwell.assignment.store import load_published_rules
 from dunwell.assignment.store_drafts import load_rules_draft
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 # Reads the merchant's claims once: seldom, and by an operator.
 _COUNT_ACTIVE = """

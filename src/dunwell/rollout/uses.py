@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from uuid import UUID
 
 from dunwell.assignment.rules import RuleSet, list_shares
-from dunwell.kit.texts import say_count
+from dunwell.platform.text.texts import say_count
 
 
 def describe_count(claims: int) -> str:

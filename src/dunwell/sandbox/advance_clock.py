@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dunwell.claims.expire_holds import expire_holds
-from dunwell.errors import Fault, InvalidState, Unavailable, ValidationError
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work, check_right
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.rights import Right
 from dunwell.modalities.sweep_modalities import sweep_modalities
+from dunwell.platform.errors import Fault, InvalidState, Unavailable, ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.sandbox.store import Agenda, begin_count, count_since, load_agenda, move_clock
 from dunwell.sending.channel import ChannelAdapter
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.epochs import WRITTEN_BY
-from dunwell.kit.ids import uuid7
-from dunwell.kit.sql import compose
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.epochs import WRITTEN_BY
+from dunwell.platform.database.sql import compose
+from dunwell.platform.ids import uuid7
 
 # Only forwards, whoever else moves it at the same time.
 _MOVE = """

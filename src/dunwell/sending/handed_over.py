@@ -8,8 +8,8 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.kit.db import Connection
 from dunwell.merchants.merchant import Merchant
+from dunwell.platform.database.database import Connection
 from dunwell.sending.adapters import Adapters
 from dunwell.sending.channel import Answer, Message, Permanent, Temporary, Unanswered, Uncalled
 from dunwell.sending.lease import HeldLease, Lease

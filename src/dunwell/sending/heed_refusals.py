@@ -7,12 +7,12 @@ from contextlib import suppress as passing_over
 
 import structlog
 
-from dunwell.errors import ValidationError
-from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.rights import Right
 from dunwell.messages.suppression import suppress
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import ValidationError
 from dunwell.sending.channel import Permanent
 
 log = structlog.get_logger(__name__)

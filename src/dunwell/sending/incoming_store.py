@@ -6,8 +6,8 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import compose
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
 from dunwell.sending.incoming import Incoming
 
 # Claims whose debtor was written to at this number ($2) by this line ($1), as far as a merchant's:

@@ -14,9 +14,9 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.errors import Unavailable
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
 
 # What a killed worker held goes on after it. Three beats may be missed.
 LEASE = timedelta(seconds=15)

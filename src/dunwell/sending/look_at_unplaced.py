@@ -7,12 +7,12 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.installation.audit import Act, save_installation_audit
-from dunwell.kit.cursor import CursorForm
-from dunwell.kit.db import Connection
-from dunwell.kit.ids import Ids
 from dunwell.merchants.account import check_right
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import Connection
+from dunwell.platform.ids import Ids
+from dunwell.platform.text.cursor import CursorForm
 from dunwell.sending.unplaced import UnplacedKind
 from dunwell.sending.unplaced_store import Unplaced, load_unplaced, save_look
 

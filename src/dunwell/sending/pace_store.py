@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 # Room for one second ahead is given out; the rest waits for its time.
 # The row is held to the end of the transaction: two workers share the room, none counts it twice.

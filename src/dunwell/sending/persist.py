@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import structlog
 
-from dunwell.errors import Unavailable
+from dunwell.platform.errors import Unavailable
 
 _FIRST_PAUSE_SECONDS, _PAUSE_SECONDS = 0.1, 1.0
 # A process that ends has been asked to for twenty seconds; its supervisor kills it soon after.

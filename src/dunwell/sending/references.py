@@ -8,7 +8,7 @@ import hmac
 from base64 import b32decode, b32encode
 from uuid import UUID
 
-from dunwell.kit.crypto import KeyRing
+from dunwell.platform.crypto import KeyRing
 from dunwell.sending.report import Reference
 
 _PURPOSE = "message reference"

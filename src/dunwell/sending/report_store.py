@@ -7,9 +7,9 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection
-from dunwell.kit.ids import Ids
-from dunwell.kit.sql import in_sets
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import in_sets
+from dunwell.platform.ids import Ids
 from dunwell.sending.report import Cause, Reference, Report, ReportState
 
 # Real time. What came before is not kept twice, in whichever order sets name it.

@@ -27,8 +27,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
 
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 from dunwell.sending.adapters import Adapters
 from dunwell.sending.channel import Answer, Uncalled
 from dunwell.sending.handed_over import HandedOver, MessageCall

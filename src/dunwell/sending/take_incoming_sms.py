@@ -10,12 +10,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 from dunwell.claims.notes import LONGEST_NOTE, add_note
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.store import load_merchant
 from dunwell.messages.suppression import suppress
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 from dunwell.sending.incoming import Incoming, is_stop, read_number
 from dunwell.sending.incoming_store import (
     WrittenTo,

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 from dunwell.sending.unplaced import UnplacedKind
 
 # By inbound_sms_unplaced and channel_reports_unplaced; ids begin with the instant.

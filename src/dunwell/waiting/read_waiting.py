@@ -10,8 +10,6 @@ from enum import StrEnum
 from typing import Any
 
 from dunwell.events.find_endpoints import ENDPOINTS, LIVE, UNWELL
-from dunwell.kit.cursor import CursorForm
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.answer_days import find_overdue_before
 from dunwell.merchants.newest_first import (
@@ -28,6 +26,8 @@ from dunwell.messages.communication_store import count_failed
 from dunwell.messages.lists.find_communications import COMMUNICATIONS, UNKNOWN
 from dunwell.modalities.find_modalities import MODALITIES, UNANSWERED
 from dunwell.payments.find_payments import PENDING, REQUESTS
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.text.cursor import CursorForm
 from dunwell.replies.store import count_unseen
 
 _BOUNCES_FOR = timedelta(days=7)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import structlog
 from prometheus_client import Counter, Gauge
 
-from dunwell.errors import Unavailable
-from dunwell.kit.clock import Clock, SystemClock
-from dunwell.kit.figures import REGISTRY
+from dunwell.platform.clock import Clock, SystemClock
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.metrics import REGISTRY
 
 IDLE_SECONDS = 0.2
 _FIRST_PAUSE_SECONDS = 0.2

@@ -9,9 +9,9 @@ from itertools import count
 from typing import Any
 from uuid import UUID
 
-from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import NotFound
 from dunwell.workflows.audited import list_parts
 from dunwell.workflows.edit_draft import Edit, EditedDraft, edit_draft
 from dunwell.workflows.open_workflow import open_workflow

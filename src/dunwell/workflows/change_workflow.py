@@ -7,11 +7,11 @@ assigned; claims on it run on.
 
 from uuid import UUID
 
-from dunwell.errors import Fault, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import raise_revision
+from dunwell.platform.errors import Fault, ValidationError
 from dunwell.workflows.checking import check_workflow_name
 from dunwell.workflows.open_workflow import open_workflow
 from dunwell.workflows.store_changes import load_name, save_assignment_enabled, save_name

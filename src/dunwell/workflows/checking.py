@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from dunwell.errors import Fault, ValidationError
-from dunwell.kit.shape import Part, find_faults, read_if_fits
-from dunwell.kit.texts import find_unprintable, is_printable
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.shape import Part, find_faults, read_if_fits
+from dunwell.platform.text.texts import find_unprintable, is_printable
 from dunwell.workflows.condition_rules import find_condition_faults
 from dunwell.workflows.definition import (
     Condition,

@@ -6,8 +6,8 @@ One grammar serves the guards of steps and the assignment rules (CONTRACT 6). Pu
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from dunwell.errors import Fault
-from dunwell.kit.codes import is_country, is_language
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.codes import is_country, is_language
 from dunwell.workflows.definition import Bounds, Condition, TextTest
 from dunwell.workflows.settings_rules import find_repeats, language_fault
 

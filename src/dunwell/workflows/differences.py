@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.kit.differences import compare_values
+from dunwell.platform.text.differences import compare_values
 from dunwell.workflows.definition import Definition, Step
 
 

@@ -5,10 +5,10 @@ A workflow that was never published goes with its draft: `rollout.drop_draft` se
 
 from uuid import UUID
 
-from dunwell.errors import InvalidState
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import InvalidState
 from dunwell.workflows.audited import compare
 from dunwell.workflows.open_workflow import open_workflow
 from dunwell.workflows.store import delete_draft, load_current, load_draft, save_draft_row

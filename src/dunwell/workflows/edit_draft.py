@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.workflows.audited import list_parts
 from dunwell.workflows.checking import read_definition
 from dunwell.workflows.definition import Definition

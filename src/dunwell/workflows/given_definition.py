@@ -11,8 +11,8 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.errors import Fault, InvalidRequest
-from dunwell.kit.yaml_document import DocumentFaulty, find_lines, parse_yaml
+from dunwell.platform.errors import Fault, InvalidRequest
+from dunwell.platform.text.yaml_document import DocumentFaulty, find_lines, parse_yaml
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ change touches. So changes of one merchant wait for each other and never for eve
 
 from uuid import UUID
 
-from dunwell.errors import InvalidState, NotFound
-from dunwell.kit.db import Connection
-from dunwell.kit.shape import render_nearest
 from dunwell.merchants.account import Work
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store_changes import load_switched, lock_merchant
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.text.shape import render_nearest
 from dunwell.workflows.store import Workflow, load_workflows, lock_workflow
 
 

@@ -4,13 +4,13 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.errors import InvalidState, ValidationError
-from dunwell.kit.texts import check_printable
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import ActorKind
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import raise_revision
+from dunwell.platform.errors import InvalidState, ValidationError
+from dunwell.platform.text.texts import check_printable
 from dunwell.workflows.checking import find_definition_faults
 from dunwell.workflows.draft_changes import DraftChange, Ticks
 from dunwell.workflows.open_workflow import open_workflow

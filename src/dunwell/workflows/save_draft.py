@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
 from dunwell.merchants.store_changes import lock_merchant
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.workflows.checking import check_workflow_name
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.drafts import delete_standing_draft

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection, Row
+from dunwell.platform.database.database import Connection, Row
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.step_ids import KnownStep
 from dunwell.workflows.versions import Scenario

@@ -5,9 +5,9 @@ from functools import cache
 
 import holidays as public_holidays
 
-from dunwell.errors import Fault
-from dunwell.kit.codes import is_currency, is_language, is_timezone
-from dunwell.kit.shape import render_nearest
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.codes import is_currency, is_language, is_timezone
+from dunwell.platform.text.shape import render_nearest
 from dunwell.workflows.definition import ContactHours, Holidays, ProcessSettings
 
 _ROOT = "/settings"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count
 
-from dunwell.errors import Fault
+from dunwell.platform.errors import Fault
 from dunwell.workflows.definition import Definition, Step
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dunwell.errors import Fault
-from dunwell.kit.shape import render_nearest
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.shape import render_nearest
 from dunwell.workflows.condition_rules import find_condition_faults
 from dunwell.workflows.definition import (
     CommunicationStep,

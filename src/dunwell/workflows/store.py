@@ -13,7 +13,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection, Row
+from dunwell.platform.database.database import Connection, Row
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.versions import Draft, Version
 

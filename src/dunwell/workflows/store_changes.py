@@ -5,7 +5,7 @@ from uuid import UUID
 
 import asyncpg
 
-from dunwell.kit.db import Connection, savepoint
+from dunwell.platform.database.database import Connection, savepoint
 
 _RENAME = """
 UPDATE workflows

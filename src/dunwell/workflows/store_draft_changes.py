@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 from dunwell.workflows.draft_changes import DraftChange, Merged
 
 _CHANGES = """change.change_id, change.actor_kind, change.actor_id, person.name, change.changed_at,

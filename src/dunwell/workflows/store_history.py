@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.step_ids import KnownStep
 from dunwell.workflows.versions import render_version_name

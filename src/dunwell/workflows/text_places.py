@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from dunwell.kit.shape import render_pointer
 from dunwell.merchants.configuration import Channel
+from dunwell.platform.text.shape import render_pointer
 from dunwell.workflows.definition import (
     Definition,
     EmailTemplate,

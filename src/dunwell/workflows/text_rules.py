@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from dunwell.errors import Fault
-from dunwell.kit.shape import render_pointer
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.shape import render_pointer
 from dunwell.workflows.definition import Template, Texts
 
 

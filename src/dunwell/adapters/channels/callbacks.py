@@ -15,14 +15,14 @@ from starlette.routing import Route
 
 from dunwell.adapters.channels.gateway_calls import Call, Received, make_call
 from dunwell.adapters.channels.incoming import Forged
-from dunwell.errors import NotFound, RateLimited
 from dunwell.installation.lines.lines import Line
 from dunwell.installation.lines.sms import KannelLine, TwilioLine
-from dunwell.kit.addresses import find_network
-from dunwell.kit.requests import read_body, request_id_of
-from dunwell.kit.resources import Resources
-from dunwell.kit.security_events import tell_security_event
 from dunwell.merchants.gathering import Gathering
+from dunwell.platform.errors import NotFound, RateLimited
+from dunwell.platform.http.addresses import find_network
+from dunwell.platform.http.requests import read_body, request_id_of
+from dunwell.platform.resources import Resources
+from dunwell.platform.security_events import tell_security_event
 from dunwell.sending.references import read_reference
 from dunwell.sending.report import Report
 from dunwell.sending.report_store import count_reports, save_reports

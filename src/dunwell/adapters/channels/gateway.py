@@ -13,7 +13,7 @@ from typing import Literal
 
 import structlog
 
-from dunwell.kit.http import Answer, HttpClient, NoAnswer, open_http_client
+from dunwell.platform.http.client import Answer, HttpClient, NoAnswer, open_http_client
 from dunwell.sending.channel import Temporary
 
 USER_AGENT = "Dunwell-Channels/1"

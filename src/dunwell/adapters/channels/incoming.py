@@ -1,6 +1,6 @@
 """Reading what gateways call back with. Pure."""
 
-from dunwell.errors import InvalidRequest
+from dunwell.platform.errors import InvalidRequest
 
 
 class Forged(InvalidRequest):

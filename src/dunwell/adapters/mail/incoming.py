@@ -16,7 +16,7 @@ import msgspec
 from dunwell.adapters.channels.smtp.addresses import ReturnAddress, find_address, read_address
 from dunwell.adapters.mail.bounce import UNREADABLE, Bounce, read_bounce
 from dunwell.adapters.mail.reply_text import list_file_names, read_reply_text, read_subject
-from dunwell.kit.crypto import KeyRing, sha256
+from dunwell.platform.crypto import KeyRing, sha256
 from dunwell.replies.reply import NewReply
 from dunwell.sending.report import Cause, Report, ReportState
 

@@ -5,7 +5,7 @@ import codecs
 import msgspec
 
 from dunwell.adapters.mail.incoming import WantedMail, read_message
-from dunwell.kit.children.child import serve, shut_in
+from dunwell.platform.children.child import serve, shut_in
 
 # A message of 10 MiB takes a quarter of it.
 _MEMORY_BYTES = 512 * 1024 * 1024

@@ -17,10 +17,10 @@ from dunwell.adapters.mail.incoming import (
     keep_unread,
     make_mail,
 )
-from dunwell.errors import RateLimited, Unavailable
-from dunwell.kit.children.child_pool import ChildLost, ChildPool
-from dunwell.kit.children.fair_queue import QueueLimits
-from dunwell.kit.crypto import KeyRing
+from dunwell.platform.children.child_pool import ChildLost, ChildPool
+from dunwell.platform.children.fair_queue import QueueLimits
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import RateLimited, Unavailable
 from dunwell.replies.reply import NewReply
 from dunwell.sending.report import Report
 

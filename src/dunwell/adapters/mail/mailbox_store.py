@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 # By primary key.
 _LOAD = "SELECT folder, validity, last_uid FROM mailbox_places WHERE line = $1"

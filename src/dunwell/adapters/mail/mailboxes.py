@@ -12,10 +12,10 @@ from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.adapters.mail.mailbox_store import MailboxPlace, load_place, save_place
 from dunwell.adapters.mail.receive_mail import receive_mail
-from dunwell.errors import Unavailable
 from dunwell.installation.lines.email import Mailbox, SmtpLine
 from dunwell.installation.standing import StandingInstallation
-from dunwell.kit.resources import Resources
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
 
 MAILBOX_SECONDS = 30.0
 # Where a mail server says whom a message was for; a catch-all mailbox is for many.

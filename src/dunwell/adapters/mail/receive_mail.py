@@ -9,11 +9,11 @@ from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.installation.lines.email import SmtpLine
 from dunwell.installation.lines.lines import Line
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.store import load_merchant
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 from dunwell.replies.reply import NewReply
 from dunwell.replies.take_reply import TakenReply, take_reply
 from dunwell.sending.report import Report

@@ -22,7 +22,7 @@ from dunwell.adapters.oidc.metadata import (
 )
 from dunwell.adapters.oidc.tokens import TokenRefused, read_keys
 from dunwell.installation.sign_in import Provider
-from dunwell.kit.http import Answer, HttpClient, NoAnswer, open_http_client
+from dunwell.platform.http.client import Answer, HttpClient, NoAnswer, open_http_client
 
 METADATA_LASTS = timedelta(hours=1)
 KEYS_LAST = timedelta(minutes=10)

@@ -8,13 +8,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from dunwell.errors import NotFound
-from dunwell.kit.requests import read_body, request_id_of
-from dunwell.kit.resources import Resources
-from dunwell.kit.security_events import tell_security_event
 from dunwell.payments.provider import Notice, NoticeRefused, Providers
 from dunwell.payments.settle_payment import settle_payment
 from dunwell.payments.store_requests import find_request_id
+from dunwell.platform.errors import NotFound
+from dunwell.platform.http.requests import read_body, request_id_of
+from dunwell.platform.resources import Resources
+from dunwell.platform.security_events import tell_security_event
 
 _MAX_BYTES = 64 * 1024
 _DONE = b'{"error":null,"result":null}'

@@ -2,7 +2,7 @@
 
 from dunwell.api.failures import INTERNAL_ERROR, FailureKind, kind_of
 from dunwell.api.operation import Operation
-from dunwell.errors import (
+from dunwell.platform.errors import (
     AuthenticationError,
     IdempotencyConflict,
     InsufficientScope,

@@ -21,7 +21,7 @@ from dunwell.api.reference.guides import (
     render_missing,
 )
 from dunwell.api.reference.page import STYLE_PATH, render_page
-from dunwell.kit.requests import accepts_gzip
+from dunwell.platform.http.requests import accepts_gzip
 
 # Nothing but our own stylesheet and images; no script, no frame, no form.
 _POLICY = (

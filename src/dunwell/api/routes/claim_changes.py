@@ -13,12 +13,12 @@ from dunwell.api.routes.payments import find_faulty_instant, read_given_instant
 from dunwell.api.schemas.claim_changes import PauseRequest
 from dunwell.api.schemas.claims import Claim
 from dunwell.claims.pause_claim import pause_claim, resume_claim
-from dunwell.errors import Fault, InvalidRequest, InvalidState, ValidationError
 from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.intake.submission import ContactPatch
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, ValidationError
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}"
 _MERGE_PATCH = "application/merge-patch+json"

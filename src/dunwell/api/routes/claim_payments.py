@@ -24,13 +24,13 @@ from dunwell.api.schemas.payments import (
     FoundPaymentRequest,
     FoundPaymentRequestList,
 )
-from dunwell.errors import ValidationError
 from dunwell.payments.read_claim_payments import (
     get_payment,
     get_payment_request,
     list_payment_requests,
     list_payments,
 )
+from dunwell.platform.errors import ValidationError
 
 _CLAIM = "/merchants/{merchant_id}/claims/{claim_id}"
 _NOTHING_BEHIND = "Nothing ever appears behind a cursor that was handed out."

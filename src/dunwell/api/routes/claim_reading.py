@@ -16,13 +16,13 @@ from dunwell.claims.searching.search_claims import search_claims
 from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter
 from dunwell.claims.store_lists import ListedClaim as Found
-from dunwell.errors import Fault, ValidationError
 from dunwell.explanation.explain_claim import explain_claim
 from dunwell.explanation.views import EXAMPLE, ClaimExplanation, write_plain
 from dunwell.files.read_attachments import list_all_attachments
 from dunwell.intake.check_claims import normalize_reference
-from dunwell.kit.wire import read_as_json, write_instant
 from dunwell.messages.claim_link import give_claim_token
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.wire import read_as_json, write_instant
 
 CLAIM_EXAMPLE: dict[str, Any] = {
     "id": 4711,

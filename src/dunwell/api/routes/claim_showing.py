@@ -14,7 +14,7 @@ from dunwell.claims.fields import FIELDS, AddressSubmission, DebtorFields
 from dunwell.claims.holds import Hold
 from dunwell.claims.read_claim import Assignment, ClaimView
 from dunwell.files.attached import AttachedFile
-from dunwell.kit.wire import write_instant
+from dunwell.platform.text.wire import write_instant
 
 
 def show_claim(

@@ -9,18 +9,18 @@ from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
 from dunwell.api.routes.parameters import MERCHANT_ID, TICKET_EXAMPLE
 from dunwell.api.schemas import claims as wire
-from dunwell.errors import (
+from dunwell.intake.check_claims import read_claims
+from dunwell.intake.create_claims import CreationResult, create_claims
+from dunwell.intake.submission import MAX_CLAIMS, ClaimSubmission
+from dunwell.merchants.rights import Right
+from dunwell.platform.children.process import Turns
+from dunwell.platform.errors import (
     DuplicateReferenceNumber,
     InvalidRequest,
     MerchantNotConfigured,
     UnknownTicket,
     ValidationError,
 )
-from dunwell.intake.check_claims import read_claims
-from dunwell.intake.create_claims import CreationResult, create_claims
-from dunwell.intake.submission import MAX_CLAIMS, ClaimSubmission
-from dunwell.kit.process import Turns
-from dunwell.merchants.rights import Right
 
 _CLAIM_EXAMPLE = {
     **{name: value for name, value in wire.DEBTOR_EXAMPLE.items() if value is not None},

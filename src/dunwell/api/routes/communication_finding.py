@@ -15,8 +15,6 @@ from dunwell.api.routes.parameters import (
     read_page,
 )
 from dunwell.api.schemas.suppressions import Suppression, SuppressionList
-from dunwell.errors import ValidationError
-from dunwell.kit.wire import read_as_json, write_instant
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.communication_views import (
     EXAMPLE,
@@ -26,6 +24,8 @@ from dunwell.messages.communication_views import (
 from dunwell.messages.lists.find_communications import CommunicationFilter, find_communications
 from dunwell.messages.lists.find_suppressions import SuppressionFilter, find_suppressions
 from dunwell.messages.suppression import SuppressionReason
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.text.wire import read_as_json, write_instant
 
 _CHANNEL = choose_parameter("channel", get_args(Channel), "Only those of this channel.")
 

@@ -16,8 +16,8 @@ from dunwell.api.routes.parameters import (
 from dunwell.api.schemas.disputes import FoundDispute, FoundDisputeList
 from dunwell.disputes.dispute import DisputeState
 from dunwell.disputes.find_disputes import find_disputes
-from dunwell.errors import ValidationError
 from dunwell.merchants.answer_days import find_answer_day
+from dunwell.platform.errors import ValidationError
 
 FIND_DISPUTES = Operation(
     operation_id="findDisputes",

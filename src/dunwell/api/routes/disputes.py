@@ -44,11 +44,11 @@ from dunwell.disputes.evidence_store import load_evidence
 from dunwell.disputes.open_dispute import open_dispute
 from dunwell.disputes.read_disputes import get_dispute, list_disputes, read_evidence
 from dunwell.disputes.reasons import list_reasons
-from dunwell.errors import InvalidRequest, InvalidState, ValidationError
 from dunwell.files.content_types import ALLOWED_TYPES
-from dunwell.kit.wire import write_instant
 from dunwell.merchants.actor import ActorKind
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError
+from dunwell.platform.text.wire import write_instant
 
 _OUTCOMES: dict[str, Outcome] = {
     "ACCEPTED": DisputeState.ACCEPTED,

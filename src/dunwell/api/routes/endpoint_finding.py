@@ -14,10 +14,10 @@ from dunwell.api.routes.parameters import (
     read_page,
 )
 from dunwell.api.schemas.endpoints import FoundEndpoint, FoundEndpointList
-from dunwell.errors import ValidationError
 from dunwell.events.endpoint_health import EndpointHealth, EndpointState
 from dunwell.events.find_endpoints import find_endpoints
-from dunwell.kit.wire import write_instant
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.text.wire import write_instant
 
 FIND_ENDPOINTS = Operation(
     operation_id="findWebhookEndpoints",

@@ -20,13 +20,13 @@ from dunwell.api.schemas.modalities import (
     Rejection,
     ScheduledPayment,
 )
-from dunwell.errors import InvalidRequest, InvalidState, ValidationError
-from dunwell.kit.wire import write_instant
 from dunwell.merchants.rights import Right
 from dunwell.modalities.answer_modality import approve_modality, reject_modality
 from dunwell.modalities.list_modalities import get_modality, list_modalities
 from dunwell.modalities.modality import Modality
 from dunwell.modalities.plans import Instalment
+from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError
+from dunwell.platform.text.wire import write_instant
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}/payment-modalities"
 MODALITY_EXAMPLE: dict[str, Any] = {

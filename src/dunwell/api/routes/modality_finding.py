@@ -18,9 +18,9 @@ from dunwell.api.routes.parameters import (
     read_page,
 )
 from dunwell.api.schemas.modalities import FoundModality, FoundModalityList
-from dunwell.errors import ValidationError
 from dunwell.modalities.find_modalities import ModalityFilter, find_modalities
 from dunwell.modalities.modality import ModalityState, ModalityType
+from dunwell.platform.errors import ValidationError
 
 FIND_MODALITIES = Operation(
     operation_id="findPaymentModalities",

@@ -24,8 +24,6 @@ from dunwell.api.schemas.payments import (
     FoundPaymentRequest,
     FoundPaymentRequestList,
 )
-from dunwell.errors import ValidationError
-from dunwell.kit.wire import write_instant
 from dunwell.payments.find_payments import (
     PaymentFilter,
     RequestFilter,
@@ -34,6 +32,8 @@ from dunwell.payments.find_payments import (
 )
 from dunwell.payments.request_states import RequestState
 from dunwell.payments.store_lists import ListedPayment, ListedRequest
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.text.wire import write_instant
 
 PAYMENT_EXAMPLE: dict[str, Any] = {
     "id": PAYMENT_ID.example,

@@ -10,11 +10,11 @@ from dunwell.api.query import read_instant
 from dunwell.api.reading import read_shape
 from dunwell.api.routes.parameters import CLAIM_ID, MERCHANT_ID, PAYMENT_ID
 from dunwell.api.schemas.payments import Payment, PaymentRequest
-from dunwell.errors import Fault, InvalidRequest, InvalidState, ValidationError
-from dunwell.kit.wire import write_instant
 from dunwell.merchants.rights import Right
 from dunwell.payments.record_payment import NewPayment, RecordedPayment, record_payment
 from dunwell.payments.reverse_payment import reverse_payment
+from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, ValidationError
+from dunwell.platform.text.wire import write_instant
 
 _RECORDED = {
     "id": "01955a1c-0c00-7e55-b1a4-0d6c1e1f2a33",

@@ -24,15 +24,15 @@ from dunwell.api.schemas.processes import (
 from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.assignment.outcome import Assignment, AssignmentOutcome
 from dunwell.assignment.start_assignment import start_assignment
-from dunwell.errors import (
+from dunwell.merchants.rights import Right
+from dunwell.platform.errors import (
     InvalidRequest,
     InvalidState,
     NotFound,
     ValidationError,
     WorkflowAssignmentError,
 )
-from dunwell.kit.wire import write_instant
-from dunwell.merchants.rights import Right
+from dunwell.platform.text.wire import write_instant
 from dunwell.workflows.scenario_store import find_scenario_id, load_scenarios
 from dunwell.workflows.store import load_workflows
 

@@ -19,9 +19,9 @@ from dunwell.api.schemas.processes import (
 from dunwell.api.schemas.processes import Scenario as ScenarioShown
 from dunwell.assignment.assign_claims import assign_to_scenario
 from dunwell.assignment.store import load_rules
-from dunwell.errors import InvalidRequest, ValidationError, WorkflowAssignmentError
-from dunwell.kit.db import snapshot
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import InvalidRequest, ValidationError, WorkflowAssignmentError
 from dunwell.workflows.definition import ProcessSettings
 from dunwell.workflows.scenario_store import load_scenarios
 from dunwell.workflows.step_ids import kind_of

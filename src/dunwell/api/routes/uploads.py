@@ -4,20 +4,20 @@ from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation
 from dunwell.api.routes.parameters import MERCHANT_ID, TICKET_EXAMPLE
 from dunwell.api.schemas.uploads import FILE_NAME, FORM, FRIENDLY_NAME, UploadTicket
-from dunwell.errors import (
+from dunwell.files.put_away import put_away
+from dunwell.files.read_storage_use import check_storage_room
+from dunwell.files.upload import NewUpload, PreparedUpload
+from dunwell.files.upload_file import accept_upload, check_upload
+from dunwell.merchants.rights import Right
+from dunwell.platform.errors import (
     Fault,
     InvalidRequest,
     PayloadTooLarge,
     UnsupportedMediaType,
     ValidationError,
 )
-from dunwell.files.put_away import put_away
-from dunwell.files.read_storage_use import check_storage_room
-from dunwell.files.upload import NewUpload, PreparedUpload
-from dunwell.files.upload_file import accept_upload, check_upload
-from dunwell.kit.multipart import MEDIA_TYPE, Part
-from dunwell.kit.shape import render_nearest, render_pointer
-from dunwell.merchants.rights import Right
+from dunwell.platform.http.multipart import MEDIA_TYPE, Part
+from dunwell.platform.text.shape import render_nearest, render_pointer
 
 _KNOWN = (FRIENDLY_NAME, FILE_NAME)
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dunwell.files.content_types import ALLOWED_TYPES
-from dunwell.kit.wire import Instant, Uuid, Wire
+from dunwell.platform.text.wire import Instant, Uuid, Wire
 
 
 class Attachment(Wire, frozen=True):

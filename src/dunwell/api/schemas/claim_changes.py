@@ -8,7 +8,7 @@ from msgspec import Meta
 from dunwell.api.schemas.claims import ClaimItem, ClaimStatus
 from dunwell.claims.fields import Reference
 from dunwell.intake.submission import Money
-from dunwell.kit.wire import Cents, Given, GivenInstant, Wire
+from dunwell.platform.text.wire import Cents, Given, GivenInstant, Wire
 
 
 class PauseRequest(Given, frozen=True):

@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from dunwell.api.schemas.claims import ClaimHold, ClaimStatus
-from dunwell.kit.wire import Cents, Currency, Instant, Wire
+from dunwell.platform.text.wire import Cents, Currency, Instant, Wire
 
 
 class ListedClaim(Wire, frozen=True):

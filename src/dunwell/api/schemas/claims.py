@@ -20,7 +20,7 @@ from dunwell.claims.fields import (
     CustomFields,
     list_fields,
 )
-from dunwell.kit.wire import Cents, Currency, Day, Instant, Uuid, Wire
+from dunwell.platform.text.wire import Cents, Currency, Day, Instant, Uuid, Wire
 
 # What each submitted field means, by shape and field.
 SUBMISSION_WORDS = {

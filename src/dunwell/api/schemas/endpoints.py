@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dunwell.events.endpoint_health import MOST_COUNTED
-from dunwell.kit.wire import Instant, Uuid, Wire
+from dunwell.platform.text.wire import Instant, Uuid, Wire
 
 
 class FoundEndpoint(Wire, frozen=True):

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from dunwell.events.body import Event, EventType
-from dunwell.kit.wire import Given, GivenInstant, Uuid, Wire
+from dunwell.platform.text.wire import Given, GivenInstant, Uuid, Wire
 
 
 class EventList(Wire, frozen=True):

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
-from dunwell.kit.wire import Wire
+from dunwell.platform.text.wire import Wire
 
 
 class Failure(Wire, frozen=True):

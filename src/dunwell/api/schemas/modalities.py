@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dunwell.kit.checking.plain_text import LINES
-from dunwell.kit.wire import Cents, Currency, Day, Given, Instant, Uuid, Wire
+from dunwell.platform.text.checking.plain_text import LINES
+from dunwell.platform.text.wire import Cents, Currency, Day, Given, Instant, Uuid, Wire
 
 
 class Rejection(Given, frozen=True):

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from dunwell.kit.wire import Wire
+from dunwell.platform.text.wire import Wire
 
 
 class Health(Wire, frozen=True):

@@ -5,8 +5,17 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dunwell.api.schemas.claims import ClaimStatus
-from dunwell.kit.checking.plain_text import LINES
-from dunwell.kit.wire import Cents, Currency, Day, Given, GivenInstant, Instant, Uuid, Wire
+from dunwell.platform.text.checking.plain_text import LINES
+from dunwell.platform.text.wire import (
+    Cents,
+    Currency,
+    Day,
+    Given,
+    GivenInstant,
+    Instant,
+    Uuid,
+    Wire,
+)
 
 _Text = Annotated[str, Meta(min_length=1, max_length=255, pattern=LINES)]
 

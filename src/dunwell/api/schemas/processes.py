@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from dunwell.kit.wire import Given, Instant, Uuid, Wire
+from dunwell.platform.text.wire import Given, Instant, Uuid, Wire
 
 MAX_ASSIGNED = 1000
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from dunwell.kit.wire import Given, GivenInstant, Instant, Wire
+from dunwell.platform.text.wire import Given, GivenInstant, Instant, Wire
 
 
 class TestClock(Wire, frozen=True):

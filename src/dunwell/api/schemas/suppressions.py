@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dunwell.kit.wire import Instant, Wire
+from dunwell.platform.text.wire import Instant, Wire
 
 
 class Suppression(Wire, frozen=True):

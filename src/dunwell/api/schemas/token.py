@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dunwell.kit.wire import Wire
+from dunwell.platform.text.wire import Wire
 
 
 class Token(Wire, frozen=True, rename=None):

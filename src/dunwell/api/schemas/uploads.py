@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from dunwell.kit.wire import Uuid, Wire
+from dunwell.platform.text.wire import Uuid, Wire
 
 
 class UploadTicket(Wire, frozen=True):

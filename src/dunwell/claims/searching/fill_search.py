@@ -17,9 +17,9 @@ from dunwell.claims.searching.filling_store import (
     take_queued,
 )
 from dunwell.claims.searching.terms import list_terms
-from dunwell.kit.process import Turns
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
+from dunwell.platform.children.process import Turns
+from dunwell.platform.resources import Resources
 
 # A new claim is found after at most this and the time of a round. Users expect it within two
 # seconds, of which this leaves most to a busy machine.

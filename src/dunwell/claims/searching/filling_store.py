@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
 from dunwell.claims.searching.terms import Searched
-from dunwell.kit.db import Connection
-from dunwell.kit.epochs import SETTLED_BEFORE
-from dunwell.kit.sql import compose
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.epochs import SETTLED_BEFORE
+from dunwell.platform.database.sql import compose
 
 # These two read the queue whole: it holds what the last second created.
 _HAS_QUEUED = """

@@ -8,11 +8,11 @@ from dunwell.claims.find_claims import ClaimPage, only_standing
 from dunwell.claims.searching.store import Found, find
 from dunwell.claims.searching.terms import LONGEST, read_search
 from dunwell.claims.store_lists import load_listed
-from dunwell.errors import Fault, ValidationError
-from dunwell.kit.cursor import CursorForm, refuse_cursor
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.cursor import CursorForm, refuse_cursor
 
 # The word, in UTF-8, and the claim.
 _WORD_BYTES = 4 * LONGEST

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import Conditions, compose
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import Conditions, compose
 
 # What one page looks at.
 BUDGET = 2_000

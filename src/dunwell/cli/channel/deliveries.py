@@ -10,8 +10,8 @@ from dunwell.cli.output import echo_json, render_table
 from dunwell.cli.work import run_reading
 from dunwell.explanation.line_figures import Delivery, Failures
 from dunwell.explanation.read_lines import Destination, LinesView, read_lines
-from dunwell.kit.resources import Resources
 from dunwell.merchants.actor import COMMAND_LINE
+from dunwell.platform.resources import Resources
 
 _WORD = "channel"
 _HEADS = ("line", "where to", "sent", "arrived", "failed", "share", "no report", "")

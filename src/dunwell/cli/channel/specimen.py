@@ -16,11 +16,11 @@ from dunwell.adapters.channels.print_service.specimen import (
     print_specimen,
 )
 from dunwell.cli.findings.letters import open_line
-from dunwell.errors import Refusal
 from dunwell.installation.lines.letters import FolderLine, SftpLine
 from dunwell.installation.standing import StandingInstallation
-from dunwell.kit.resources import Resources
 from dunwell.messages.letters.printer import LetterPrinter, Unprintable
+from dunwell.platform.errors import Refusal
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.depot import HostKeyRefused
 from dunwell.sending.channel import Accepted, LineUnusable, Message
 

@@ -11,10 +11,10 @@ from dunwell.cli.channel.deliveries import deliveries
 from dunwell.cli.channel.specimen import try_letter
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.work import run_reading
-from dunwell.errors import NotFound, Refusal
 from dunwell.installation.lines.letters import FolderLine, SftpLine
 from dunwell.installation.standing import StandingInstallation
-from dunwell.kit.resources import Resources
+from dunwell.platform.errors import NotFound, Refusal
+from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Accepted, LineUnusable, Message, Outcome, Permanent
 
 _WORD = "channel"

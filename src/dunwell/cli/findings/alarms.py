@@ -9,12 +9,12 @@ from dunwell.alarms.mail_words import describe
 from dunwell.alarms.read_alarms import AlarmsView, read_alarms
 from dunwell.alarms.sender import choose_lines
 from dunwell.cli.findings.finding import Finding
-from dunwell.errors import Unavailable
 from dunwell.installation.alarms.setup import Alarms
 from dunwell.installation.document import Installation
 from dunwell.installation.store import load_installation
-from dunwell.kit.db import Database
 from dunwell.merchants.actor import COMMAND_LINE
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import Unavailable
 
 _SUBJECT = "alarms"
 _MOST_TOLD = 20

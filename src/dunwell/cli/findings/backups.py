@@ -9,10 +9,10 @@ import asyncpg
 import msgspec
 
 from dunwell.cli.findings.finding import Finding
-from dunwell.config import Settings
-from dunwell.kit.pool import OpenConnection, connect
-from dunwell.kit.postgres import PostgresFailed, find_binaries
-from dunwell.migrations.revisions import list_own_tables
+from dunwell.platform.config import Settings
+from dunwell.platform.database.pool import OpenConnection, connect
+from dunwell.platform.embedded.postgres import PostgresFailed, find_binaries
+from dunwell.platform.migrations.revisions import list_own_tables
 
 _PROGRAMS = ("initdb", "postgres")
 # A role that owns the tables may do all of it; one that was only granted a part may not.

@@ -17,13 +17,13 @@ from dunwell.adapters.channels.smtp.signing import open_signer
 from dunwell.adapters.mail.imap import MailboxAway, MailboxRefused, look_at_mailbox
 from dunwell.cli.findings.email_records import DomainRecords, judge_dkim, judge_records
 from dunwell.cli.findings.finding import Finding
-from dunwell.config import Settings
-from dunwell.errors import Unavailable
 from dunwell.installation.lines.email import Mailbox, SmtpLine
 from dunwell.installation.secrets import load_secrets
 from dunwell.installation.store import load_installation
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
+from dunwell.platform.config import Settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import Unavailable
 from dunwell.sending.channel import LineUnusable
 
 _RESOLVER_SECONDS = 5.0

@@ -9,14 +9,14 @@ from dunwell.adapters.channels.gateway import Trouble
 from dunwell.adapters.channels.kannel.adapter import KannelChannel
 from dunwell.adapters.channels.twilio.adapter import TwilioChannel
 from dunwell.cli.findings.finding import Finding
-from dunwell.config import Settings
-from dunwell.errors import Unavailable
 from dunwell.installation.lines.lines import Line
 from dunwell.installation.lines.sms import KannelLine, TwilioLine
 from dunwell.installation.secrets import load_secrets
 from dunwell.installation.store import load_installation
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
+from dunwell.platform.config import Settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import Unavailable
 from dunwell.sending.channel import LineUnusable
 
 _TROUBLES: Mapping[Trouble, tuple[str, str]] = {

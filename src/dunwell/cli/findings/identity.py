@@ -5,10 +5,8 @@ what the law asks for.
 import asyncpg
 
 from dunwell.cli.findings.finding import Finding
-from dunwell.errors import Unavailable
 from dunwell.installation.identity import Operator
 from dunwell.installation.store import load_installation
-from dunwell.kit.db import Database
 from dunwell.merchants.legal_gaps import (
     find_gaps,
     find_gaps_without_operator,
@@ -16,6 +14,8 @@ from dunwell.merchants.legal_gaps import (
 )
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchants_page
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import Unavailable
 
 _AT_ONCE = 500
 # Whoever has more to mend begins with these.

@@ -11,14 +11,14 @@ import asyncpg
 from dunwell.adapters.channels.folder.depot import FolderDepot
 from dunwell.adapters.channels.sftp.channel import open_depot
 from dunwell.cli.findings.finding import Finding
-from dunwell.config import Settings
-from dunwell.errors import Unavailable
 from dunwell.installation.lines.letters import FolderLine, SftpLine
 from dunwell.installation.secrets import load_secrets
 from dunwell.installation.store import load_installation
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
 from dunwell.messages.letters.fonts.shelf import FontShelf
+from dunwell.platform.config import Settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import Unavailable
 from dunwell.sending.batches.depot import RELEASED, Depot, HostKeyRefused, LoginRefused
 from dunwell.sending.channel import LineUnusable
 

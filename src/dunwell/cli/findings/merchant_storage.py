@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import asyncpg
 
 from dunwell.cli.findings.finding import Finding
-from dunwell.config import Settings
-from dunwell.errors import Unavailable
 from dunwell.files.storage_use import NEAR_PERCENT, StorageUse
 from dunwell.files.store_use import list_near_limit
-from dunwell.kit.db import Database
+from dunwell.platform.config import Settings
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import Unavailable
 
 _SUBJECT = "uploads"
 # The fullest: an operator who reads more raises the limit for all.

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 
 from dunwell.cli.findings.finding import Finding
-from dunwell.errors import Unavailable
 from dunwell.installation.store import list_forwarders, load_installation
-from dunwell.kit.db import Database
-from dunwell.kit.proxies import Proxies
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.http.proxies import Proxies
 
 _SUBJECT = "proxies"
 # One that was seen is mended or gone by then.

@@ -9,15 +9,15 @@ import asyncpg
 
 from dunwell.adapters.providers import ProviderUnusable, build_provider
 from dunwell.cli.findings.finding import Finding
-from dunwell.config import Settings
-from dunwell.errors import Unavailable
 from dunwell.installation.secrets import load_secrets
 from dunwell.installation.sign_in import Provider, SignIn
 from dunwell.installation.store import load_installation
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Database
 from dunwell.people.single_sign_on.store_identities import find_merchants
 from dunwell.people.store import count_break_glass
+from dunwell.platform.config import Settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import Unavailable
 
 _REMEDY = 'Compare "issuer" and "networks" of the provider in the installation file.'
 _MOST_SKEW_SECONDS = 30

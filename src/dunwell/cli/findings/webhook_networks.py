@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import asyncpg
 
 from dunwell.cli.findings.finding import Finding
-from dunwell.errors import Unavailable
 from dunwell.installation.store import load_installation
-from dunwell.kit.db import Database
 from dunwell.merchants.store_lookup import find_merchant_id_by_key
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import Unavailable
 
 _SUBJECT = "webhooks"
 

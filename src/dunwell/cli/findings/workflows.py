@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import asyncpg
 
 from dunwell.cli.findings.finding import Finding
-from dunwell.errors import Unavailable
-from dunwell.kit.db import Database
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import Unavailable
 from dunwell.rollout.contact_waits import find_contact_warnings
 from dunwell.workflows.store_history import CurrentDefinition, iterate_current_definitions
 

@@ -11,10 +11,10 @@ from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json
 from dunwell.cli.work import merchant_of_key, run_change, run_reading
 from dunwell.installation.audit_entries import AuditEntry, AuditFilter
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.merchants.find_audit import AuditPage, find_audit, find_installation_audit
+from dunwell.platform.resources import Resources
 
 _WORD = "audit"
 

@@ -8,10 +8,10 @@ from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json
 from dunwell.cli.work import merchant_of_key, run_reading
 from dunwell.keys.installation_seals import verify_installation
-from dunwell.kit.resources import Resources
-from dunwell.kit.texts import say_count
 from dunwell.messages.ledger_store import Head
 from dunwell.messages.verify_ledger import Verdict, list_merchant_ids, verify_ledger
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.texts import say_count
 
 _WORD = "verify-ledger"
 _DIGEST_BYTES = 32

@@ -10,9 +10,6 @@ import click
 from dunwell.cli.database import reach_database
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.cli.output import confirm, render_table
-from dunwell.config import Settings
-from dunwell.errors import NotFound
-from dunwell.kit.resources import open_resources
 from dunwell.merchants.actor import operator_actor
 from dunwell.merchants.rights import Role
 from dunwell.merchants.store_lookup import find_merchant_id_by_key
@@ -30,6 +27,9 @@ from dunwell.people.signed_in import LANGUAGES
 from dunwell.people.single_sign_on.link_identity import link_identity
 from dunwell.people.store import find_user, list_named_merchants, list_users
 from dunwell.people.user import NewUser, Place, User
+from dunwell.platform.config import Settings
+from dunwell.platform.errors import NotFound
+from dunwell.platform.resources import open_resources
 
 _WORD = "user"
 _ROLES = {role.lower().replace("_", "-"): role for role in Role}

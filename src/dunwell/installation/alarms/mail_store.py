@@ -9,7 +9,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 _SAVE = """
 INSERT INTO alarm_mails (mail_id, recipient, subject, body, language, made_at, due_at)

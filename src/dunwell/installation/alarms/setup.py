@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from dunwell.errors import Fault
 from dunwell.installation.lines.line import LineName, LinePart
 from dunwell.installation.lines.lines import Line
-from dunwell.kit.shape import render_pointer
-from dunwell.kit.texts import is_email_address
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.shape import render_pointer
+from dunwell.platform.text.texts import is_email_address
 
 Address = Annotated[str, Meta(min_length=3, max_length=254)]
 Minutes = Annotated[int, Meta(ge=5, le=10_080)]

@@ -6,9 +6,9 @@ from datetime import datetime
 import msgspec
 
 from dunwell.installation.alarms.alarm import EVENTS, Alarm, Changes, Figures, Kind, Phase, Sign
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.ids import Ids
-from dunwell.kit.sql import compose
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
+from dunwell.platform.ids import Ids
 
 _TOLD = """
 LEFT JOIN LATERAL (

@@ -5,11 +5,11 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from dunwell.errors import Fault
 from dunwell.installation.lines.email import SmtpLine
 from dunwell.installation.lines.letters import FolderLine, SftpLine
 from dunwell.installation.lines.sms import KannelLine, TwilioLine, find_gateway_faults
-from dunwell.kit.shape import render_pointer
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.shape import render_pointer
 
 Line = SmtpLine | KannelLine | TwilioLine | FolderLine | SftpLine
 _LOOPBACK = ("127.", "localhost", "[::1]", "::1")

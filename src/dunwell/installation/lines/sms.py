@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from dunwell.errors import Fault
 from dunwell.installation.lines.line import (
     Credentials,
     LinePart,
@@ -15,7 +14,8 @@ from dunwell.installation.lines.line import (
     SecretFile,
     Text,
 )
-from dunwell.kit.shape import render_pointer
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.shape import render_pointer
 
 BaseUrl = Annotated[
     str,

@@ -11,7 +11,6 @@ from datetime import date, datetime
 from enum import StrEnum
 from functools import cached_property
 
-from dunwell.errors import InvalidState
 from dunwell.landing.render.amounts import read_amount
 from dunwell.landing.render.dates import is_given, read_carried_day, read_day
 from dunwell.merchants.actor import ActorKind
@@ -26,6 +25,7 @@ from dunwell.modalities.bounds import (
 )
 from dunwell.modalities.modality import Modality
 from dunwell.modalities.offers import find_plan, find_plan_by_rate, list_plans
+from dunwell.platform.errors import InvalidState
 
 # What a choice of one's own is called, where an offer has its number of rates or its day.
 OWN = "own"

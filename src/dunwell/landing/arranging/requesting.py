@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
-from dunwell.errors import InvalidState, ValidationError
 from dunwell.landing.arranging.asking import Ground, find_live, may_ask
 from dunwell.landing.render.pages import Frame
 from dunwell.landing.session.states import PageState, decide_state
@@ -16,6 +15,7 @@ from dunwell.modalities.modality import Modality
 from dunwell.modalities.progress import local_date
 from dunwell.modalities.request_modality import request_modality
 from dunwell.modalities.store import load_modalities
+from dunwell.platform.errors import InvalidState, ValidationError
 
 # Of a claim's modalities, more than a debtor can have asked for in the time that counts.
 _EARLIER = 200

@@ -7,7 +7,6 @@ from starlette.responses import Response
 
 from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
-from dunwell.errors import InvalidState
 from dunwell.landing.arranging.requesting import can_be_arranged, load_ground
 from dunwell.landing.arranging.views import HelpPage, describe_options
 from dunwell.landing.session.session import Level
@@ -19,6 +18,7 @@ from dunwell.landing.web.visit import Form, Visit
 from dunwell.modalities.progress import start_of_day
 from dunwell.notices.facts import PauseFacts
 from dunwell.notices.tell_debtor import tell_debtor
+from dunwell.platform.errors import InvalidState
 
 _PLACE = "help"
 # Nobody is written to under these anyway.

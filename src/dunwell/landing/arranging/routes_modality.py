@@ -7,7 +7,6 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.errors import InvalidState, NotFound
 from dunwell.landing.arranging.paper import compose_confirmation
 from dunwell.landing.arranging.store import ENDED_MODALITY
 from dunwell.landing.arranging.views import ModalityWithdrawPage, describe_modality
@@ -33,6 +32,7 @@ from dunwell.modalities.modality import Modality, ModalityType
 from dunwell.modalities.store import read_modality
 from dunwell.notices.notice import Addressee
 from dunwell.notices.send_notice import find_repeated, send_notice
+from dunwell.platform.errors import InvalidState, NotFound
 
 # The page that leads here, which a reader comes back to with more to show.
 _PLACE = "options"

@@ -1,8 +1,8 @@
 """What pages of a plan or a deferment read with the claim."""
 
-from dunwell.kit.sql import compose, nest_row
 from dunwell.landing.session.details import KEY, Detail
 from dunwell.modalities.store import LOAD_ONE, ModalityRow
+from dunwell.platform.database.sql import compose, nest_row
 
 # One that has ended: what is live comes with every page.
 ENDED_MODALITY: Detail[ModalityRow] = Detail(

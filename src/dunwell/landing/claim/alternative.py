@@ -3,8 +3,6 @@
 from contextlib import nullcontext
 from datetime import datetime
 
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.landing.arranging.asking import may_ask
 from dunwell.landing.claim.news import find_refusal, is_recent_refusal
 from dunwell.landing.session.session import Level
@@ -15,6 +13,8 @@ from dunwell.modalities.nearest_offer import find_nearest_offer, get_terms
 from dunwell.modalities.offers import Offer
 from dunwell.modalities.progress import local_date
 from dunwell.modalities.store import load_modalities
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 
 # A debtor can ask three times in the thirty days that count; the others are what the merchant
 # itself has recorded. More than one page of them says nothing about what can be asked for.

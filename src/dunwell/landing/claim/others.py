@@ -9,8 +9,6 @@ from uuid import UUID
 import msgspec
 
 from dunwell.claims.store import lock_claim
-from dunwell.kit.crypto import KeyRing, sha256
-from dunwell.kit.sql import compose, load_statement, nest_rows
 from dunwell.landing.session.details import KEY, Detail
 from dunwell.landing.session.open_session import Opening, open_session
 from dunwell.landing.session.session import Level, Session, render_value
@@ -20,6 +18,8 @@ from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.messages.identities import digest_address, normalize_address
 from dunwell.notices.notice import NoticeChannel
+from dunwell.platform.crypto import KeyRing, sha256
+from dunwell.platform.database.sql import compose, load_statement, nest_rows
 
 MOST = 50
 _PURPOSE = "landing-other-claim"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import msgspec
 from starlette.responses import Response
 
-from dunwell.errors import NotFound
 from dunwell.landing.claim.alternative import find_alternative
 from dunwell.landing.claim.look_ahead import look_ahead
 from dunwell.landing.claim.views import (
@@ -25,6 +24,7 @@ from dunwell.landing.web.visit import Visit
 from dunwell.merchants.account import Work
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import NotFound
 
 _SHOWN = Shown(form_token="", minutes_left=60, is_warned=False, can_stay=False)
 # Nothing of it can be sent.

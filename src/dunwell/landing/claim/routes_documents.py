@@ -5,12 +5,10 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.errors import NotFound
 from dunwell.files.attached import MAX_ATTACHMENTS, AttachedFile
 from dunwell.files.read_attachments import read_attachment
 from dunwell.files.storage import ContentMissing
 from dunwell.files.store_attachments import LOAD_PAGE
-from dunwell.kit.sql import nest_rows
 from dunwell.landing.claim.views import describe_documents, name_document
 from dunwell.landing.session.details import KEY, Detail
 from dunwell.landing.session.session import Level
@@ -19,6 +17,8 @@ from dunwell.landing.web.answer import answer_file
 from dunwell.landing.web.in_session import RoutedPages, check_feature, from_level, in_session_with
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Visit
+from dunwell.platform.database.sql import nest_rows
+from dunwell.platform.errors import NotFound
 
 _PLACE = "documents"
 DOCUMENTS: Detail[list[AttachedFile]] = Detail(

@@ -2,7 +2,6 @@
 
 from starlette.responses import Response
 
-from dunwell.errors import NotFound
 from dunwell.landing.claim.others import (
     OTHERS,
     OtherOpening,
@@ -24,6 +23,7 @@ from dunwell.landing.web.in_session import (
 from dunwell.landing.web.leading import find_held
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
+from dunwell.platform.errors import NotFound
 
 _PLACE = "others"
 

@@ -12,9 +12,6 @@ from uuid import UUID
 import structlog
 
 from dunwell.claims.store import lock_claim
-from dunwell.errors import Unavailable
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.landing.entering.contacts import find_contact
 from dunwell.landing.entering.store_asked_links import (
     AskedLink,
@@ -35,6 +32,9 @@ from dunwell.notices.facts import LinkFacts
 from dunwell.notices.notice import HOUR, Addressee, Kind
 from dunwell.notices.send_notice import send_notice
 from dunwell.notices.store import has_recent
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
 
 ASKED_SECONDS = 1.0
 # A reference is one merchant's, but two may have thought of the same one.

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
 from dunwell.landing.entering.letter_sums import is_known_amount
 from dunwell.landing.entering.store_ways import (
     Checked,
@@ -30,6 +28,8 @@ from dunwell.messages.codes import (
     read_code,
 )
 from dunwell.messages.links import TOKEN_LENGTH, hash_token
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,6 @@
 from datetime import datetime
 
 from dunwell.claims.store import lock_claim
-from dunwell.kit.db import Connection
-from dunwell.kit.security_events import tell_security_event
 from dunwell.landing.entering.store_tries import lock_tries, save_tries
 from dunwell.landing.entering.tries import (
     Locked,
@@ -15,6 +13,8 @@ from dunwell.landing.entering.tries import (
     decide_lock,
 )
 from dunwell.landing.entering.visitors import count_wrong_code
+from dunwell.platform.database.database import Connection
+from dunwell.platform.security_events import tell_security_event
 
 # Of its merchant, and its own.
 ClaimKey = tuple[int, int]

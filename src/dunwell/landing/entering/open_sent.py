@@ -8,10 +8,10 @@ whoever sends it from anywhere else, a code that was used is a wrong one.
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.crypto import KeyRing, sha256
-from dunwell.kit.db import Connection
 from dunwell.landing.session.session import render_value
 from dunwell.landing.session.store import find_session
+from dunwell.platform.crypto import KeyRing, sha256
+from dunwell.platform.database.database import Connection
 
 _PURPOSE = "landing-sent-session"
 

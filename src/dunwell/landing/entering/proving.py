@@ -11,8 +11,6 @@ from typing import TypeAlias
 
 import msgspec
 
-from dunwell.kit.crypto import sha256
-from dunwell.kit.db import Connection
 from dunwell.landing.entering.tries import Locked, Slowed, Wrong
 from dunwell.landing.entering.try_sent_code import Right
 from dunwell.landing.session.raise_session import (
@@ -24,6 +22,8 @@ from dunwell.landing.session.session import Level, is_form_token
 from dunwell.landing.session.store_opened import OpenedClaim, load_opened_claim
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import ForeignForm, Form, Visit
+from dunwell.platform.crypto import sha256
+from dunwell.platform.database.database import Connection
 
 
 @dataclass(frozen=True, slots=True)

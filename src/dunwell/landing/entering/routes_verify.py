@@ -2,7 +2,6 @@
 
 from starlette.responses import Response
 
-from dunwell.kit.db import Connection
 from dunwell.landing.entering.proofs import (
     Fact,
     Known,
@@ -40,6 +39,7 @@ from dunwell.landing.web.problems import answer_problem
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.notices.notice import NoticeChannel
+from dunwell.platform.database.database import Connection
 
 
 async def go_to_place(site: Site, visit: Visit) -> Response:

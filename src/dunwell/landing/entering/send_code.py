@@ -3,12 +3,12 @@
 from datetime import timedelta
 from uuid import UUID
 
-from dunwell.kit.crypto import KeyRing
 from dunwell.landing.entering.store_tries import lock_sent_code, save_sent_code
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.notices.notice import Notice, TooMany, Unreachable
 from dunwell.notices.send_notice import find_repeated, send_notice
+from dunwell.platform.crypto import KeyRing
 
 LASTS = timedelta(minutes=10)
 

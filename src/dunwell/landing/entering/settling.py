@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import msgspec
 from starlette.responses import Response
 
-from dunwell.kit.crypto import sha256
 from dunwell.landing.entering.openings import is_opened_by
 from dunwell.landing.entering.store_ways import WayIn
 from dunwell.landing.render.pages import Frame
 from dunwell.landing.session.cookies import choose_place
 from dunwell.landing.session.session import Level, Session
 from dunwell.landing.web.site import Site
+from dunwell.platform.crypto import sha256
 
 # By handle (`find_held`).
 Held = Mapping[str, Session | None]

@@ -4,7 +4,6 @@ A second click brings the old cookie, which opens nothing any more, or the new o
 form. Either finds it done; whoever brings the old cookie without its form gets nothing.
 """
 
-from dunwell.kit.crypto import sha256
 from dunwell.landing.session.extend_session import (
     REPEATED_WITHIN,
     extend_session,
@@ -15,6 +14,7 @@ from dunwell.landing.session.session import is_form_token
 from dunwell.landing.session.store_opened import OpenedClaim, load_opened_claim
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form
+from dunwell.platform.crypto import sha256
 
 
 async def stay(site: Site, opened: OpenedClaim) -> str | None:

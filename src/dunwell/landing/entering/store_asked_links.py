@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 _SAVE = """
 INSERT INTO asked_links (asked_link_id, reference, contact, asked_at) VALUES ($1, $2, $3, $4)

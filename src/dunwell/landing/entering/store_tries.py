@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import nest
 from dunwell.landing.entering.tries import Tries
 from dunwell.landing.session.details import KEY, Detail
 from dunwell.notices.notice import NoticeChannel
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import nest
 
 # Tries of one visitor take turns, so that many at once are counted as if one by one.
 _TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 0))"

@@ -10,8 +10,6 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import compose
 from dunwell.landing.entering.letter_sums import LetterSums
 from dunwell.landing.entering.proofs import NOTHING_KNOWN, Known, know
 from dunwell.landing.session.on_file import OnFile
@@ -20,6 +18,8 @@ from dunwell.landing.session.store_opened import MerchantRow, find_merchant
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.notices.notice import NoticeChannel
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
 
 _MERCHANT = "m.merchant_id, m.key, m.name, m.switched_to_workflows, m.revision, m.sandbox_now"
 # Rides on debtor_links_token_hash_key, then on primary keys.

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from dunwell.kit.db import Connection
 from dunwell.landing.entering.claims_tries import (
     admit_claims,
     count_claims_right,
@@ -12,6 +11,7 @@ from dunwell.landing.entering.claims_tries import (
 )
 from dunwell.landing.entering.proofs import Fact, Known, is_proven, read_typed
 from dunwell.landing.entering.tries import Locked, Wrong
+from dunwell.platform.database.database import Connection
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
 from dunwell.landing.entering.claims_tries import (
     admit_claims,
     count_claims_right,
@@ -20,6 +18,8 @@ from dunwell.landing.entering.store_tries import (
 from dunwell.landing.entering.tries import MOST_WRONG, Locked, Wrong
 from dunwell.messages.identities import digest_address
 from dunwell.notices.secrets import is_notice_code
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
 
 # A second click on the same form.
 _REPEATED_WITHIN = timedelta(seconds=10)

@@ -11,12 +11,6 @@ from datetime import datetime, timedelta
 import structlog
 from prometheus_client import Counter
 
-from dunwell.kit.addresses import find_network
-from dunwell.kit.attempts import Attempts, count_attempt, load_attempts
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
-from dunwell.kit.figures import REGISTRY
-from dunwell.kit.security_events import tell_security_event
 from dunwell.landing.entering.store_tries import (
     count_everybodys_wrong,
     load_visitor_tries,
@@ -30,6 +24,12 @@ from dunwell.landing.entering.tries import (
     lock_for,
     wait_after,
 )
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.attempts import Attempts, count_attempt, load_attempts
+from dunwell.platform.database.database import Connection
+from dunwell.platform.http.addresses import find_network
+from dunwell.platform.metrics import REGISTRY
+from dunwell.platform.security_events import tell_security_event
 
 # Tries are kept by the minute, so a minute more is looked at.
 WINDOW = timedelta(minutes=16)

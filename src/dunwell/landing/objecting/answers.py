@@ -15,9 +15,9 @@ from dunwell.disputes.questions import (
     list_questions,
 )
 from dunwell.disputes.reasons import Reason
-from dunwell.errors import Fault
-from dunwell.kit.texts import is_printable
 from dunwell.landing.render.amounts import read_amount
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.texts import is_printable
 
 # What an answer becomes that cannot be read: no answer of any kind.
 _UNREADABLE = "?"

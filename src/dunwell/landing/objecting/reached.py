@@ -1,12 +1,12 @@
 """Finds the address at which a message has reached whoever has opened a claim's page."""
 
 from dunwell.disputes.withheld import ReachedAddress
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.db import Connection
 from dunwell.landing.objecting.store import load_recipient
 from dunwell.landing.session.addresses import CHANNELS, digest_addresses, list_addresses
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.store_opened import OpenedClaim
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
 
 
 async def find_reached_address(

@@ -10,7 +10,17 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from dunwell.disputes.evidence import MOST_AT_ONCE
-from dunwell.errors import (
+from dunwell.files.names import tidy_name
+from dunwell.files.put_away import put_away, throw_away
+from dunwell.files.read_storage_use import check_storage_room
+from dunwell.files.storage_use import StorageFull
+from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
+from dunwell.files.upload_file import check_upload
+from dunwell.landing.session.session import is_like_token
+from dunwell.landing.session.store_opened import OpenedClaim
+from dunwell.landing.web.site import Site
+from dunwell.landing.web.visit import ForeignForm, Form, Visit
+from dunwell.platform.errors import (
     InvalidRequest,
     PayloadTooLarge,
     RateLimited,
@@ -18,18 +28,8 @@ from dunwell.errors import (
     UnsupportedMediaType,
     ValidationError,
 )
-from dunwell.files.names import tidy_name
-from dunwell.files.put_away import put_away, throw_away
-from dunwell.files.read_storage_use import check_storage_room
-from dunwell.files.storage_use import StorageFull
-from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
-from dunwell.files.upload_file import check_upload
-from dunwell.kit.multipart import FormLimits, Part
-from dunwell.kit.spool import UPLOADS, SpoolShare
-from dunwell.landing.session.session import is_like_token
-from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.landing.web.site import Site
-from dunwell.landing.web.visit import ForeignForm, Form, Visit
+from dunwell.platform.http.multipart import FormLimits, Part
+from dunwell.platform.http.spool import UPLOADS, SpoolShare
 
 # Until then a draft or a dispute has taken it.
 _UNTAKEN = timedelta(hours=1)

@@ -10,7 +10,6 @@ from starlette.responses import Response
 from dunwell.disputes.dispute import RECENT, Dispute, NewDispute, find_standing, has_room
 from dunwell.disputes.reasons import Reason
 from dunwell.disputes.store import load_recent_disputes
-from dunwell.errors import InvalidState, NotFound, Refusal, Unavailable
 from dunwell.landing.entering.staying import (
     find_opened_by,
     find_stayed,
@@ -53,6 +52,7 @@ from dunwell.landing.web.answer import answer_redirect
 from dunwell.landing.web.in_session import RoutedPages, in_session
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Visit
+from dunwell.platform.errors import InvalidState, NotFound, Refusal, Unavailable
 
 _PLACE = "dispute"
 # Its id on the page.

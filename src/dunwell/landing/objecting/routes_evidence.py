@@ -10,7 +10,6 @@ from dunwell.disputes.add_evidence import add_evidence
 from dunwell.disputes.dispute import Dispute, DisputeState, render_case_number
 from dunwell.disputes.end_dispute import withdraw_dispute
 from dunwell.disputes.evidence_store import load_evidence_digests
-from dunwell.errors import InvalidState, Refusal, Unavailable, ValidationError
 from dunwell.files.put_away import throw_away
 from dunwell.files.upload import PreparedUpload
 from dunwell.landing.objecting.disputing import find_undisputed_cents
@@ -30,6 +29,7 @@ from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
+from dunwell.platform.errors import InvalidState, Refusal, Unavailable, ValidationError
 
 _PLACE = "claim"
 # Its buttons for files that are kept.

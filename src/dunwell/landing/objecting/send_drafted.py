@@ -9,7 +9,6 @@ from dunwell.disputes.add_evidence import add_evidence
 from dunwell.disputes.dispute import Dispute, NewDispute
 from dunwell.disputes.evidence_store import load_evidence_digests
 from dunwell.disputes.open_dispute import open_dispute
-from dunwell.kit.crypto import KeyRing
 from dunwell.landing.objecting.disputing import SUBJECT
 from dunwell.landing.objecting.keep_draft import KeptDraft, keep_draft
 from dunwell.landing.objecting.reached import find_reached_address
@@ -18,6 +17,7 @@ from dunwell.landing.session.store_drafts import lock_draft, remove_files, save_
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.crypto import KeyRing
 
 
 async def send_dispute(

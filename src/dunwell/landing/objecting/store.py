@@ -8,9 +8,9 @@ from dunwell.disputes.dispute import Dispute
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.evidence_store import LOAD_FILES
 from dunwell.disputes.store import LOAD_DISPUTE
-from dunwell.kit.db import Connection
-from dunwell.kit.sql import compose, nest, nest_rows
 from dunwell.landing.session.details import KEY, Detail
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose, nest, nest_rows
 
 
 class DisputeWithFiles(msgspec.Struct, frozen=True, gc=False):

@@ -12,10 +12,6 @@ from dunwell.claims.store import LockedClaim, lock_claim
 from dunwell.disputes.dispute import Dispute, render_case_number
 from dunwell.disputes.store import load_dispute
 from dunwell.disputes.store_overdue import find_merchants, find_overdue, save_overdue_told
-from dunwell.errors import Unavailable
-from dunwell.kit.db import Connection
-from dunwell.kit.figures import REGISTRY
-from dunwell.kit.resources import Resources
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
@@ -27,6 +23,10 @@ from dunwell.modalities.progress import local_date
 from dunwell.notices.facts import OverdueFacts
 from dunwell.notices.notice import Addressee, TooMany, Unreachable
 from dunwell.notices.send_notice import send_notice
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.metrics import REGISTRY
+from dunwell.platform.resources import Resources
 
 OVERDUE_SECONDS = 60.0
 _SET_SIZE = 100

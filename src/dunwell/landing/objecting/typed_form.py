@@ -4,7 +4,6 @@ from contextlib import suppress
 from uuid import UUID
 
 from dunwell.disputes.reasons import Reason
-from dunwell.errors import Unavailable
 from dunwell.files.put_away import throw_away
 from dunwell.landing.objecting.answers import pick_fields
 from dunwell.landing.objecting.disputing import SUBJECT
@@ -15,6 +14,7 @@ from dunwell.landing.session.drafts import Draft, Typed, own_by_claim, show_type
 from dunwell.landing.session.store_drafts import load_draft, remove_file
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.site import Site
+from dunwell.platform.errors import Unavailable
 
 _LONGEST_REVISION = 9
 

@@ -11,7 +11,6 @@ from dunwell.disputes.dispute import Dispute, DisputeState, render_case_number
 from dunwell.disputes.evidence import MOST_AT_ONCE
 from dunwell.disputes.questions import Question, list_questions, needs_message
 from dunwell.disputes.reasons import BUILT_IN, DisputeType, Reason
-from dunwell.errors import Fault
 from dunwell.landing.objecting.disputing import can_dispute
 from dunwell.landing.objecting.receive_files import FileRefusal
 from dunwell.landing.objecting.store import DisputeWithFiles
@@ -22,6 +21,7 @@ from dunwell.landing.session.states import find_day
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.merchants.actor import ActorKind
 from dunwell.merchants.answer_days import find_answer_day
+from dunwell.platform.errors import Fault
 
 
 class ShownReason(msgspec.Struct, frozen=True, gc=False):

@@ -9,7 +9,6 @@ from enum import StrEnum
 
 from starlette.responses import Response
 
-from dunwell.errors import InvalidState, ValidationError
 from dunwell.landing.paying.choosing import (
     FIELDS,
     Options,
@@ -30,6 +29,7 @@ from dunwell.merchants.actor import debtor_actor
 from dunwell.payments.choice import Choice
 from dunwell.payments.provider import ProviderAway
 from dunwell.payments.start_payment import REQUEST_ID_MARK, StartPayment, start_payment
+from dunwell.platform.errors import InvalidState, ValidationError
 
 _MOST_TYPED = 40
 _TICKED: Mapping[str, Sequence[str] | None] = {"all": None, "none": ()}

@@ -9,8 +9,6 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.errors import NotFound
-from dunwell.kit.sql import nest_row
 from dunwell.landing.paying.methods import can_pay
 from dunwell.landing.paying.paper import compose_receipt
 from dunwell.landing.paying.views import (
@@ -34,6 +32,8 @@ from dunwell.payments.find_request import LOAD_RECEIPT, Paid, Receipt
 from dunwell.payments.provider import ProviderAway
 from dunwell.payments.request_states import BANK_TRANSFER, RequestState
 from dunwell.payments.settle_payment import settle_payment
+from dunwell.platform.database.sql import nest_row
+from dunwell.platform.errors import NotFound
 
 # What the page can say of a copy that was asked for.
 _COPIES = ("sent", "refused")

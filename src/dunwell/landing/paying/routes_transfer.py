@@ -6,8 +6,6 @@ from datetime import date, timedelta
 from starlette.responses import Response
 
 from dunwell.claims.holds import HoldKind
-from dunwell.errors import InvalidState, NotFound, ValidationError
-from dunwell.kit.banking_days import find_known_on
 from dunwell.landing.paying.choosing import Refused, read_carried_choice
 from dunwell.landing.paying.methods import can_pay, list_options, takes_transfers
 from dunwell.landing.paying.routes import read_address
@@ -24,6 +22,8 @@ from dunwell.messages.letters.code_image import draw_png
 from dunwell.messages.letters.rendering import render_payment_code
 from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
 from dunwell.payments.choice import Choice
+from dunwell.platform.banking_days import find_known_on
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 
 _OTHER_DAY = "other"
 # Where somebody goes on who has announced a transfer, or cannot any more: paid, ended, or money

@@ -10,9 +10,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from dunwell.claims.store import lock_claim
-from dunwell.errors import NotFound
 from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.kit.crypto import KeyRing
 from dunwell.landing.entering.claims_tries import admit_claims, count_claims_wrong
 from dunwell.landing.entering.tries import MOST_WRONG, Locked, Wrong
 from dunwell.landing.reaching.store import (
@@ -31,6 +29,8 @@ from dunwell.notices.notice import Notice, NoticeChannel, TooMany, Unreachable
 from dunwell.notices.secrets import is_notice_code
 from dunwell.notices.send_notice import find_repeated, send_notice
 from dunwell.notices.tell_debtor import tell_debtor
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import NotFound
 
 LASTS = timedelta(minutes=10)
 _PATCHED: dict[NoticeChannel, str] = {"EMAIL": "email", "SMS": "mobileNumber"}

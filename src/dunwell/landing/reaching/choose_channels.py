@@ -3,8 +3,6 @@
 from collections.abc import Collection
 
 from dunwell.claims.store import lock_claim
-from dunwell.errors import NotFound
-from dunwell.kit.crypto import KeyRing
 from dunwell.landing.reaching.store import find_written_address
 from dunwell.landing.reaching.ways import Chosen, WayToReach, choose_ways
 from dunwell.landing.session.addresses import digest_addresses, list_addresses
@@ -19,6 +17,8 @@ from dunwell.messages.suppression import (
     load_reasons,
     suppress,
 )
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import NotFound
 from dunwell.sending.report import Reference
 
 

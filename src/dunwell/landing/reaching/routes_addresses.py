@@ -5,7 +5,6 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.claims.store import lock_claim
-from dunwell.errors import NotFound
 from dunwell.landing.entering.sent_codes import (
     answer_code_field,
     answer_sent_often,
@@ -39,6 +38,7 @@ from dunwell.landing.web.visit import ForeignForm, Form, Visit
 from dunwell.messages.identities import mask_address
 from dunwell.notices.facts import ChangeCodeFacts, ChangeNoticeFacts
 from dunwell.notices.notice import Addressee, Notice, NoticeChannel, TooMany
+from dunwell.platform.errors import NotFound
 
 _PLACE = "preferences"
 # As its field takes.

@@ -4,7 +4,6 @@ address itself is the proof."""
 
 from starlette.responses import Response
 
-from dunwell.kit.requests import read_body
 from dunwell.landing.entering.views import DeadLinkPage
 from dunwell.landing.reaching.choose_channels import unsubscribe
 from dunwell.landing.reaching.views import UnsubscribePage
@@ -13,6 +12,7 @@ from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Visit
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
+from dunwell.platform.http.requests import read_body
 from dunwell.sending.references import read_reference
 from dunwell.sending.report import Reference
 

@@ -10,10 +10,10 @@ from typing import Literal
 
 import phonenumbers
 
-from dunwell.kit.texts import is_email_address
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.identities import mask_address, normalize_address
 from dunwell.notices.notice import NoticeChannel
+from dunwell.platform.text.texts import is_email_address
 
 _LONGEST = 254
 # What a page's address calls that which can be changed there.

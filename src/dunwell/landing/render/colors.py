@@ -6,7 +6,7 @@ held to WCAG's 4.5:1 against each. Pure.
 
 from dataclasses import dataclass
 
-from dunwell.kit.colors import is_color, measure_contrast, split_color
+from dunwell.platform.text.colors import is_color, measure_contrast, split_color
 
 _LEAST_CONTRAST = 4.5
 # The grounds of landing.css on which something stands in the colour: --paper, --ground, a notice's.

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Mapping
 
-from dunwell.kit.crypto import KeyRing
 from dunwell.landing.session.on_file import OnFile
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.identities import digest_address, render_postal_address
+from dunwell.platform.crypto import KeyRing
 
 CHANNELS: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeGuard
 
-from dunwell.kit.crypto import sha256
 from dunwell.landing.session.session import Session, hash_value
+from dunwell.platform.crypto import sha256
 
 # Claims open in one browser (CONTRACT 17); each request carries the cookies of all. Before a ninth
 # closes the oldest, its page asks.

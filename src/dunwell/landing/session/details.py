@@ -11,9 +11,9 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.errors import NotFound
-from dunwell.kit.sql import load_statement, nest_row
 from dunwell.modalities.store import LOAD_LIVE, LOAD_UNSUCCESSFUL
+from dunwell.platform.database.sql import load_statement, nest_row
+from dunwell.platform.errors import NotFound
 
 # The merchant and the claim of the session, for what is nested.
 KEY = ("s.merchant_id", "s.claim_id")

@@ -9,8 +9,6 @@ what they know.
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from dunwell.kit.crypto import KeyRing, sha256
-from dunwell.kit.db import Connection
 from dunwell.landing.session.open_session import Opening, open_session
 from dunwell.landing.session.session import (
     LASTS,
@@ -24,6 +22,8 @@ from dunwell.landing.session.store_drafts import move_drafts
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
+from dunwell.platform.crypto import KeyRing, sha256
+from dunwell.platform.database.database import Connection
 
 # A second click, or a form sent anew as its answer was lost on the way.
 REPEATED_WITHIN = timedelta(minutes=5)

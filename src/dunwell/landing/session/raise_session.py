@@ -8,13 +8,13 @@ answer the browser keeps, and nobody can make it of a cookie they know.
 from collections.abc import Sequence
 from datetime import datetime
 
-from dunwell.kit.crypto import KeyRing, sha256
-from dunwell.kit.db import Connection
 from dunwell.landing.session.session import Level, Session, render_value
 from dunwell.landing.session.store import find_session, save_raised
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
+from dunwell.platform.crypto import KeyRing, sha256
+from dunwell.platform.database.database import Connection
 
 _PURPOSE = "landing-raised-session"
 

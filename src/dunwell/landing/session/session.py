@@ -13,8 +13,8 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.crypto import KeyRing, sha256
 from dunwell.merchants.configuration import Channel
+from dunwell.platform.crypto import KeyRing, sha256
 
 VALUE_BYTES = 32
 LASTS = timedelta(hours=1)

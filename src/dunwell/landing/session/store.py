@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from dunwell.kit.db import Connection, Row
 from dunwell.landing.session.on_file import OnFile
 from dunwell.landing.session.session import Level, Session
+from dunwell.platform.database.database import Connection, Row
 
 _OPEN = """
 INSERT INTO debtor_sessions

@@ -5,10 +5,10 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.files.upload import PreparedUpload
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import compose
 from dunwell.landing.session.drafts import Draft, DraftFile, DraftKey, Fields
 from dunwell.landing.session.session import Session
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
 
 # By primary keys.
 _FILES = """

@@ -6,7 +6,6 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection
 from dunwell.landing.session.details import NOTHING, PREVIEW, Detail
 from dunwell.landing.session.facts import ClaimFacts
 from dunwell.landing.session.session import Level, Session
@@ -15,6 +14,7 @@ from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
 from dunwell.modalities.modality import Modality
 from dunwell.modalities.store import ModalityRow, read_modality
+from dunwell.platform.database.database import Connection
 
 
 class OpenedClaim(msgspec.Struct, frozen=True, gc=False):

@@ -14,10 +14,7 @@ import structlog
 from dunwell.claims.access import access_claim
 from dunwell.claims.store import lock_claim
 from dunwell.disputes.rest_after_answer import rest_after_answer
-from dunwell.errors import Unavailable
 from dunwell.escalation.reach import has_postal_address
-from dunwell.kit.codes import find_home
-from dunwell.kit.resources import Resources
 from dunwell.landing.telling.writer import NoticeWriter, Post
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
@@ -49,6 +46,9 @@ from dunwell.notices.store_occasions import (
     save_sent,
 )
 from dunwell.notices.told import UNDER_WAY, Told
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.codes import find_home
 
 TELL_SECONDS = 1.0
 _SET_SIZE = 100

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from starlette.responses import Response
 
-from dunwell.errors import NotFound
-from dunwell.kit.crypto import sha256
 from dunwell.landing.render.addresses import build_address
 from dunwell.landing.render.colors import choose_palette
 from dunwell.landing.web.answer import answer_asset
@@ -21,6 +19,8 @@ from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Visit
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.store import load_merchant
+from dunwell.platform.crypto import sha256
+from dunwell.platform.errors import NotFound
 
 _STYLESHEET = Path(__file__).parent / "landing.css"
 _ICON = Path(__file__).parent / "icon.svg"

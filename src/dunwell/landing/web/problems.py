@@ -13,14 +13,14 @@ import structlog
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from dunwell import errors
-from dunwell.kit.requests import request_id_of
 from dunwell.landing.render.pages import Frame
 from dunwell.landing.web.answer import answer_page
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.typed_text import list_typed_texts
 from dunwell.landing.web.views import ProblemPage
 from dunwell.landing.web.visit import ForeignForm, Visit
+from dunwell.platform import errors
+from dunwell.platform.http.requests import request_id_of
 
 _log = structlog.get_logger("dunwell.landing")
 

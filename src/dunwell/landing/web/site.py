@@ -12,8 +12,6 @@ from starlette.responses import Response
 
 from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.landing.render.pages import Frame, Page, Pages, Shown
 from dunwell.landing.render.wording import choose_language
 from dunwell.landing.session.cookies import render_cookie
@@ -38,6 +36,8 @@ from dunwell.merchants.actor import debtor_actor
 from dunwell.merchants.merchant import Merchant
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.payments.provider import Providers
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from urllib.parse import parse_qs
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope
 
-from dunwell.errors import InvalidRequest, PayloadTooLarge
-from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
-from dunwell.kit.requests import accepts_gzip, read_body
 from dunwell.landing.render.addresses import LANGUAGE
 from dunwell.landing.render.pages import Frame
 from dunwell.landing.session.cookies import HANDLE, read_cookies
 from dunwell.landing.session.store_opened import OpenedClaim
+from dunwell.platform.errors import InvalidRequest, PayloadTooLarge
+from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
+from dunwell.platform.http.requests import accepts_gzip, read_body
 
 Form = dict[str, str]
 

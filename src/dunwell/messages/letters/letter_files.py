@@ -15,10 +15,10 @@ from dunwell.files.attachments import Attachment
 from dunwell.files.content_types import PDF
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.storage import ContentMissing, Storage
-from dunwell.kit.crypto import KeyRing, sha256
-from dunwell.kit.resources import Resources
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.letters.sheet import Enclosure
+from dunwell.platform.crypto import KeyRing, sha256
+from dunwell.platform.resources import Resources
 
 _PURPOSE = "letter"
 _DIGEST_BYTES = 16

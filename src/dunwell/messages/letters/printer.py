@@ -12,10 +12,10 @@ from typing import Literal, Self
 
 import msgspec
 
-from dunwell.kit.children.child_pool import ChildLost, ChildPool
-from dunwell.kit.children.fair_queue import UNLIMITED, QueueLimits
 from dunwell.messages.letters.fonts.shelf import Choice, FontFace, FontShelf
 from dunwell.messages.letters.sheet import Picture
+from dunwell.platform.children.child_pool import ChildLost, ChildPool
+from dunwell.platform.children.fair_queue import UNLIMITED, QueueLimits
 
 _CHILD = "dunwell.messages.letters.printer_child"
 _MAX_PDF_BYTES = 20 * 1024 * 1024

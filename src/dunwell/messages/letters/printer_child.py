@@ -19,11 +19,11 @@ import pikepdf
 import typst
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from dunwell.kit.children.child import serve, shut_in
 from dunwell.messages.letters.code_image import draw_svg
 from dunwell.messages.letters.layout import list_layouts, load_layout
 from dunwell.messages.letters.printer import Done, Job, Part
 from dunwell.messages.letters.sheet import USUAL_LAYOUT, Page, Picture, Transfer
+from dunwell.platform.children.child import serve, shut_in
 
 _MEMORY_BYTES = 1024 * 1024 * 1024
 _CPU_SECONDS_PER_JOB = 10

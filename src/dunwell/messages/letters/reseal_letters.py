@@ -11,10 +11,10 @@ import msgspec
 import structlog
 
 from dunwell.files.storage import ContentMissing, Storage
-from dunwell.kit.crypto import KeyRing, SealBroken
-from dunwell.kit.db import Connection, Database
-from dunwell.kit.resealing import PART_SIZE, Part, RowKey
 from dunwell.messages.letters.letter_files import reseal_letter
+from dunwell.platform.crypto import KeyRing, SealBroken
+from dunwell.platform.database.database import Connection, Database
+from dunwell.platform.resealing import PART_SIZE, Part, RowKey
 
 # By primary key.
 _LOAD_PART = """

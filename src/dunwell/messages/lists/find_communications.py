@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.cursor import CursorForm
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
@@ -14,6 +12,8 @@ from dunwell.merchants.rights import Right
 from dunwell.messages.communication_store import load_found_communications
 from dunwell.messages.communication_views import CommunicationState, FoundCommunication
 from dunwell.messages.read_communications import show_found
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.text.cursor import CursorForm
 
 # Rides on communications_list; of those whose fate nobody knows, and of those that failed, on
 # communications_unknown_list and communications_failed_list.

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from dunwell.errors import NotFound
-from dunwell.kit.cursor import CursorForm
-from dunwell.kit.db import snapshot
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
 from dunwell.merchants.rights import Right
 from dunwell.messages.suppression import Suppression, SuppressionReason, load_listed
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import NotFound
+from dunwell.platform.text.cursor import CursorForm
 
 # Rides on suppressions_list. The digest differs by channel too.
 SUPPRESSIONS: ListedTable[bytes] = ListedTable(

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-from dunwell.kit.security_events import tell_security_event
 from dunwell.people.audit import save_refused_sign_in
 from dunwell.people.confirm_session import record_confirmation
 from dunwell.people.people_work import PeopleWork
@@ -19,6 +18,7 @@ from dunwell.people.single_sign_on.provider import IdentityProvider, Told
 from dunwell.people.single_sign_on.store_identities import Attempt, find_identified
 from dunwell.people.tries import give_back_try, list_started_subjects
 from dunwell.people.visitor import Visitor
+from dunwell.platform.security_events import tell_security_event
 
 # By how much the provider's clock may be behind ours.
 CLOCK_LEEWAY = timedelta(seconds=60)

@@ -7,7 +7,6 @@ without a transaction; its word is checked by its adapter. 3. `let_in` decides w
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dunwell.kit.security_events import tell_security_event
 from dunwell.people.audit import save_refused_sign_in, visiting
 from dunwell.people.open_session import OpenedSession
 from dunwell.people.reception import Reception
@@ -38,6 +37,7 @@ from dunwell.people.tries import (
     take_try,
 )
 from dunwell.people.visitor import Visitor
+from dunwell.platform.security_events import tell_security_event
 
 
 class Failure(StrEnum):

@@ -12,8 +12,6 @@ from uuid import UUID
 
 from dunwell.installation.sign_in import GroupRule, Provider
 from dunwell.installation.store import load_installation
-from dunwell.kit.security_events import tell_security_event
-from dunwell.kit.texts import is_email_address
 from dunwell.people.audit import save_people_audit, save_refused_sign_in, visiting
 from dunwell.people.invite_user import describe_place
 from dunwell.people.open_session import OpenedBy, OpenedSession, open_session
@@ -39,6 +37,8 @@ from dunwell.people.single_sign_on.store_identities import (
 from dunwell.people.store import lock_user, save_joined, save_new_user, save_place
 from dunwell.people.user import NewUser, Place, User
 from dunwell.people.visitor import Visitor
+from dunwell.platform.security_events import tell_security_event
+from dunwell.platform.text.texts import is_email_address
 
 
 class Reason(StrEnum):

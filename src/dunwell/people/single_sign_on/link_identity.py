@@ -4,7 +4,6 @@ sign-on alone. An e-mail address never says so; somebody does who may manage peo
 
 from uuid import UUID
 
-from dunwell.errors import Fault, InvalidState, ValidationError
 from dunwell.installation.store import load_installation
 from dunwell.merchants.rights import Right
 from dunwell.people.audit import save_people_audit
@@ -15,6 +14,7 @@ from dunwell.people.single_sign_on.store_identities import give_identity
 from dunwell.people.store import remove_password
 from dunwell.people.store_entries import remove_entries_of, remove_invitations
 from dunwell.people.store_factors import remove_all_factors
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
 
 
 async def link_identity(work: PeopleWork, user_id: UUID, provider: str, subject: str) -> None:

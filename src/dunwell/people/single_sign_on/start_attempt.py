@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.resources import Resources
-from dunwell.kit.security_events import tell_security_event
 from dunwell.people.reception import Reception
 from dunwell.people.session_rules import hash_secret, render_secret
 from dunwell.people.sign_in import TooOften
@@ -22,6 +19,9 @@ from dunwell.people.single_sign_on.provider import AttemptSecrets, Away, Identit
 from dunwell.people.single_sign_on.store_identities import NewAttempt, save_attempt
 from dunwell.people.tries import MOST_STARTED, list_started_subjects, take_try
 from dunwell.people.visitor import Visitor
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.resources import Resources
+from dunwell.platform.security_events import tell_security_event
 
 # From leaving to coming back.
 ATTEMPT_LASTS = timedelta(minutes=10)

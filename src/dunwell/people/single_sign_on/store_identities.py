@@ -6,8 +6,8 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection
 from dunwell.people.user import fold_email
+from dunwell.platform.database.database import Connection
 
 # Sign-ins and logouts of one issuer end one after the other: a session that begins is either seen
 # by the logout, or sees it.

@@ -15,15 +15,15 @@ from dunwell.claims.pause_claim import pause_claim, resume_claim
 from dunwell.claims.read_claim import ClaimView
 from dunwell.disputes.dispute import NewDispute, check_new_dispute
 from dunwell.disputes.open_dispute import open_dispute
-from dunwell.errors import Fault, Said, ValidationError
 from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.texts import is_line
 from dunwell.landing.render.amounts import read_amount, render_plain
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.payments.record_payment import NewPayment, record_payment
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import Fault, Said, ValidationError
+from dunwell.platform.text.texts import is_line
 from dunwell.portal.web.paging import read_day
 from dunwell.portal.web.visit import Fields
 from dunwell.replies.take_reply import see_replies

@@ -11,8 +11,8 @@ from starlette.responses import Response
 from dunwell.claims.compare_claim import ChangedMeanwhile, check_unchanged, load_seen
 from dunwell.claims.read_claim import ClaimView, read_claim
 from dunwell.disputes.reasons import list_reasons
-from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.explanation.claim_life import Happening, read_claim_life
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.portal.claims.acts import ACTS, Act, Typed, fill_contact, place_fault
 from dunwell.portal.claims.views import ActPage, describe_head
 from dunwell.portal.web.access import Access

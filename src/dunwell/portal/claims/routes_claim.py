@@ -3,7 +3,6 @@ stands, its account as of a day, its documents."""
 
 from starlette.responses import Response
 
-from dunwell.errors import NotFound
 from dunwell.explanation.claim_life import MOST, read_claim_life
 from dunwell.explanation.explain_claim import explain_claim
 from dunwell.explanation.read_seal import read_seal
@@ -13,6 +12,7 @@ from dunwell.landing.claim.preview import answer_claim_preview, prepare_claim_pr
 from dunwell.landing.session.session import Level
 from dunwell.messages.read_communications import read_communication
 from dunwell.payments.read_account import read_account
+from dunwell.platform.errors import NotFound
 from dunwell.portal.claims.views import (
     AccountPage,
     ClaimPage,

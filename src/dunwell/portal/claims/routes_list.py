@@ -6,8 +6,8 @@ from starlette.responses import Response
 from dunwell.claims.find_claims import count_claims, find_claims
 from dunwell.claims.sorting import ClaimOrder, SortKey
 from dunwell.claims.store_lists import ClaimFilter
-from dunwell.errors import ValidationError
 from dunwell.merchants.account import Work
+from dunwell.platform.errors import ValidationError
 from dunwell.portal.claims.list_views import (
     ClaimsPage,
     Row,

@@ -3,9 +3,9 @@ the list shows what they ask for."""
 
 from dunwell.claims.searching.search_claims import search_claims
 from dunwell.claims.store_lists import ClaimFilter, ListedClaim
-from dunwell.errors import ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import ValidationError
 from dunwell.portal.claims.list_views import Row, describe_row
 
 _PAGE = 50

@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 from dunwell.claims.read_claim import ClaimView
 from dunwell.claims.states import ACTIVE
 from dunwell.disputes.dispute import Dispute, render_case_number
-from dunwell.errors import MerchantNotConfigured
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.merchants.merchant import Merchant
 from dunwell.messages.facts import CHECK_MASK
 from dunwell.messages.links import TOKEN_MASK
 from dunwell.notices.facts import DisputeAnswerFacts
 from dunwell.notices.notice import Addressee, Notice
+from dunwell.platform.errors import MerchantNotConfigured
 from dunwell.portal.disputes.drafts import Answer
 
 

@@ -19,13 +19,13 @@ from dunwell.disputes.find_waiting import (
 )
 from dunwell.disputes.read_disputes import list_disputes, read_evidence
 from dunwell.disputes.store_lists import ListedDispute
-from dunwell.errors import NotFound, ValidationError
-from dunwell.kit.process import run_apart
 from dunwell.merchants.account import Work
 from dunwell.merchants.answer_days import find_answer_day
 from dunwell.merchants.rights import Right
 from dunwell.messages.formatting import render_name
 from dunwell.people.assignee import Assignee, Whose
+from dunwell.platform.children.process import run_apart
+from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.disputes.drafts import (
     Answer,
     AnsweredAlready,

@@ -5,8 +5,8 @@ from starlette.responses import Response
 from dunwell.claims.access import check_claim
 from dunwell.disputes.assign_dispute import assign_dispute
 from dunwell.disputes.end_dispute import confirm_right_person
-from dunwell.errors import InvalidState, ValidationError
 from dunwell.people.assignee import AssignedMeanwhile
+from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.assigning import read_assignee
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant

@@ -7,8 +7,8 @@ from dunwell.disputes.answer_texts import (
     end_answer_text,
     list_answer_texts,
 )
-from dunwell.errors import NotFound, ValidationError
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.disputes.views import TextsPage
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant

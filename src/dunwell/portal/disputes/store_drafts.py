@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 # By primary key.
 _LOAD = """

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.errors import NotFound
 from dunwell.people.signed_in import SignedIn
+from dunwell.platform.errors import NotFound
 from dunwell.portal.render.pages import Page
 from dunwell.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.portal.web.paging import PAGE, find_page

@@ -4,13 +4,13 @@ from typing import get_args
 
 from starlette.responses import Response
 
-from dunwell.errors import InvalidState, NotFound
 from dunwell.escalation.settle_unknown import settle_unknown
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.rights import Right
 from dunwell.messages.communication_store import load_found_communications
 from dunwell.messages.communication_views import CommunicationState
 from dunwell.messages.lists.find_communications import CommunicationFilter, find_communications
+from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.portal.lists.views import MessagesPage, RepliesPage, SettlePage
 from dunwell.portal.render.sorting import read_sorting
 from dunwell.portal.web.access import Access

@@ -8,7 +8,6 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.claims.access import check_claim
-from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.messages.formatting import render_name
 from dunwell.modalities.answer_modality import approve_modality, reject_modality
 from dunwell.modalities.assign_modality import assign_modality, read_assignees
@@ -17,6 +16,7 @@ from dunwell.modalities.list_modalities import list_modalities
 from dunwell.modalities.modality import Modality, ModalityState
 from dunwell.modalities.progress import find_request_answer_day
 from dunwell.people.assignee import EVERYBODYS, AssignedMeanwhile
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.portal.modalities.views import PlanPage, PlansPage
 from dunwell.portal.render.sorting import read_sorting
 from dunwell.portal.web.access import Access

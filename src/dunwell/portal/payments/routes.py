@@ -5,7 +5,6 @@ be taken back; a request, of which the provider can be asked, and which can be e
 from starlette.responses import Response
 
 from dunwell.claims.compare_claim import ChangedMeanwhile, check_unchanged, load_seen
-from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.merchants.rights import Right
 from dunwell.payments.cancel_request import cancel_request, is_cancellable
 from dunwell.payments.find_payments import (
@@ -21,6 +20,7 @@ from dunwell.payments.provider import ProviderAway
 from dunwell.payments.request_states import BANK_TRANSFER, LIVE, RequestState
 from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.payments.settle_payment import settle_payment
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.portal.payments.views import PaymentPage, PaymentRequestPage, PaymentsPage
 from dunwell.portal.render.sorting import read_sorting
 from dunwell.portal.web.access import Access

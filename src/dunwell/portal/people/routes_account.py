@@ -4,7 +4,6 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.errors import NotFound, ValidationError
 from dunwell.people.change_password import change_password, find_new_password_fault
 from dunwell.people.make_codes import find_made_codes, make_codes, put_codes_away
 from dunwell.people.open_session import OpenedSession
@@ -20,6 +19,7 @@ from dunwell.people.people_work import PeopleWork
 from dunwell.people.sign_in import TooOften, Wrong
 from dunwell.people.signed_in import SignedIn
 from dunwell.people.store import list_named_merchants
+from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.people.door import (
     count_minutes,
     draw_randomness,

@@ -6,11 +6,11 @@ from typing import Any
 
 from starlette.responses import Response
 
-from dunwell.errors import ValidationError
 from dunwell.installation.audit_entries import AuditEntry, AuditFilter
 from dunwell.merchants.find_audit import find_installation_audit
 from dunwell.people.signed_in import SignedIn
 from dunwell.people.store import list_users
+from dunwell.platform.errors import ValidationError
 from dunwell.portal.people.door import receive
 from dunwell.portal.people.views import AuditRow, PeopleAuditPage
 from dunwell.portal.web.guards import RoutedPages, signed_in

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from dunwell.errors import NotFound
 from dunwell.people.accept_invitation import (
     Invited,
     Joining,
@@ -19,6 +18,7 @@ from dunwell.people.accept_invitation import (
 from dunwell.people.open_session import OpenedSession
 from dunwell.people.passkeys import CHALLENGE_BYTES
 from dunwell.people.password_rules import PasswordFault
+from dunwell.platform.errors import NotFound
 from dunwell.portal.people.door import (
     draw_randomness,
     find_visitor,

@@ -6,7 +6,6 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.errors import InvalidState, NotFound, ValidationError
 from dunwell.merchants.rights import Right, Role
 from dunwell.people.change_user import change_place, end_sessions, end_user, reset_other
 from dunwell.people.invite_user import RANDOM_BYTES, Invitation, invite_user
@@ -15,6 +14,7 @@ from dunwell.people.signed_in import SignedIn
 from dunwell.people.store import NamedMerchant, list_named_merchants, list_users, load_user
 from dunwell.people.store_sessions import load_sessions
 from dunwell.people.user import NewUser, Place, User, list_effective_rights
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.portal.people.door import receive
 from dunwell.portal.people.routes_account import read_id
 from dunwell.portal.people.views import Faults, InvitePage, LinkPage, PeoplePage, UserPage

@@ -9,9 +9,6 @@ from urllib.parse import parse_qs
 import msgspec
 from starlette.responses import Response
 
-from dunwell.errors import NotFound
-from dunwell.kit.requests import read_body
-from dunwell.kit.security_events import tell_security_event
 from dunwell.people.sign_in import TooOften
 from dunwell.people.single_sign_on.confirm_attempt import ConfirmationEnded
 from dunwell.people.single_sign_on.finish_attempt import (
@@ -24,6 +21,9 @@ from dunwell.people.single_sign_on.let_in import Unwelcome
 from dunwell.people.single_sign_on.provider import Away, IdentityProvider, NotTaken
 from dunwell.people.single_sign_on.start_attempt import start_attempt
 from dunwell.people.single_sign_on.take_logout import take_logout
+from dunwell.platform.errors import NotFound
+from dunwell.platform.http.requests import read_body
+from dunwell.platform.security_events import tell_security_event
 from dunwell.portal.people.door import (
     choose_next,
     count_minutes,

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import NotFound
 from dunwell.workflows.checking import read_definition
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.store import load_current, load_draft

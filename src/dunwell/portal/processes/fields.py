@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from dunwell.errors import Fault
 from dunwell.landing.render.amounts import read_amount, render_plain
+from dunwell.platform.errors import Fault
 
 # What a form holds, by name; what is ticked is a list.
 Shown = dict[str, Any]

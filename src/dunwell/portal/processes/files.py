@@ -6,7 +6,7 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.files.names import render_disposition
-from dunwell.kit.yaml_document import render_yaml
+from dunwell.platform.text.yaml_document import render_yaml
 from dunwell.rollout.look_at_version import LookedAtVersion
 from dunwell.rollout.look_at_workflows import LookedAtWorkflow
 from dunwell.workflows.definition import Definition

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from dunwell.errors import Fault, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import Fault, ValidationError
 from dunwell.portal.processes.fields import Manner, place_faults
 from dunwell.portal.processes.views_editor import Overtaken
 from dunwell.portal.web.access import Access

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from dunwell.errors import InvalidState
+from dunwell.platform.errors import InvalidState
 from dunwell.portal.processes.authors import group_changes
 from dunwell.portal.processes.parts_shown import find_manner
 from dunwell.portal.processes.views_publish import DiscardPage

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from dunwell.errors import NotFound, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.processes.parts_shown import find_manner
 from dunwell.portal.processes.told_faults import tell_faults
 from dunwell.portal.processes.views_editor import EditorPage, find_other_faults, list_cards

@@ -5,8 +5,8 @@ from typing import Any
 
 from starlette.responses import Response
 
-from dunwell.errors import Fault, InvalidState, ValidationError
-from dunwell.kit.yaml_document import DocumentFaulty
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.text.yaml_document import DocumentFaulty
 from dunwell.portal.processes.files import render_text
 from dunwell.portal.processes.routes_history import find_newest
 from dunwell.portal.processes.views_history import FilePage

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.errors import InvalidState, NotFound
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.portal.processes.authors import group_changes
 from dunwell.portal.processes.files import render_file
 from dunwell.portal.processes.views_history import ComparePage, HistoryPage, VersionPage

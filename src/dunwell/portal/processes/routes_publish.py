@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
-from dunwell.errors import InvalidState, ValidationError
 from dunwell.jobs.start_job import TooManyJobs
 from dunwell.jobs.start_preview import read_preview, start_preview
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.portal.processes.authors import group_changes, name_author
 from dunwell.portal.processes.parts_shown import find_manner
 from dunwell.portal.processes.told_faults import tell_faults

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from dunwell.errors import Fault
+from dunwell.platform.errors import Fault
 from dunwell.workflows.definition import Definition, Step
 from dunwell.workflows.text_places import Place, find_place
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from dunwell.errors import Fault
+from dunwell.platform.errors import Fault
 from dunwell.portal.processes.told_faults import ToldFault
 from dunwell.portal.render.pages import Page
 from dunwell.rollout.look_at_draft import LookedAtDraft

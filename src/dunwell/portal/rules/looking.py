@@ -12,10 +12,10 @@ from dunwell.assignment.read_rules import RulesView, read_rules
 from dunwell.assignment.store import TargetRow
 from dunwell.assignment.store_drafts import DraftChange
 from dunwell.assignment.targets import Rulebook, make_rulebook
-from dunwell.errors import NotFound
 from dunwell.explanation.life_store import load_user_names
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import NotFound
 from dunwell.portal.rules.views import WorkflowChoice
 from dunwell.portal.web.access import Access
 

@@ -10,7 +10,7 @@ from dunwell.assignment.differences import compare_rules
 from dunwell.assignment.edit_rules import RuleOvertaken, edit_rules_draft
 from dunwell.assignment.editing import CopyRule, MoveRule, RemoveRule, SetDefault
 from dunwell.assignment.rules_draft import DraftOvertaken
-from dunwell.errors import ValidationError
+from dunwell.platform.errors import ValidationError
 from dunwell.portal.rules.looking import Looked, check_may, look
 from dunwell.portal.rules.marks import list_shown
 from dunwell.portal.rules.views import RulesPage

@@ -11,8 +11,8 @@ from dunwell.assignment.differences import compare_rules
 from dunwell.assignment.document import RulesDocument, render_document, write_rules
 from dunwell.assignment.read_rules import RulesView, read_rules
 from dunwell.assignment.rules_draft import DraftOvertaken, save_rules_draft
-from dunwell.errors import Fault, ValidationError
-from dunwell.kit.yaml_document import DocumentFaulty, render_yaml
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.yaml_document import DocumentFaulty, render_yaml
 from dunwell.portal.rules.looking import check_may
 from dunwell.portal.rules.views import FilePage
 from dunwell.portal.web.access import Access

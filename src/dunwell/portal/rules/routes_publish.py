@@ -15,8 +15,8 @@ from dunwell.assignment.rules_draft import (
     save_rules_draft,
 )
 from dunwell.assignment.store_drafts import DraftChange
-from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.portal.rules.looking import check_may, look, name_writers
 from dunwell.portal.rules.marks import list_shown
 from dunwell.portal.rules.views import PublishPage, VersionPage, VersionsPage

@@ -10,9 +10,9 @@ from dunwell.assignment.edit_rules import CheckedRule, RuleOvertaken, check_rule
 from dunwell.assignment.editing import PutRule, find_rule, make_fingerprint
 from dunwell.assignment.read_rules import RulesView, read_rules
 from dunwell.assignment.targets import make_rulebook
-from dunwell.errors import Fault, NotFound, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.portal.rules.looking import check_may, list_choices, name_writers
 from dunwell.portal.rules.marks import Marks, find_marks
 from dunwell.portal.rules.rule_form import (

@@ -18,10 +18,10 @@ from dunwell.assignment.targets import Rulebook, make_rulebook
 from dunwell.assignment.try_claim import find_claim_facts, list_possibilities
 from dunwell.claims.find_claims import find_claims
 from dunwell.claims.store_lists import ClaimFilter
-from dunwell.errors import NotFound, ValidationError
 from dunwell.landing.render.amounts import read_amount
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.rules.looking import check_may
 from dunwell.portal.rules.rule_form import FormFault
 from dunwell.portal.rules.views import EffectPage, ShownPossibility, TryPage

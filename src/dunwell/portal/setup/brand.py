@@ -2,8 +2,8 @@
 
 import msgspec
 
-from dunwell.kit.colors import is_color, measure_contrast
 from dunwell.merchants.configuration import Logo
+from dunwell.platform.text.colors import is_color, measure_contrast
 
 _WHITE = "#ffffff"
 # As e-mails judge it: a line is seen, a text is read (WCAG 2).

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from dunwell.errors import Fault
 from dunwell.landing.render.amounts import read_amount, render_plain
+from dunwell.platform.errors import Fault
 
 # By the field's name; of one in which several can be ticked, a list.
 Typed: TypeAlias = Mapping[str, str | Sequence[str]]

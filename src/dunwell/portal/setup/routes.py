@@ -5,10 +5,8 @@ from collections.abc import Mapping
 from starlette.responses import Response
 
 from dunwell.assignment.read_rules import has_rules
-from dunwell.errors import NotFound, ValidationError
 from dunwell.events.find_endpoints import find_endpoints
 from dunwell.files.read_storage_use import read_storage_use
-from dunwell.kit.db import Connection
 from dunwell.merchants.credentials import list_credentials
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.rights import Right
@@ -17,6 +15,8 @@ from dunwell.onboarding.checklist import list_needs
 from dunwell.onboarding.counterpart import find_counterpart_key
 from dunwell.onboarding.open_merchant import open_merchant
 from dunwell.people.signed_in import SignedIn
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.setup.fields import find_field
 from dunwell.portal.setup.sections import SECTION_OF, SECTIONS
 from dunwell.portal.setup.surroundings import TIMEZONES, find_surroundings, need_configure

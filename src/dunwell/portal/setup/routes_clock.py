@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 import msgspec
 from starlette.responses import Response
 
-from dunwell.errors import NotFound, ValidationError
 from dunwell.events.find_events import EventFilter, EventPage, find_events
 from dunwell.merchants.account import check_right
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.setup.views import ClockPage
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant

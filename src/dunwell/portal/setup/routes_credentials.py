@@ -8,7 +8,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.merchants.credentials import (
     create_credential,
     end_old_secret,
@@ -20,6 +19,7 @@ from dunwell.merchants.credentials import (
 from dunwell.merchants.quotas import REQUESTS_PER_MINUTE
 from dunwell.merchants.rights import Scope
 from dunwell.merchants.secrets import CREDENTIAL_RANDOM_BYTES, SECRET_RANDOM_BYTES
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.portal.setup.fields import find_field
 from dunwell.portal.setup.surroundings import need_configure
 from dunwell.portal.setup.views import CredentialPage, CredentialsPage, Faults, SecretShownPage

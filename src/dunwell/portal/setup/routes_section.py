@@ -6,7 +6,6 @@ from operator import attrgetter
 
 from starlette.responses import Response
 
-from dunwell.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.merchants.configuration import Logo
 from dunwell.onboarding.change_settings import (
     SettingsChange,
@@ -16,6 +15,7 @@ from dunwell.onboarding.change_settings import (
 )
 from dunwell.onboarding.logo import LOGO_PLACE
 from dunwell.onboarding.vector_image import ImageRefused
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.portal.setup.brand import view_brand
 from dunwell.portal.setup.fields import Typed
 from dunwell.portal.setup.forms import Form, open_form

@@ -4,12 +4,12 @@ offers, how amounts are typed."""
 from zoneinfo import available_timezones
 
 from dunwell.adapters.installed import list_adapters, list_providers
-from dunwell.errors import NotFound
 from dunwell.installation.store import load_installation
-from dunwell.kit.db import Connection
 from dunwell.merchants.rights import Right
 from dunwell.onboarding.checking import Surroundings
 from dunwell.onboarding.logo import LogoMaker
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import NotFound
 from dunwell.portal.setup.fields import Tongue
 from dunwell.portal.setup.sections import Choices
 from dunwell.portal.web.access import Access

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar
 
-from dunwell.errors import Fault
 from dunwell.events.endpoint import NewSecret
 from dunwell.events.endpoint_health import EndpointHealth
 from dunwell.files.storage_use import StorageUse
@@ -12,6 +11,7 @@ from dunwell.merchants.access import Credential
 from dunwell.merchants.store_revocations import Rotation
 from dunwell.onboarding.checklist import Checklist
 from dunwell.onboarding.report import ApplyReport
+from dunwell.platform.errors import Fault
 from dunwell.portal.render.pages import Page
 from dunwell.portal.setup.brand import BrandView
 from dunwell.portal.setup.fields import Field, Typed

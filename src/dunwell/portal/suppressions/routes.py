@@ -6,7 +6,6 @@ from typing import get_args
 
 from starlette.responses import Response
 
-from dunwell.errors import NotFound, ValidationError
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.rights import Right
 from dunwell.messages.lists.find_suppressions import find_suppressions, read_suppression
@@ -17,6 +16,7 @@ from dunwell.messages.suppression import (
     lift_listed,
     suppress,
 )
+from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.render.sorting import read_sorting
 from dunwell.portal.suppressions.views import LiftPage, SuppressionsPage
 from dunwell.portal.web.access import Access

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from starlette.responses import Response
 
-from dunwell.errors import MerchantNotConfigured, NotFound, ValidationError
-from dunwell.kit.process import run_apart
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import CHANNELS
 from dunwell.merchants.rights import Right
+from dunwell.platform.children.process import run_apart
+from dunwell.platform.errors import MerchantNotConfigured, NotFound, ValidationError
 from dunwell.portal.texts.asking import describe_faults, name_place, open_asked, read_place
 from dunwell.portal.texts.views import TextPage, TextsPage
 from dunwell.portal.web.access import Access

@@ -9,20 +9,20 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from dunwell.errors import (
+from dunwell.files.content_types import PDF
+from dunwell.files.pictures import FULL, NotShowable, Shown
+from dunwell.merchants.account import Work
+from dunwell.merchants.configuration import CHANNELS
+from dunwell.merchants.rights import Right
+from dunwell.messages.mail_style import render_frame_policy
+from dunwell.platform.crypto import sha256
+from dunwell.platform.errors import (
     InvalidState,
     MerchantNotConfigured,
     NotFound,
     RateLimited,
     ValidationError,
 )
-from dunwell.files.content_types import PDF
-from dunwell.files.pictures import FULL, NotShowable, Shown
-from dunwell.kit.crypto import sha256
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import CHANNELS
-from dunwell.merchants.rights import Right
-from dunwell.messages.mail_style import render_frame_policy
 from dunwell.portal.render.pages import hide_secrets
 from dunwell.portal.texts.asking import (
     Subject,

@@ -5,9 +5,9 @@ from datetime import date
 
 from starlette.responses import Response
 
-from dunwell.errors import MerchantNotConfigured, NotFound
 from dunwell.escalation.calendars import name_holiday
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import MerchantNotConfigured, NotFound
 from dunwell.portal.texts.asking import find_subject, open_asked
 from dunwell.portal.texts.views import SimulationPage
 from dunwell.portal.web.access import Access

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from dunwell.kit.crypto import sha256
 from dunwell.landing.web.answer import answer_asset, answer_file, answer_redirect, compress_page
+from dunwell.platform.crypto import sha256
 
 __all__ = [
     "answer_asset", "answer_file", "answer_live", "answer_page", "answer_redirect",

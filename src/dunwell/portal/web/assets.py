@@ -10,8 +10,8 @@ from pathlib import Path
 
 from starlette.responses import Response
 
-from dunwell.errors import NotFound
-from dunwell.kit.crypto import sha256
+from dunwell.platform.crypto import sha256
+from dunwell.platform.errors import NotFound
 from dunwell.portal.render.addresses import build_address
 from dunwell.portal.web.answer import answer_asset
 from dunwell.portal.web.guards import RoutedPages

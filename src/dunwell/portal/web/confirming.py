@@ -19,8 +19,6 @@ from typing import TypeVar
 import msgspec
 from starlette.responses import Response
 
-from dunwell.errors import NotFound
-from dunwell.kit.multipart import MEDIA_TYPE
 from dunwell.merchants.rights import Right
 from dunwell.people.confirm_session import (
     confirm_by_passkey,
@@ -34,6 +32,8 @@ from dunwell.people.reception import Reception
 from dunwell.people.sign_in import TooOften
 from dunwell.people.signed_in import SignedIn
 from dunwell.people.visitor import Visitor
+from dunwell.platform.errors import NotFound
+from dunwell.platform.http.multipart import MEDIA_TYPE
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.uploads import Upload

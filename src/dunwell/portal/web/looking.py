@@ -10,10 +10,10 @@ from dunwell.claims.find_claims import find_claims
 from dunwell.claims.read_claim import ClaimView, read_claim
 from dunwell.claims.searching.search_claims import search_claims
 from dunwell.claims.store_lists import ClaimFilter
-from dunwell.errors import NotFound, ValidationError
 from dunwell.merchants.account import Work
 from dunwell.merchants.audit import MASKED, save_audit
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.visit import Fields, Visit
 

@@ -7,8 +7,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
-from dunwell.errors import ValidationError
 from dunwell.merchants.merchant import Merchant
+from dunwell.platform.errors import ValidationError
 
 PAGE = 50
 _Found = TypeVar("_Found")

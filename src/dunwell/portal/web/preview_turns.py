@@ -16,10 +16,10 @@ from uuid import UUID
 import prometheus_client
 from starlette.requests import Request
 
-from dunwell.errors import InvalidRequest, RateLimited, Unavailable
-from dunwell.kit.children.fair_queue import FairQueue, QueueLimits
-from dunwell.kit.figures import REGISTRY
-from dunwell.kit.http_server import INPUT_ENDED
+from dunwell.platform.children.fair_queue import FairQueue, QueueLimits
+from dunwell.platform.errors import InvalidRequest, RateLimited, Unavailable
+from dunwell.platform.http.server import INPUT_ENDED
+from dunwell.platform.metrics import REGISTRY
 
 _Made = TypeVar("_Made")
 _RETRY_SECONDS = 5

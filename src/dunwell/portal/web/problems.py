@@ -9,9 +9,9 @@ import structlog
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from dunwell import errors
-from dunwell.kit.requests import request_id_of
 from dunwell.landing.web.problems import Problem, find_mismatch
+from dunwell.platform import errors
+from dunwell.platform.http.requests import request_id_of
 from dunwell.portal.web.answer import answer_page
 from dunwell.portal.web.preview_turns import PreviewBusy, PreviewTooSlow
 from dunwell.portal.web.site import Site

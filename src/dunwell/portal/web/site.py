@@ -8,12 +8,8 @@ from zoneinfo import ZoneInfo
 
 from starlette.responses import Response
 
-from dunwell.errors import NotFound
 from dunwell.files.pictures import PagePainter
 from dunwell.files.sealed_files import SealedFiles
-from dunwell.kit.document_reader import DocumentReader
-from dunwell.kit.requests import ConcurrencyLimit
-from dunwell.kit.resources import Resources
 from dunwell.landing.render.wording import choose_language
 from dunwell.landing.web.site import Site as DebtorSite
 from dunwell.merchants.account import Work
@@ -24,6 +20,10 @@ from dunwell.people.passwords import Passwords
 from dunwell.people.sessions import find_session
 from dunwell.people.signed_in import SignedIn
 from dunwell.people.single_sign_on.provider import NoProviders, Providers
+from dunwell.platform.children.document_reader import DocumentReader
+from dunwell.platform.errors import NotFound
+from dunwell.platform.http.requests import ConcurrencyLimit
+from dunwell.platform.resources import Resources
 from dunwell.portal.render.addresses import build_address
 from dunwell.portal.render.pages import Frame, Page, Pages, Person
 from dunwell.portal.web.access import Access

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from starlette.responses import Response
 
-from dunwell.errors import PayloadTooLarge
-from dunwell.kit.multipart import MEDIA_TYPE, FormLimits, Part
+from dunwell.platform.errors import PayloadTooLarge
+from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, Part
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import Run
 from dunwell.portal.web.large_forms import read_form

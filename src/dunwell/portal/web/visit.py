@@ -7,10 +7,10 @@ somebody is signed in, by the token that it bears (`Site.check_token`).
 from collections.abc import Mapping
 from urllib.parse import parse_qs
 
-from dunwell.errors import InvalidRequest
-from dunwell.kit.requests import read_body
 from dunwell.landing.web.visit import ForeignForm
 from dunwell.landing.web.visit import Visit as _Visit
+from dunwell.platform.errors import InvalidRequest
+from dunwell.platform.http.requests import read_body
 
 __all__ = ["Fields", "ForeignForm", "Visit"]
 

@@ -4,7 +4,6 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.errors import NotFound
 from dunwell.events.body import EVENT_TYPES
 from dunwell.events.find_endpoints import find_endpoints
 from dunwell.events.read_log import (
@@ -15,6 +14,7 @@ from dunwell.events.read_log import (
 )
 from dunwell.events.store_log import LogFilter
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import NotFound
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant
 from dunwell.portal.web.looking import read_id

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 from starlette.responses import Response
 
-from dunwell.errors import InvalidState, ValidationError
 from dunwell.events.endpoints import rotate_secret
 from dunwell.events.read_log import read_endpoint
 from dunwell.events.replay_deliveries import replay_delivery, replay_given_up
@@ -15,7 +14,8 @@ from dunwell.events.retry import is_success
 from dunwell.events.send_test import begin_test, send_test
 from dunwell.events.sender import open_webhook_sender
 from dunwell.events.switch_on_endpoint import switch_on_endpoint
-from dunwell.kit.crypto import SealBroken
+from dunwell.platform.crypto import SealBroken
+from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant

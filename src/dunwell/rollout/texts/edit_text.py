@@ -5,9 +5,9 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.errors import InvalidState
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import InvalidState
 from dunwell.workflows.draft_changes import DraftChange, find_last_change
 from dunwell.workflows.edit_draft import Edit, EditedDraft, edit_draft
 from dunwell.workflows.open_workflow import open_workflow

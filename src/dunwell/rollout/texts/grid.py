@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dunwell.errors import Fault
 from dunwell.escalation.schedule import list_channels
 from dunwell.merchants.configuration import CHANNELS, Channel, Configuration
 from dunwell.messages.checking import find_template_faults
 from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.messages.merchant_rules import find_value_faults
+from dunwell.platform.errors import Fault
 from dunwell.workflows.definition import CommunicationStep, Definition
 from dunwell.workflows.text_places import (
     Group,

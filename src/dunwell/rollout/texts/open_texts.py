@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.errors import NotFound
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
+from dunwell.platform.errors import NotFound
 from dunwell.rollout.read_workflows import DRAFT, choose_version
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.open_workflow import check_switched

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from dunwell.errors import Fault
 from dunwell.merchants.configuration import Configuration
 from dunwell.messages.checking import find_template_faults
 from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.messages.merchant_rules import find_value_faults
+from dunwell.platform.errors import Fault
 from dunwell.rollout.texts.sentences import MOST_WORDS, count_words, list_sentences
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.text_places import Place, Written, put_text, read_text

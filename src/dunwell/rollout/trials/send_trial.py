@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from dunwell.errors import Fault, InvalidState, RateLimited, ValidationError
 from dunwell.escalation.compose_contact import make_message
-from dunwell.kit.attempts import count_attempt, load_attempts
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import ActorKind
 from dunwell.merchants.audit import save_audit
 from dunwell.merchants.rights import Right
 from dunwell.people.store import load_user
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.attempts import count_attempt, load_attempts
+from dunwell.platform.errors import Fault, InvalidState, RateLimited, ValidationError
+from dunwell.platform.resources import Resources
 from dunwell.rollout.preview_message import PreparedMessage, Wanted, prepare_message
 from dunwell.sending.channel import Message
 from dunwell.workflows.definition import Definition

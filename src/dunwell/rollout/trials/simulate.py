@@ -12,14 +12,11 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from dunwell.errors import NotFound
 from dunwell.escalation.due_claim_store import load_claims
 from dunwell.escalation.pay_by import foresee_pay_by
 from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.running_claims import find_person
 from dunwell.escalation.schedule import NOTHING_TRIED, ContactPlanned, StepFacts
-from dunwell.kit.process import run_apart
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.rights import Right
@@ -28,6 +25,9 @@ from dunwell.messages.gsm import count_parts
 from dunwell.messages.guard_store import load_contacted
 from dunwell.messages.identities import identify
 from dunwell.messages.letters.printer import LetterPrinter, Unprintable
+from dunwell.platform.children.process import run_apart
+from dunwell.platform.errors import NotFound
+from dunwell.platform.resources import Resources
 from dunwell.rollout.preview_message import find_reader
 from dunwell.rollout.sample_contact import Case, Reader
 from dunwell.rollout.trials.day_reasons import DayReason

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from dunwell.kit.process import run_apart
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.rights import Right
 from dunwell.messages.facts import ItemFacts
 from dunwell.messages.gsm import count_parts
+from dunwell.platform.children.process import run_apart
+from dunwell.platform.resources import Resources
 from dunwell.rollout.preview_message import Wanted
 from dunwell.rollout.sample_contact import Reader, make_sample
 from dunwell.rollout.trials.store_names import NamedClaim, load_named_claims

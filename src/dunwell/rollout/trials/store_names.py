@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from dunwell.claims.fields import DebtorName
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 
 # Backwards over the primary key of claims, then by that of debtors and of items.
 _LOAD = """

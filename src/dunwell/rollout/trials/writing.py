@@ -13,14 +13,14 @@ from dunwell.escalation.letterhead import Letterhead, find_layout
 from dunwell.escalation.process import Process, build_process
 from dunwell.installation.lines.lines import Line
 from dunwell.installation.store import load_installation
-from dunwell.kit.codes import find_home
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.merchant import Merchant
 from dunwell.merchants.rights import Right
 from dunwell.messages.contact import RenderedContact
 from dunwell.messages.gsm import count_parts
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.codes import find_home
 from dunwell.rollout.sample_contact import NOBODYS_ID, Reader
 from dunwell.sending.channel import Permanent
 from dunwell.sending.prices import Weight, find_country, price_of

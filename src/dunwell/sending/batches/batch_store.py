@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection, Row
+from dunwell.platform.database.database import Connection, Row
 from dunwell.sending.batches.doubt_store import load_loss
 from dunwell.sending.batches.manifest import HandedFile, Letter
 from dunwell.sending.lease import Lease

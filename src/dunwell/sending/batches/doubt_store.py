@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.kit.db import Connection
-from dunwell.kit.ids import uuid7
+from dunwell.platform.database.database import Connection
+from dunwell.platform.ids import uuid7
 from dunwell.sending.batches.manifest import Manifest
 
 _LOAD_LOSS = "SELECT max(lost_until) AS until, max(resumed_at) AS resumed_at FROM restores"

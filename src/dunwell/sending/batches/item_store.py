@@ -7,8 +7,8 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import in_sets
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import in_sets
 from dunwell.sending.batches.manifest import Letter
 
 ItemState = Literal["UPLOADING", "WAITING", "BATCHED", "RELEASED", "TAKING_BACK", "TAKEN_BACK"]

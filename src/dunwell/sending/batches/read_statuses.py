@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from dunwell.kit.crypto import sha256
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
+from dunwell.platform.crypto import sha256
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.depot import DONE, PART, REFUSED, STATUS
 from dunwell.sending.batches.item_store import ItemKey, save_statuses
 from dunwell.sending.batches.line import LetterLine

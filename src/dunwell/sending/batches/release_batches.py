@@ -22,9 +22,9 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.kit.db import Connection
-from dunwell.kit.ids import uuid7
-from dunwell.kit.resources import Resources
+from dunwell.platform.database.database import Connection
+from dunwell.platform.ids import uuid7
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.batch_store import (
     Batch,
     Waiting,

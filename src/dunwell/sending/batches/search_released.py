@@ -19,7 +19,7 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.kit.resources import Resources
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.depot import RELEASED
 from dunwell.sending.batches.doubt_store import (
     Loss,

@@ -7,11 +7,11 @@ next batch; those whose files are gone did not leave, and the next channel is tr
 from collections.abc import Sequence
 
 from dunwell.installation.audit import Act, save_installation_audit
-from dunwell.kit.db import Connection
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import check_right
 from dunwell.merchants.actor import Actor
 from dunwell.merchants.rights import Right
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.doubt_store import (
     Key,
     clear_asked,

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from dunwell.kit.db import Connection
+from dunwell.platform.database.database import Connection
 from dunwell.sending.lease import Lease
 
 _SAVE = """

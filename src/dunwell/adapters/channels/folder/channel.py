@@ -5,8 +5,8 @@ from pathlib import Path
 from dunwell.adapters.channels.folder.depot import FolderDepot
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.installation.lines.letters import FolderLine
-from dunwell.kit.resources import Resources
 from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.platform.resources import Resources
 
 
 class FolderChannel(PrintServiceChannel):

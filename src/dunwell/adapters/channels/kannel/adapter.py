@@ -16,10 +16,10 @@ from dunwell.adapters.channels.gateway import (
 )
 from dunwell.installation.lines.line import Pace
 from dunwell.installation.lines.sms import KannelLine
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.http import Answer
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.gsm import count_parts
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.http.client import Answer
 from dunwell.sending.channel import Accepted, LineUnusable, Message, Outcome, Permanent, Temporary
 from dunwell.sending.prices import find_country
 from dunwell.sending.references import write_reference

@@ -16,10 +16,10 @@ from dunwell.adapters.channels.internet_message import AddressUnusable, build_in
 from dunwell.adapters.channels.outbox.behaviour import Behaviour, find_behaviour
 from dunwell.adapters.channels.outbox.folder import OutboxFolder
 from dunwell.adapters.channels.outbox.records import LetterRecord, SmsRecord
-from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.gsm import count_parts
 from dunwell.messages.letters.address import MAX_LINES
+from dunwell.platform.crypto import KeyRing
 from dunwell.sending.channel import Accepted, Message, Outcome, Permanent, Temporary
 
 _RETRY_AFTER_SECONDS = 60

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
-from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.configuration import Channel
+from dunwell.platform.crypto import KeyRing
 from dunwell.sending.channel import Message
 
 # Holds a mark for each message that is to be reported as undeliverable.

@@ -6,13 +6,13 @@ import asyncio
 from uuid import UUID
 
 from dunwell.adapters.channels.outbox.folder import list_marks
-from dunwell.errors import InvalidState, NotFound
 from dunwell.escalation.report_failure import report_failure
-from dunwell.kit.resources import Resources
 from dunwell.merchants.account import Work
 from dunwell.merchants.actor import SYSTEM
 from dunwell.merchants.store import load_merchant
 from dunwell.notices.settled import report_notice_failure
+from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.resources import Resources
 
 _REASON = "The outbox was told to fail later."
 _STATE = "SELECT state FROM communications WHERE merchant_id = $1 AND communication_id = $2"

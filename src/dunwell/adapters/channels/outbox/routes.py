@@ -25,10 +25,10 @@ from dunwell.adapters.channels.outbox.listing import (
     open_letter,
     open_sms,
 )
-from dunwell.errors import InvalidRequest
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
 from dunwell.messages.mail_style import render_frame_policy
+from dunwell.platform.errors import InvalidRequest
+from dunwell.platform.resources import Resources
 
 _PAGE_LENGTH = 50
 _MOST_PAGES = 1_000_000

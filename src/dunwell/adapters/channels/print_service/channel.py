@@ -17,10 +17,10 @@ from dunwell.adapters.channels.print_service.letter_files import (
 )
 from dunwell.installation.lines.letters import FolderLine, SftpLine, locate
 from dunwell.installation.lines.line import Pace
-from dunwell.kit.resources import Resources
 from dunwell.merchants.configuration import Channel
 from dunwell.merchants.gathering import Gathering
 from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.platform.resources import Resources
 from dunwell.sending.batches.depot import Depot, HostKeyRefused
 from dunwell.sending.batches.item_store import (
     Item,

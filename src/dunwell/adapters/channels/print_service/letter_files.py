@@ -9,9 +9,9 @@ import pikepdf
 
 from dunwell.files.content_types import PDF
 from dunwell.installation.lines.letters import Enclosures
-from dunwell.kit.crypto import sha256
 from dunwell.messages.letters.address import MAX_LINES
 from dunwell.messages.letters.printer import LetterPrinter, Part, Unprintable
+from dunwell.platform.crypto import sha256
 from dunwell.sending.batches.manifest import HandedFile, Letter
 from dunwell.sending.channel import Message, MessageFile
 

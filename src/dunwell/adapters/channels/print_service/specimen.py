@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from dunwell.adapters.channels.print_service.letter_files import LetterFiles, make_files
 from dunwell.installation.identity import Operator
 from dunwell.installation.lines.letters import FolderLine, SftpLine
-from dunwell.kit.crypto import KeyRing
 from dunwell.messages.facts import CreditorFacts
 from dunwell.messages.formatting import NamedTexts
 from dunwell.messages.letters.printer import LetterPrinter
@@ -21,6 +20,7 @@ from dunwell.messages.letters.sheet import Page, write_sheet
 from dunwell.messages.letters.short_letter import ShortLetter, compose_sheet
 from dunwell.messages.markdown import parse_markdown
 from dunwell.messages.wording import find_wording
+from dunwell.platform.crypto import KeyRing
 from dunwell.sending.batches.depot import Depot
 from dunwell.sending.batches.manifest import write_manifest
 from dunwell.sending.channel import Message, MessageFile

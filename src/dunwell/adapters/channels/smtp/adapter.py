@@ -34,8 +34,8 @@ from dunwell.adapters.channels.smtp.connections import (
 from dunwell.adapters.channels.smtp.signing import Signer, open_signer
 from dunwell.installation.lines.email import SmtpLine
 from dunwell.installation.lines.line import Pace
-from dunwell.kit.crypto import KeyRing
 from dunwell.merchants.configuration import Channel
+from dunwell.platform.crypto import KeyRing
 from dunwell.sending.channel import (
     Accepted,
     LineUnusable,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
-from dunwell.kit.crypto import KeyRing
+from dunwell.platform.crypto import KeyRing
 from dunwell.sending.references import read_reference, write_reference
 from dunwell.sending.report import Reference
 

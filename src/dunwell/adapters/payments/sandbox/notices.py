@@ -18,8 +18,8 @@ from dunwell.adapters.payments.sandbox.store import (
     note_arrival,
     take_notices,
 )
-from dunwell.kit.http import HttpClient, NoAnswer, open_http_client
-from dunwell.kit.resources import Resources
+from dunwell.platform.http.client import HttpClient, NoAnswer, open_http_client
+from dunwell.platform.resources import Resources
 
 NOTICE_SECONDS = 0.5
 _SET_SIZE = 20

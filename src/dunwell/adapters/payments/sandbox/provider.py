@@ -12,7 +12,6 @@ from dunwell.adapters.payments.sandbox.checkout import (
 )
 from dunwell.adapters.payments.sandbox.signing import read_notice
 from dunwell.adapters.payments.sandbox.store import load_checkout, save_checkout
-from dunwell.kit.resources import Resources
 from dunwell.payments.provider import (
     Cancelled,
     Checkout,
@@ -26,6 +25,7 @@ from dunwell.payments.provider import (
     ProviderAway,
     Succeeded,
 )
+from dunwell.platform.resources import Resources
 
 NAME = "sandbox"
 # Of the card that pays every checkout.

@@ -26,9 +26,9 @@ from dunwell.adapters.payments.sandbox.checkout import (
 )
 from dunwell.adapters.payments.sandbox.provider import CHECKOUT_PATH, find_checkout
 from dunwell.adapters.payments.sandbox.store import save_decision
-from dunwell.kit.crypto import KeyRing
-from dunwell.kit.resources import Resources
 from dunwell.messages.formatting import render_money
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.resources import Resources
 
 _FACE = Path(__file__).parent
 _FORM_BYTES = 4096

@@ -11,8 +11,8 @@ import msgspec
 from standardwebhooks import Webhook
 
 from dunwell.adapters.payments.sandbox.checkout import read_reference
-from dunwell.kit.crypto import KeyRing
 from dunwell.payments.provider import Notice, NoticeRefused
+from dunwell.platform.crypto import KeyRing
 
 _PURPOSE = "sandbox provider's notices"
 _TOLERANCE = timedelta(minutes=5)

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from dunwell.adapters.payments.sandbox.checkout import SandboxCheckout, State
-from dunwell.kit.db import Connection, Row
-from dunwell.kit.sql import compose
 from dunwell.payments.provider import CheckoutRequest
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
 
 _COLUMNS = ", ".join(each.name for each in fields(SandboxCheckout))
 # The same key is the same checkout, whatever else it is sent with.

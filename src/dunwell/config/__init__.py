@@ -1,6 +1,0 @@
-"""Every setting of an installation, read once into one frozen value."""
-
-from dunwell.config.loading import load_settings
-from dunwell.config.settings import Bind, Settings, SettingsFaulty, render_settings
-
-__all__ = ["Bind", "Settings", "SettingsFaulty", "load_settings", "render_settings"]

@@ -1,1 +1,0 @@
-"""What any service needs, with no domain word in it."""

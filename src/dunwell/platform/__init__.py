@@ -1,0 +1,1 @@
+"""What any service needs, with no domain rule: settings, database, HTTP, child processes, text."""

@@ -1,0 +1,180 @@
+"""Share a few slots among many callers, so that one caller's work holds up no other caller.
+
+Each caller (a merchant, a user, a debtor) is a key. A key uses at most `slots_per_key` slots at
+once. Among the keys that may use a free slot, the one that has been served least is next, as in
+fair queueing: each job adds its cost to its key's clock, and the lowest clock wins. A key's own
+jobs take turns by size: a job waits behind jobs that arrived up to its cost later, so small jobs
+are served first and large ones do not starve. What waits is bounded in number and in time.
+"""
+
+import asyncio
+import itertools
+from collections import Counter
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from dunwell.platform.errors import RateLimited, Unavailable
+
+# What a job costs: a fixed share, and one second for each MiB. A job of 10 MiB lets smaller ones of
+# its key pass that arrive up to ten seconds later.
+_SECONDS_PER_JOB = 0.1
+_SECONDS_PER_BYTE = 1 / (1024 * 1024)
+# A refused caller comes back after about the time that several jobs take.
+_RETRY_AFTER_SECONDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLimits:
+    """waiting_per_key and waiting: jobs that have no slot yet. wait_seconds: how long each of them
+    may wait; None: without end, for background work that is bounded where it starts."""
+
+    slots_per_key: int
+    waiting_per_key: int
+    waiting: int
+    wait_seconds: float | None
+
+
+# Interactive work: a request gives up after 20 seconds, well before proxies do (usually 60), with
+# the time of the job itself still to come. 64 is more than any client sends in parallel for good
+# reason; in all, the memory of the waiting requests stays small.
+PERSON_WAITS = QueueLimits(slots_per_key=1, waiting_per_key=64, waiting=400, wait_seconds=20.0)
+# Background work of a process of its own, which bounds how much it has in hand.
+UNLIMITED = QueueLimits(
+    slots_per_key=1_000, waiting_per_key=1_000_000, waiting=1_000_000, wait_seconds=None
+)
+
+
+@dataclass(slots=True, eq=False)
+class _WaitingJob:
+    cost: float
+    arrived_at: float
+    slot: asyncio.Future[None]
+
+
+class FairQueue:
+    """Used within one event loop."""
+
+    def __init__(self, slots: int, limits: QueueLimits) -> None:
+        self._free = slots
+        self._limits = limits
+        self._running: Counter[Hashable] = Counter()
+        self._waiting: dict[Hashable, list[_WaitingJob]] = {}
+        # What each key has been served, on the scale of time; forgotten when a key has no jobs.
+        self._clocks: dict[Hashable, float] = {}
+        self._emptied = asyncio.Event()
+        self._emptied.set()
+        self.is_closed = False
+
+    @asynccontextmanager
+    async def slot(self, key: Hashable, size_bytes: int) -> AsyncIterator[None]:
+        """Hold a slot while the job runs.
+
+        Raises RateLimited when this key's own jobs are in the way, and Unavailable when there are
+        too many jobs of all keys or the queue is closed.
+        """
+        self._check_room(key)
+        self._emptied.clear()
+        loop = asyncio.get_running_loop()
+        cost = _SECONDS_PER_JOB + size_bytes * _SECONDS_PER_BYTE
+        job = _WaitingJob(cost, loop.time(), loop.create_future())
+        self._waiting.setdefault(key, []).append(job)
+        self._assign()
+        try:
+            await self._wait(key, job)
+            yield
+        finally:
+            self._leave(key, job)
+
+    def close(self) -> None:
+        """Refuse the jobs that wait and those that come later; those that run go on."""
+        self.is_closed = True
+        for job in itertools.chain.from_iterable(self._waiting.values()):
+            if not job.slot.done():
+                job.slot.set_exception(refuse_at_end())
+
+    async def wait_until_empty(self) -> None:
+        """Return when no job runs or waits."""
+        await self._emptied.wait()
+
+    def _check_room(self, key: Hashable) -> None:
+        if self.is_closed:
+            raise refuse_at_end()
+        if self._free and self._running[key] < self._limits.slots_per_key:
+            return  # The job starts at once.
+        if len(self._waiting.get(key, ())) >= self._limits.waiting_per_key:
+            raise _own_jobs_in_the_way()
+        if sum(map(len, self._waiting.values())) >= self._limits.waiting:
+            raise _too_busy()
+
+    async def _wait(self, key: Hashable, job: _WaitingJob) -> None:
+        try:
+            async with asyncio.timeout(self._limits.wait_seconds):
+                await job.slot
+        except TimeoutError:
+            is_own_fault = self._running[key] > 0
+            raise (_own_jobs_in_the_way() if is_own_fault else _too_busy()) from None
+
+    def _leave(self, key: Hashable, job: _WaitingJob) -> None:
+        """Give back the slot, or the place among those that wait."""
+        if job in self._waiting.get(key, ()):
+            self._waiting[key].remove(job)
+        else:
+            self._free += 1
+            self._running[key] -= 1
+        if not self._waiting.get(key):
+            self._waiting.pop(key, None)
+            if not self._running[key]:
+                del self._running[key]
+                self._clocks.pop(key, None)
+        if self.is_empty:
+            self._emptied.set()
+        self._assign()
+
+    def _assign(self) -> None:
+        while self._free and (found := self._find_next()):
+            clock, key, job = found
+            self._waiting[key].remove(job)
+            self._free -= 1
+            self._running[key] += 1
+            self._clocks[key] = clock
+            # A job that was cancelled or refused at this moment gives its slot back in `_leave`.
+            if not job.slot.done():
+                job.slot.set_result(None)
+
+    def _find_next(self) -> tuple[float, Hashable, _WaitingJob] | None:
+        """The job to run next, with its key and what its key's clock then shows."""
+        found: list[tuple[float, Hashable, _WaitingJob]] = []
+        for key, jobs in self._waiting.items():
+            if jobs and self._running[key] < self._limits.slots_per_key:
+                job = min(jobs, key=lambda each: each.arrived_at + each.cost)
+                clock = max(self._clocks.get(key, 0.0), job.arrived_at) + job.cost
+                found.append((clock, key, job))
+        return min(found, key=lambda each: each[0], default=None)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no job runs or waits, and nothing is remembered of any key."""
+        return not (self._running or self._waiting or self._clocks)
+
+
+def _own_jobs_in_the_way() -> RateLimited:
+    return RateLimited(
+        "Too many of your requests of this kind are being worked on. Send the next one when one of "
+        "them has been answered.",
+        retry_after=_RETRY_AFTER_SECONDS,
+    )
+
+
+def _too_busy() -> Unavailable:
+    return Unavailable(
+        "Too many requests of this kind are waiting just now. Try again shortly.",
+        retry_after=_RETRY_AFTER_SECONDS,
+    )
+
+
+def refuse_at_end() -> Unavailable:
+    """For what is asked of a process that is about to end."""
+    return Unavailable(
+        "The service is being restarted. Try again shortly.", retry_after=_RETRY_AFTER_SECONDS
+    )

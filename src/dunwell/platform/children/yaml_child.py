@@ -1,0 +1,40 @@
+"""The child process that reads YAML of strangers.
+
+Started as `python -m dunwell.platform.children.yaml_child`.
+"""
+
+import json
+
+import msgspec
+
+from dunwell.platform.children.child import serve, shut_in
+from dunwell.platform.children.document_reader import ReadDocument, WantedDocument
+from dunwell.platform.text.yaml_document import DocumentFaulty, find_lines, parse_yaml
+
+# The largest document takes a fifth of it.
+_MEMORY_BYTES = 512 * 1024 * 1024
+_CPU_SECONDS_PER_DOCUMENT = 3
+
+
+def main() -> None:
+    """Answer until the parent goes away."""
+    _read(msgspec.msgpack.encode(WantedDocument("a: [1, x]", [["a", 1]])))
+    shut_in(_MEMORY_BYTES, _CPU_SECONDS_PER_DOCUMENT)
+    serve(_read, _CPU_SECONDS_PER_DOCUMENT)
+
+
+def _read(request: bytes) -> bytes:
+    wanted = msgspec.msgpack.decode(request, type=WantedDocument)
+    try:
+        if wanted.places is None:
+            # Not msgpack: numbers of YAML may be larger than it has.
+            read = ReadDocument(value=json.dumps(parse_yaml(wanted.text)))
+        else:
+            read = ReadDocument(lines=find_lines(wanted.text, wanted.places))
+    except DocumentFaulty as fault:
+        read = ReadDocument(fault=str(fault))
+    return msgspec.msgpack.encode(read)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""The installation's secret key as it is written down: its versions, the one in use first.
+
+Each stands on a line, or behind a blank: `2:BASE64` is version 2. BASE64 alone is version 1, as
+every key was written before there were versions.
+"""
+
+import base64
+import binascii
+import contextlib
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from dunwell.platform.config.private_folder import make_private_folder
+
+KEY_BYTES = 32
+MAX_VERSION = 32_767
+FILE_NAME = "secret.key"
+_VERSION = re.compile(r"(?:([1-9][0-9]{0,4}):)?(\S+)", re.ASCII)
+_HINT = "make one with: openssl rand -base64 32"
+
+
+class KeyFaulty(ValueError):  # noqa: N818 - reads as what is wrong
+    """What is written is no secret key; says what to do."""
+
+
+def read_secret_key(text: str, *, is_drawn: bool) -> dict[int, bytes]:
+    """The versions by their numbers, the one in use first. `is_drawn`: a key of few different
+    bytes, which somebody typed, is refused too. Raises KeyFaulty."""
+    keys: dict[int, bytes] = {}
+    for word in text.split():
+        version, key = _read_version(word)
+        if len(key) < KEY_BYTES or (is_drawn and len(set(key)) < KEY_BYTES // 2):
+            raise KeyFaulty(
+                "needs base64 of at least 32 random bytes, kept as long as the database; " + _HINT
+            )
+        if version in keys or key in keys.values():
+            raise KeyFaulty(f"version {version} or its key stands there twice; keep one.")
+        keys[version] = key
+    if not keys:
+        raise KeyFaulty("needs base64 of at least 32 random bytes; " + _HINT)
+    return keys
+
+
+def render_version(version: int, key: bytes) -> str:
+    return f"{version}:{base64.b64encode(key).decode()}"
+
+
+def draw_key() -> bytes:
+    return secrets.token_bytes(KEY_BYTES)
+
+
+def load_or_make(path: Path) -> str:
+    """The text of a key file; made with a first version when there is none. Readable by its owner
+    only; of two processes that start at once the first one's stays. Raises OSError."""
+    if not path.exists():
+        make_private_folder(path.parent)
+        draft = _write_draft(path, base64.b64encode(draw_key()).decode())
+        with contextlib.suppress(FileExistsError):
+            path.hardlink_to(draft)
+        draft.unlink()
+    return path.read_text()
+
+
+def save_versions(path: Path, keys: Mapping[int, bytes]) -> None:
+    """In place of the file's versions, whole or not at all. Raises OSError."""
+    lines = [f"{render_version(version, key)}\n" for version, key in keys.items()]
+    _write_draft(path, "".join(lines)).replace(path)
+
+
+def _read_version(word: str) -> tuple[int, bytes]:
+    match = _VERSION.fullmatch(word)
+    number, text = match.groups() if match else (None, "")
+    version = int(number or 1)
+    if version > MAX_VERSION:
+        raise KeyFaulty(f"{number} is no version of a key; the last is {MAX_VERSION}.")
+    try:
+        return version, base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return version, b""
+
+
+def _write_draft(path: Path, text: str) -> Path:
+    draft = path.with_suffix(f".{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    return draft

@@ -1,0 +1,231 @@
+"""PostgreSQL through asyncpg: the only place where transactions begin and commit.
+
+A use case is given the `Connection` of an open transaction, or, when it is one statement, of none
+(each statement then commits by itself). Session state is never kept, so a pooler in transaction
+mode may stand in front, if the address says so.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import date
+from functools import partial
+from typing import Any, TypeAlias
+
+import asyncpg
+import msgspec
+import structlog
+
+from dunwell.platform.config.database_address import read_address
+from dunwell.platform.database.epochs import settle_epoch
+from dunwell.platform.database.pool import (
+    ConnectionPool,
+    Limits,
+    OpenConnection,
+    PooledConnection,
+    connect,
+)
+from dunwell.platform.errors import Refusal, Unavailable
+
+Connection: TypeAlias = asyncpg.Connection
+Row: TypeAlias = asyncpg.Record
+Greet: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
+
+_log = structlog.get_logger(__name__)
+_LIMITS = Limits()
+_FIRST_DAY = date(2000, 1, 1).toordinal()
+# A commit, which waits for the disk and for a standby that must confirm.
+_COMMIT = "SELECT pg_current_xact_id()"
+_AWAY = (
+    OSError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.DiskFullError,
+    asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.InternalClientError,
+    asyncpg.InterfaceError,
+)
+
+
+_NOT_MIGRATED = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError)
+# Another transaction was in the way; nothing of this one was kept.
+_IN_THE_WAY = (
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
+    asyncpg.LockNotAvailableError,
+)
+_PASSING = (
+    ((TimeoutError,), "The database is too busy. Try again shortly."),
+    (_IN_THE_WAY, "Another change was in the way. Try again."),
+    (_AWAY, "The database is away. Try again shortly."),
+)
+
+
+class DatabaseAway(Unavailable):
+    """The database does not answer, shuts down, starts up or is full. `was_asked`: something was
+    sent to it, which it may have done."""
+
+    def __init__(self, message: str, *, was_asked: bool = False) -> None:
+        super().__init__(message)
+        self.was_asked = was_asked
+
+
+class NotMigrated(Unavailable):
+    """The database has not the tables that this version works on."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The database does not have the tables of this version; whoever operates this service "
+            "has to run: dunwell migrate"
+        )
+
+
+class Database:
+    """One PostgreSQL, reached through a pool of connections."""
+
+    def __init__(self, pool: ConnectionPool) -> None:
+        self._pool = pool
+
+    @classmethod
+    async def open(
+        cls,
+        url: str,
+        *,
+        size: int = 10,
+        application: str = "dunwell",
+        limits: Limits = _LIMITS,
+        greet: Greet | None = None,
+    ) -> "Database":
+        """Connect lazily, so that a service starts before its database does. `greet` is given each
+        new connection before anybody else; one it raises for is used by nobody."""
+        # Behind a pooler, who asks would have to queue with those who work for long.
+        ask = None if read_address(url).is_pooled else partial(_ask, url)
+        connect_one = partial(_connect, url, application, greet, limits.answer_seconds)
+        return cls(ConnectionPool(connect_one, size, limits, ask))
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        """One transaction: commits at the end, rolls back on any exception."""
+        async with self.connection() as connection, connection.transaction():
+            yield connection
+
+    def connection(self) -> AbstractAsyncContextManager[Connection]:
+        """A connection outside any transaction: for reads, and for use cases of one statement."""
+        return _Use(self._pool)
+
+
+class _Use:
+    """A connection from taking it to giving it back: a class, as every request takes one or two
+    and a generator costs more."""
+
+    __slots__ = ("_held", "_pool")
+
+    def __init__(self, pool: ConnectionPool) -> None:
+        self._pool = pool
+
+    async def __aenter__(self) -> Connection:
+        try:
+            self._held = await self._pool.take()
+        except Exception as error:
+            _tell_away(error, was_asked=False)
+            raise
+        return self._held.connection
+
+    async def __aexit__(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: object
+    ) -> None:
+        # A refusal is an answer like any other; other exceptions may have interrupted a statement.
+        is_done = error is None or isinstance(error, Refusal)
+        if is_done and self._held.connection.is_clean():
+            self._pool.give_back(self._held)
+        else:
+            await self._pool.mend(self._held, error)
+        if not is_done:
+            _tell_away(error, was_asked=True)
+
+
+def _tell_away(error: BaseException | None, *, was_asked: bool) -> None:
+    """Raises DatabaseAway for what will pass, NotMigrated for what an operator mends."""
+    if isinstance(error, _NOT_MIGRATED):
+        _log.error("not migrated", exc_info=error, once_a_minute=True)
+        raise NotMigrated from error
+    for kinds, message in _PASSING:
+        if isinstance(error, kinds):
+            raise DatabaseAway(message, was_asked=was_asked) from error
+
+
+@asynccontextmanager
+async def savepoint(tx: Connection) -> AsyncIterator[None]:
+    """Within an open transaction: an exception undoes what was done since, and nothing before."""
+    async with tx.transaction():
+        yield
+
+
+@asynccontextmanager
+async def snapshot(connection: Connection) -> AsyncIterator[None]:
+    """Reads of one instant. Within an open transaction, that one's isolation rules."""
+    if connection.is_in_transaction():
+        yield
+        return
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        yield
+
+
+async def settle_epoch_at(url: str) -> None:
+    """Compare the server with the one its order was begun on, as every new connection does; a
+    database that was restored before anybody compared is mended by it."""
+    connection = await connect(url, OpenConnection)
+    try:
+        await settle_epoch(connection)
+    finally:
+        await connection.close()
+
+
+async def _connect(
+    url: str, application: str, greet: Greet | None, answer_seconds: float
+) -> PooledConnection:
+    settings = {"application_name": application, "jit": "off"}
+    connection = await connect(url, PooledConnection, settings, command_timeout=answer_seconds)
+    try:
+        for name in ("json", "jsonb"):
+            await connection.set_type_codec(
+                name, schema="pg_catalog", encoder=_encode_json, decoder=msgspec.json.decode
+            )
+        # As it is: asyncpg takes the first and the last day there can be for PostgreSQL's infinity.
+        await connection.set_type_codec(
+            "date", schema="pg_catalog", encoder=_encode_day, decoder=_decode_day, format="tuple"
+        )
+        await settle_epoch(connection)
+        if greet is not None:
+            await greet(connection)
+    except BaseException:
+        connection.terminate()
+        raise
+    return connection
+
+
+async def _ask(url: str) -> None:
+    """Whatever tables are locked."""
+    connection = await connect(url, OpenConnection)
+    try:
+        await connection.execute(_COMMIT)
+    finally:
+        connection.terminate()
+
+
+def _encode_day(day: date) -> tuple[int]:
+    """Since 2000-01-01, as PostgreSQL counts."""
+    return (day.toordinal() - _FIRST_DAY,)
+
+
+def _decode_day(days: tuple[int]) -> date:
+    return date.fromordinal(days[0] + _FIRST_DAY)
+
+
+def _encode_json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,78 @@
+"""Whose a data folder is: one owner at a time, by a file lock that ends with its last process.
+
+The owner hands the lock's descriptor to its children. After a kill -9 the lock is free again when
+the last of them has ended, and who comes next waits for that.
+"""
+
+import fcntl
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from dunwell.platform.config.private_folder import make_private_folder
+
+_NAME = "dunwell.lock"
+
+
+class FolderTaken(Exception):  # noqa: N818 - reads as what happened
+    """Another process owns the folder; `pid` is None while children of a dead one still end."""
+
+    def __init__(self, folder: Path, pid: int | None, command: str) -> None:
+        owner = f"process {pid} (dunwell {command})" if pid else "children of an ended process"
+        super().__init__(f"{folder} is in use by {owner}; stop that first, or wait for its end.")
+        self.pid = pid
+        self.command = command
+
+
+@dataclass(frozen=True, slots=True)
+class FolderLock:
+    """A lock that is held. `descriptor` is what children inherit."""
+
+    descriptor: int
+
+    @classmethod
+    def acquire(cls, folder: Path, command: str, patience_seconds: float = 15.0) -> "FolderLock":
+        """Become the folder's owner. Raises FolderTaken at once when a living one stands in it.
+
+        `command` is the word of the command line that owns it.
+        """
+        make_private_folder(folder)
+        descriptor = os.open(folder / _NAME, os.O_RDWR | os.O_CREAT, 0o600)
+        deadline = time.monotonic() + patience_seconds
+        while not _lock(descriptor):
+            owner = find_owner(folder)
+            if owner is not None or time.monotonic() > deadline:
+                os.close(descriptor)
+                raise FolderTaken(folder, *(owner or (None, "")))
+            time.sleep(0.05)
+        os.truncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()} {command}".encode(), 0)
+        return cls(descriptor)
+
+    def release(self) -> None:
+        os.truncate(self.descriptor, 0)
+        os.close(self.descriptor)
+
+
+def find_owner(folder: Path) -> tuple[int, str] | None:
+    """The living process named in the folder's lock file, and its command.
+
+    Ask only while the lock is held by another: a free lock's file may name anybody.
+    """
+    try:
+        pid, command = (folder / _NAME).read_text().split()
+        is_alive = psutil.Process(int(pid)).status() != psutil.STATUS_ZOMBIE
+    except (OSError, ValueError, psutil.Error):
+        return None
+    return (int(pid), command) if is_alive else None
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

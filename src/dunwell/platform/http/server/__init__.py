@@ -1,0 +1,11 @@
+"""The HTTP server of a web process. Decision 0014 says why not another one.
+
+`limits` says what a client may cost. `connection` owns the state of one connection: `transport`
+moves its bytes, `reader` divides them into requests, and in `exchange` the application sees one.
+"""
+
+from dunwell.platform.http.server.exchange import INPUT_ENDED
+from dunwell.platform.http.server.limits import Bounds, ServerLimits, Words
+from dunwell.platform.http.server.server import DrainingServer, build_server
+
+__all__ = ["INPUT_ENDED", "Bounds", "DrainingServer", "ServerLimits", "Words", "build_server"]

@@ -1,0 +1,298 @@
+"""Divides the bytes of one connection into HTTP/1.1 requests. Bytes go in, heads and bodies come
+out; there is no socket and no clock here.
+
+httptools (llhttp, the parser of Node) reads each head and never receives a byte of a body. The end
+of the head is found here, a parser gets the bytes up to there, and the next head gets a new parser.
+The body is counted by its Content-Length or decoded from its chunks. So no body can be taken for a
+request, whatever it contains and whatever its head asks for, for example an upgrade to h2c.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+
+import httptools
+
+from dunwell.platform.errors import AddressTooLong, HeadTooLarge, InvalidRequest
+from dunwell.platform.http.server.limits import ServerLimits
+
+Headers = list[tuple[bytes, bytes]]
+
+_BLANK_LINE = b"\r\n\r\n"
+_VERSIONS = frozenset(("1.0", "1.1"))
+# The size of a chunk and its extension, which has no control characters.
+_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})(;[^\x00-\x08\x0a-\x1f\x7f]*)?")
+_CHUNK_SIZE_BYTES = 16
+_NOT_HTTP = (
+    "The request cannot be read: its first line, its headers or its framing are not HTTP/1.1. "
+    "Send one Content-Length or a chunked body, never both."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHead:
+    """The first line and the headers of a request. Names of headers are in lower case."""
+
+    method: str
+    path: bytes
+    query: bytes
+    version: str
+    headers: Headers
+    keeps_alive: bool
+    expects_continue: bool
+
+
+class RequestReader:
+    """Reads the requests of one connection, one after the other.
+
+    `feed` takes what came from the network. `read_head` returns the next head once it is complete;
+    then `read_body` returns what has come of its body, until `is_body_complete`. What follows the
+    body remains unread until the next `read_head`.
+    """
+
+    def __init__(self, limits: ServerLimits) -> None:
+        self._head_bytes = limits.head_bytes
+        self._trailer_bytes = limits.trailer_bytes
+        self._buffer = bytearray()
+        self._head = _HeadParser()
+        # How much of the buffer the parser of the head has received.
+        self._parsed = 0
+        # Blank lines before a head, which count as a part of it.
+        self._skipped = 0
+        self._body: _CountedBody | _ChunkedBody = _CountedBody(0)
+
+    @property
+    def unread_bytes(self) -> int:
+        """Count what was fed and belongs to no head or body that was read."""
+        return len(self._buffer)
+
+    @property
+    def is_body_complete(self) -> bool:
+        return self._body.is_complete
+
+    @property
+    def body_bytes_left(self) -> int | None:
+        """Count what is missing of the body; None while a chunked body has not ended."""
+        return self._body.bytes_left
+
+    def feed(self, data: bytes) -> None:
+        self._buffer += data
+
+    def read_head(self) -> RequestHead | None:
+        """Return the next head, or None if more bytes are needed.
+
+        Raises AddressTooLong, HeadTooLarge and InvalidRequest.
+        """
+        if not self._parsed:
+            self._skip_blank_lines()
+        limit = self._head_bytes - self._skipped
+        end = self._buffer.find(_BLANK_LINE, max(0, self._parsed - 3), limit)
+        stop = min(len(self._buffer), limit) if end < 0 else end + len(_BLANK_LINE)
+        is_complete = self._head.feed(bytes(self._buffer[self._parsed : stop]))
+        self._parsed = stop
+        if is_complete != (end >= 0):  # Its parser and this reader must agree where a head ends.
+            raise InvalidRequest(_NOT_HTTP)
+        if not is_complete:
+            if stop >= limit:
+                self._refuse_size()
+            return None
+        del self._buffer[:stop]
+        head, self._body = self._head.build(self._trailer_bytes)
+        self._head, self._parsed, self._skipped = _HeadParser(), 0, 0
+        return head
+
+    def read_body(self) -> bytes:
+        """Return what has come of the body since the last call.
+
+        Raises InvalidRequest if its chunks are malformed, and HeadTooLarge for its trailers.
+        """
+        return self._body.take(self._buffer)
+
+    def _skip_blank_lines(self) -> None:
+        """A server ignores blank lines before a request (RFC 9112, 2.2)."""
+        if self._buffer.startswith((b"\r", b"\n")):
+            length = len(self._buffer)
+            self._buffer = self._buffer.lstrip(b"\r\n")
+            self._skipped += length - len(self._buffer)
+
+    def _refuse_size(self) -> None:
+        limit = self._head_bytes
+        words = f"is larger than {limit} bytes, the most that is taken. Send less."
+        if b"\n" not in self._buffer[: self._parsed]:
+            raise AddressTooLong(f"The request's address {words}", limit=limit)
+        raise HeadTooLarge(f"The head of the request {words}", limit=limit)
+
+
+class _HeadParser:
+    """Parses one head. httptools calls the methods `on_...`."""
+
+    def __init__(self) -> None:
+        self._parser = httptools.HttpRequestParser(self)
+        self._target = b""
+        self._headers: Headers = []
+        self._is_complete = False
+        self._keeps_alive = False
+        # Headers with a meaning for the server itself.
+        self._lengths: list[bytes] = []
+        self._encodings: list[bytes] = []
+        self._expects_continue = False
+
+    def feed(self, data: bytes) -> bool:
+        """Parse the next part of the head; return whether it is complete."""
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            # The head is complete and asks for another protocol, which a server may ignore
+            # (RFC 9110, 7.8). This parser would skip the body; it does not get it.
+            pass
+        except httptools.HttpParserError:
+            raise InvalidRequest(_NOT_HTTP) from None
+        return self._is_complete
+
+    def build(self, trailer_bytes: int) -> "tuple[RequestHead, _CountedBody | _ChunkedBody]":
+        """Return the head and the body that it announces. Raises InvalidRequest."""
+        version = self._parser.get_http_version()
+        method = self._parser.get_method().decode("ascii")
+        if version not in _VERSIONS or method == "CONNECT":
+            raise InvalidRequest(_NOT_HTTP)
+        try:
+            url = httptools.parse_url(self._target)
+        except httptools.HttpParserInvalidURLError:
+            raise InvalidRequest(_NOT_HTTP) from None
+        head = RequestHead(
+            method=method, path=url.path or b"/", query=url.query or b"", version=version,
+            headers=self._headers,
+            # HTTP/1.0 keeps a connection open only by an agreement that is not offered here.
+            keeps_alive=self._keeps_alive and version != "1.0",
+            expects_continue=self._expects_continue and version != "1.0",
+        )  # fmt: skip
+        return head, self._build_body(version, trailer_bytes)
+
+    def _build_body(self, version: str, trailer_bytes: int) -> "_CountedBody | _ChunkedBody":
+        """Only framings that every proxy in front understands alike are accepted."""
+        if not self._encodings:
+            return _CountedBody(int(self._lengths[0]) if self._lengths else 0)
+        is_chunked = [each.lower() for each in self._encodings] == [b"chunked"]
+        if self._lengths or not is_chunked or version == "1.0":
+            raise InvalidRequest(_NOT_HTTP)
+        return _ChunkedBody(trailer_bytes)
+
+    def on_url(self, part: bytes) -> None:
+        self._target += part
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        name = name.lower()
+        if name == b"content-length":  # llhttp accepts one, of digits.
+            self._lengths.append(value)
+        elif name == b"transfer-encoding":
+            self._encodings.append(value)
+        elif name == b"expect" and value.lower() == b"100-continue":
+            self._expects_continue = True
+        self._headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        self._is_complete = True
+        self._keeps_alive = self._parser.should_keep_alive()
+
+
+class _CountedBody:
+    """A body of a known length."""
+
+    def __init__(self, length: int) -> None:
+        self.bytes_left = length
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.bytes_left
+
+    def take(self, buffer: bytearray) -> bytes:
+        data = bytes(buffer[: self.bytes_left])
+        del buffer[: len(data)]
+        self.bytes_left -= len(data)
+        return data
+
+
+class _ChunkPart(Enum):
+    SIZE = auto()
+    DATA = auto()
+    DATA_END = auto()
+    TRAILERS = auto()
+    END = auto()
+
+
+class _ChunkedBody:
+    """A body in chunks (RFC 9112, 7.1). Extensions and trailers are ignored, and limited together.
+    Each line ends with CR LF: proxies that accept a bare LF disagree about what follows."""
+
+    def __init__(self, trailer_bytes: int) -> None:
+        self._part = _ChunkPart.SIZE
+        # How much is missing of the current chunk.
+        self._chunk_left = 0
+        self._trailer_bytes = trailer_bytes
+        self._trailer_left = trailer_bytes
+
+    @property
+    def is_complete(self) -> bool:
+        return self._part is _ChunkPart.END
+
+    @property
+    def bytes_left(self) -> int | None:
+        return 0 if self.is_complete else None
+
+    def take(self, buffer: bytearray) -> bytes:
+        data = bytearray()
+        position = 0
+        while self._part is not _ChunkPart.END:
+            if self._part is _ChunkPart.DATA:
+                piece = buffer[position : position + self._chunk_left]
+                data += piece
+                position += len(piece)
+                self._chunk_left -= len(piece)
+                if self._chunk_left:
+                    break
+                self._part = _ChunkPart.DATA_END
+            end = buffer.find(b"\n", position)
+            if end < 0:
+                if len(buffer) - position > self._trailer_left + _CHUNK_SIZE_BYTES + 1:
+                    self._refuse_size()
+                break
+            self._take_line(bytes(buffer[position : end + 1]))
+            position = end + 1
+        del buffer[:position]
+        return bytes(data)
+
+    def _take_line(self, line: bytes) -> None:
+        content = line[:-2]
+        if line[-2:] != b"\r\n" or b"\r" in content:
+            raise InvalidRequest(_NOT_HTTP)
+        if self._part is _ChunkPart.SIZE:
+            self._take_size(content)
+        elif self._part is _ChunkPart.TRAILERS:
+            self._spend(len(line))
+            if not content:
+                self._part = _ChunkPart.END
+        elif content:  # at the end of the data of a chunk
+            raise InvalidRequest(_NOT_HTTP)
+        else:
+            self._part = _ChunkPart.SIZE
+
+    def _take_size(self, line: bytes) -> None:
+        found = _CHUNK_SIZE.fullmatch(line)
+        if found is None:
+            raise InvalidRequest(_NOT_HTTP)
+        self._spend(len(found[2] or b""))
+        self._chunk_left = int(found[1], 16)
+        self._part = _ChunkPart.DATA if self._chunk_left else _ChunkPart.TRAILERS
+
+    def _spend(self, count: int) -> None:
+        self._trailer_left -= count
+        if self._trailer_left < 0:
+            self._refuse_size()
+
+    def _refuse_size(self) -> None:
+        limit = self._trailer_bytes
+        raise HeadTooLarge(
+            f"The trailers and chunk extensions of the request are larger than {limit} bytes, the "
+            "most that is taken. Send less.",
+            limit=limit,
+        )

@@ -1,0 +1,105 @@
+"""The socket of one connection, with what flows and what waits in both directions."""
+
+import asyncio
+import fcntl
+import struct
+import termios
+
+from dunwell.platform.http.server.limits import ServerLimits
+
+
+class ClientTransport:
+    """Reads from the network or waits, counts what is written, and notices who does not read it."""
+
+    def __init__(self, transport: asyncio.Transport, limits: ServerLimits) -> None:
+        self._transport = transport
+        self.server = _find_address(transport, "sockname")
+        self.client = _find_address(transport, "peername")
+        self.is_paused = False
+        self._can_write = asyncio.Event()
+        self._can_write.set()
+        self._written = 0
+        self._pace = Pace(limits.response_bytes, limits.response_seconds)
+
+    def set_paused(self, is_paused: bool) -> None:  # noqa: FBT001 - a setter
+        """Read from the network, or leave what comes to the client's own buffers."""
+        if is_paused == self.is_paused or self._transport.is_closing():
+            return
+        self.is_paused = is_paused
+        if is_paused:
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
+
+    def write(self, data: bytes) -> None:
+        self._written += len(data)
+        self._transport.write(data)
+
+    async def drain(self) -> None:
+        """Wait until the client has read enough for more to be written."""
+        if not self._can_write.is_set():
+            await self._can_write.wait()
+
+    def set_writable(self, is_writable: bool) -> None:  # noqa: FBT001 - a setter
+        if is_writable:
+            self._can_write.set()
+        else:
+            self._can_write.clear()
+
+    def is_client_too_slow(self, now: float) -> bool:
+        """Return whether the client reads what was written too slowly."""
+        waiting = self._transport.get_write_buffer_size()
+        if not waiting:
+            return self._pace.is_too_slow(now, None)
+        return self._pace.is_too_slow(now, self._written - waiting - self._count_unacknowledged())
+
+    def _count_unacknowledged(self) -> int:
+        """Count the bytes in the socket's buffer that the client's machine has not received; 0 on
+        systems that do not say. The buffer takes megabytes at once and then nothing for minutes, so
+        without it a slow client would look as if it had stopped."""
+        connection = self._transport.get_extra_info("socket")
+        try:
+            count = fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4))
+        except OSError:
+            return 0
+        return int(struct.unpack("i", count)[0])
+
+    def end_output(self) -> None:
+        """Tell the client that nothing follows what was written."""
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+
+    def close(self) -> None:
+        """Close the connection once the client has read what was written."""
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+        self._transport.abort()
+
+
+class Pace:
+    """Whether a count grows by at least so much in each span of time."""
+
+    def __init__(self, least: int, seconds: float) -> None:
+        self._least = least
+        self._seconds = seconds
+        self._began: float | None = None
+        self._count = 0
+
+    def is_too_slow(self, now: float, count: int | None) -> bool:
+        """Return whether a span ends here with too little. count: None when it need not grow."""
+        if count is None or self._began is None:
+            self._began = None if count is None else now
+            self._count = count or 0
+            return False
+        if now - self._began < self._seconds:
+            return False
+        grown = count - self._count
+        self._began, self._count = now, count
+        return grown < self._least
+
+
+def _find_address(transport: asyncio.BaseTransport, name: str) -> tuple[str, int] | None:
+    address = transport.get_extra_info(name)
+    return (str(address[0]), int(address[1])) if isinstance(address, tuple) else None

@@ -1,0 +1,115 @@
+"""The versions of the secret key that a database knows, and whether those of a process fit them.
+
+The database holds a fingerprint of each, never a key. A process with another key, or without a
+version that was in use, would make digests that nobody finds and could open nothing: it is refused
+before its first statement. A new version is recorded by the first process that brings it.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+
+import asyncpg
+import msgspec
+
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.pool import OpenConnection, connect
+from dunwell.platform.errors import Unavailable
+
+_LOAD = "SELECT version, fingerprint, recorded_at, retired_at FROM key_versions ORDER BY version"
+# Of two processes that bring a version at the same moment the first one's stays.
+_RECORD = """
+INSERT INTO key_versions (version, fingerprint)
+SELECT * FROM unnest($1::smallint[], $2::bytea[])
+ON CONFLICT DO NOTHING
+"""
+
+
+class KeyRefused(Unavailable):
+    """The secret key of this process does not fit the database."""
+
+
+class KnownVersion(msgspec.Struct, frozen=True, gc=False):
+    version: int
+    fingerprint: bytes
+    recorded_at: datetime
+    retired_at: datetime | None = None
+
+
+async def load_versions(tx: Connection) -> list[KnownVersion]:
+    """By their numbers; none of a database that no process has served yet."""
+    return [KnownVersion(*row) for row in await tx.fetch(_LOAD)]
+
+
+async def admit_keys(tx: Connection, keys: KeyRing) -> None:
+    """Records versions the database does not know. Raises KeyRefused: then nothing is recorded."""
+    known = await load_versions(tx)
+    _check(keys, known)
+    new = [each for each in keys.versions if each not in {one.version for one in known}]
+    if new:
+        await tx.execute(_RECORD, new, [keys.fingerprint(each) for each in new])
+        _check(keys, await load_versions(tx))
+
+
+async def admit_at(url: str, keys: KeyRing) -> None:
+    """The same, for a database that answers and is migrated."""
+    connection = await connect(url, OpenConnection)
+    try:
+        await admit_keys(connection, keys)
+    finally:
+        await connection.close()
+
+
+def greet_with(keys: KeyRing) -> Callable[[Connection], Awaitable[None]]:
+    """For `Database.open`: the first connection is asked whether the keys fit; raises KeyRefused. A
+    database that is not migrated yet is asked again by the next."""
+    has_answered = False
+
+    async def greet(connection: Connection) -> None:
+        nonlocal has_answered
+        if has_answered:
+            return
+        try:
+            await admit_keys(connection, keys)
+        except asyncpg.UndefinedTableError:
+            return
+        has_answered = True
+
+    return greet
+
+
+def find_misfit(keys: KeyRing, known: Sequence[KnownVersion]) -> str | None:
+    """What is wrong with the keys for a database that knows these versions, and what to do."""
+    by_version = {each.version: each for each in known}
+    by_fingerprint = {each.fingerprint: each.version for each in known}
+    newest = max(by_version, default=0)
+    for version in keys.versions:
+        number = by_fingerprint.get(keys.fingerprint(version))
+        if number is not None and number != version:
+            words = f"Version {version} of the secret key is known here as version {number};"
+            return f"{words} number it so."
+        if number is None and version in by_version:
+            return (
+                f"Version {version} of the secret key is another key than the one this database "
+                "was served with. Set that one; a new key has a number of its own."
+            )
+        if number is None and version < newest:
+            return (
+                f"Version {version} of the secret key was never in use here, but version {newest} "
+                f"was. Give a new key the number {newest + 1}."
+            )
+    for each in known:
+        if each.retired_at is None and each.version not in keys.versions:
+            return (
+                f"Version {each.version} of the secret key is missing, which this database was "
+                "served with. Set it again, behind the one in use."
+            )
+    if keys.version in by_version and by_version[keys.version].retired_at is not None:
+        return f"Version {keys.version} of the secret key is retired. Put another one first."
+    return None
+
+
+def _check(keys: KeyRing, known: Sequence[KnownVersion]) -> None:
+    misfit = find_misfit(keys, known)
+    if misfit is not None:
+        raise KeyRefused(f"{misfit} See docs/operator/keys.md.")

@@ -1,0 +1,12 @@
+"""What left by a line, by its time; the SQL stands beside this."""
+
+from dunwell.platform.migrations.beside import run_sql_beside
+
+revision = "0037"
+down_revision = "0036"
+# An index of a large table, built beside those who write.
+IN_TRANSACTION = False
+
+
+def upgrade() -> None:
+    run_sql_beside(__file__)

@@ -1,0 +1,12 @@
+"""Claims in process, found by their workflow and its major; the SQL stands beside this."""
+
+from dunwell.platform.migrations.beside import run_sql_beside
+
+revision = "0067"
+down_revision = "0066"
+# An index of a large table, built beside those who write.
+IN_TRANSACTION = False
+
+
+def upgrade() -> None:
+    run_sql_beside(__file__)

@@ -1,0 +1,1 @@
+"""Text and values from outside: their characters, shapes, codes and documents."""

@@ -1,0 +1,296 @@
+"""Every fault of a JSON value against a msgspec type, with JSON pointers and words that help.
+
+msgspec stops at the first fault. A value that it has refused is walked here along the same declared
+types, so that what is told and what is taken cannot differ. The walk follows the types and not the
+value: what lies below an unknown field is never looked at, and more entries than a type allows are
+not either. Rules that a type cannot state belong to the folder that knows them; they are asked of
+what `kit.checking.readable` makes of the same value. Pure.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from datetime import date
+from functools import cache
+from itertools import islice
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import inspect
+
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.checking.fault_words import (
+    JSON_TYPES,
+    LIMITS,
+    name_type,
+    shorten,
+    show,
+    tell_wrong_type,
+)
+from dunwell.platform.text.checking.plain_text import WORDS
+
+Part = TypeVar("Part")
+_Path = tuple[str | int, ...]
+
+# What is told of one value; whoever made more mistakes corrects these first.
+MOST_FAULTS = 100
+# Of one object: none of ours has half as many fields, and more are not looked at one by one.
+_MOST_KEYS = 200
+# A text that is too long is searched for other faults up to this length: searching megabytes would
+# hold up other requests.
+_LONGEST_SEARCHED = 4_096
+
+# How long a name is compared with ours.
+_LONGEST_COMPARED = 100
+# How much of a name a pointer holds: names of ours are not longer, and a pointer with a name of a
+# megabyte would be written once for each fault below it.
+_LONGEST_POINTED = 255
+
+MORE_FAULTS = Fault("", "There may be more faults; mend those that are told first.", "MORE_FAULTS")
+
+
+def find_faults(value: object, shape: Any) -> list[Fault]:
+    """All faults of `value` (parsed JSON) against the msgspec type `shape`; none: it converts.
+
+    Paths are JSON pointers, "" the root. A missing field is pointed at as if it were there. Of a
+    tagged union the branch that the tag names is reported. A pattern's message is the `description`
+    of its `msgspec.Meta`, when it has one. `limit_faults` says how many are told.
+    """
+    return limit_faults(_walk(value, inspect_type(shape), ()))
+
+
+def limit_faults(faults: Iterable[Fault]) -> list[Fault]:
+    """Each fault once, and at most MOST_FAULTS: that there may be more is then the last one's
+    message. No more of them are looked for than are told."""
+    told = list(islice(_once(faults), MOST_FAULTS + 1))
+    if len(told) > MOST_FAULTS:
+        told[MOST_FAULTS - 1 :] = [MORE_FAULTS]
+    return told
+
+
+def _once(faults: Iterable[Fault]) -> Iterator[Fault]:
+    seen: set[Fault] = set()
+    for fault in faults:
+        if fault not in seen:
+            seen.add(fault)
+            yield fault
+
+
+def read_if_fits(value: object, shape: type[Part]) -> Part | None:
+    """The value as `shape`, or None when it is of another, which `find_faults` reports."""
+    try:
+        return msgspec.convert(value, shape)
+    except msgspec.ValidationError:
+        return None
+
+
+def render_pointer(parts: Collection[str | int]) -> str:
+    """The JSON pointer (RFC 6901) of these keys and indexes. Of a key that is longer than any of
+    ours it holds the beginning."""
+    return "".join("/" + _render_part(part) for part in parts)
+
+
+def _render_part(part: str | int) -> str:
+    return shorten(str(part), _LONGEST_POINTED).replace("~", "~0").replace("/", "~1")
+
+
+def render_nearest(name: str, known: Collection[str]) -> str:
+    """What to say after an unknown name: the nearest known one, or all there are."""
+    is_short = len(name) <= _LONGEST_COMPARED  # a long one is like none of ours, and takes long
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6) if is_short else []
+    # Typed in another case, a short name is further off than it looks.
+    near = near or [each for each in known if is_short and each.lower() == name.lower()]
+    if near:
+        return f'Did you mean "{near[0]}"?'
+    return f"Known: {', '.join(known)}." if known else "None is known here."
+
+
+@cache
+def inspect_type(shape: Any) -> inspect.Type:
+    """What msgspec itself knows of the type."""
+    return inspect.type_info(shape)
+
+
+def strip_metadata(kind: inspect.Type) -> inspect.Type:
+    return kind.type if isinstance(kind, inspect.Metadata) else kind
+
+
+def _walk(value: object, kind: inspect.Type, path: _Path, words: str = "") -> Iterator[Fault]:
+    """`words`: what the type's own description says is expected."""
+    if isinstance(kind, inspect.Metadata):
+        schema = kind.extra_json_schema or {}
+        yield from _walk(value, kind.type, path, schema.get("description", ""))
+    elif isinstance(kind, inspect.UnionType):
+        yield from _walk_union(value, kind, path)
+    elif isinstance(kind, inspect.LiteralType | inspect.EnumType):
+        yield from _check_choice(value, _list_choices(kind), path)
+    elif not isinstance(kind, inspect.AnyType):
+        wanted = JSON_TYPES[type(kind)]
+        if name_type(value) != wanted and (name_type(value), wanted) != ("integer", "number"):
+            yield Fault(render_pointer(path), tell_wrong_type(value, [wanted]), "WRONG_TYPE")
+        elif check := _CHECKS.get(type(kind)):
+            yield from check(value, kind, path, words)
+
+
+def _walk_union(value: object, kind: inspect.UnionType, path: _Path) -> Iterator[Fault]:
+    given = name_type(value)
+    branches = [each for each in kind.types if _name_branch(each) == given]
+    if not branches and given == "integer":
+        branches = [each for each in kind.types if _name_branch(each) == "number"]
+    # A value of no type at all that is taken is told what it could have been chosen from.
+    choices = (inspect.LiteralType, inspect.EnumType)
+    branches = branches or [
+        each for each in kind.types if isinstance(strip_metadata(each), choices)
+    ]
+    if not branches:
+        wanted = [_name_branch(each) for each in kind.types]
+        yield Fault(render_pointer(path), tell_wrong_type(value, wanted), "WRONG_TYPE")
+    elif len(branches) == 1:
+        yield from _walk(value, branches[0], path)
+    else:
+        yield from _walk_tagged(value, [strip_metadata(each) for each in branches], path)
+
+
+def _name_branch(kind: inspect.Type) -> str:
+    stripped = strip_metadata(kind)
+    if isinstance(stripped, inspect.LiteralType | inspect.EnumType):
+        return name_type(_list_choices(stripped)[0])
+    return JSON_TYPES[type(stripped)]
+
+
+def _walk_tagged(value: Any, structs: list[Any], path: _Path) -> Iterator[Fault]:
+    """msgspec tells objects of a union apart by their tag alone."""
+    by_tag = {each.tag: each for each in structs}
+    tag_field = structs[0].tag_field
+    place = render_pointer([*path, tag_field])
+    if tag_field not in value:
+        kinds = ", ".join(map(str, by_tag))
+        yield Fault(place, f'"{tag_field}" is required: one of {kinds}.', "REQUIRED")
+        return
+    tag = value[tag_field]
+    if not isinstance(tag, str) or tag not in by_tag:
+        message = f"{show(tag)} is not known here. {render_nearest(str(tag), list(by_tag))}"
+        yield Fault(place, message, "NOT_ALLOWED")
+        return
+    yield from _walk(value, by_tag[tag], path)
+
+
+def _walk_struct(
+    value: dict[str, Any], kind: inspect.StructType, path: _Path, _: str
+) -> Iterator[Fault]:
+    if len(value) > _MOST_KEYS:
+        words = f"The object has {len(value)} fields; none of ours has so many."
+        yield Fault(render_pointer(path), words, "TOO_MANY")
+        return
+    known = [each.encode_name for each in kind.fields]
+    required = [each.encode_name for each in kind.fields if each.required]
+    if kind.tag_field is not None:
+        known.insert(0, kind.tag_field)
+        required.insert(0, kind.tag_field)
+        if kind.tag_field in value:
+            yield from _check_choice(value[kind.tag_field], [kind.tag], (*path, kind.tag_field))
+    for field in kind.fields:
+        name = field.encode_name
+        if name in value:
+            yield from _walk(value[name], field.type, (*path, name))
+    for name in required:
+        if name not in value:
+            yield Fault(render_pointer([*path, name]), f'"{name}" is required.', "REQUIRED")
+    if kind.forbid_unknown_fields:
+        yield from _find_unknown(value, known, path)
+
+
+def _find_unknown(value: dict[str, Any], known: list[str], path: _Path) -> Iterator[Fault]:
+    for name in value:
+        if name not in known:
+            message = f'"{shorten(name)}" is not known here. {render_nearest(name, known)}'
+            yield Fault(render_pointer([*path, name]), message, "UNKNOWN_FIELD")
+
+
+def _walk_dict(
+    value: dict[str, Any], kind: inspect.DictType, path: _Path, _: str
+) -> Iterator[Fault]:
+    yield from _check_length(value, kind, path, "entries")
+    for name, inner in islice(value.items(), kind.max_length):
+        for fault in _walk(name, kind.key_type, (*path, name)):
+            message = f'"{shorten(name)}" is not a good name here. {fault.message}'
+            yield Fault(fault.path, message, "UNKNOWN_FIELD")
+        yield from _walk(inner, kind.value_type, (*path, name))
+
+
+def _walk_list(value: list[Any], kind: Any, path: _Path, _: str) -> Iterator[Fault]:
+    yield from _check_length(value, kind, path, "entries")
+    for index, inner in enumerate(islice(value, kind.max_length)):
+        yield from _walk(inner, kind.item_type, (*path, index))
+
+
+def _check_length(value: Collection[Any], kind: Any, path: _Path, of: str) -> Iterator[Fault]:
+    if kind.min_length is not None and len(value) < kind.min_length:
+        yield _tell_limit(path, f"least {of}", kind.min_length)
+    if kind.max_length is not None and len(value) > kind.max_length:
+        yield _tell_limit(path, f"most {of}", kind.max_length)
+
+
+def _tell_limit(path: _Path, limit: str, number: float) -> Fault:
+    """`limit`: which one is not kept, and `number` its size."""
+    code, words = LIMITS[limit]
+    return Fault(render_pointer(path), words.format(number), code)
+
+
+def _check_text(value: str, kind: inspect.StrType, path: _Path, words: str) -> Iterator[Fault]:
+    yield from _check_length(value, kind, path, "characters")
+    most = None if kind.max_length is None else max(kind.max_length, _LONGEST_SEARCHED)
+    pattern = kind.pattern
+    is_searched = pattern is not None and (most is None or len(value) <= most)
+    if is_searched and not re.search(str(pattern), value):
+        wanted = WORDS.get(str(pattern)) or words or f"pattern {pattern}"
+        code = "CONTROL_CHARACTER" if pattern in WORDS else "WRONG_FORMAT"
+        yield Fault(render_pointer(path), f"Expected {wanted.rstrip('.')}.", code)
+
+
+def _check_number(value: float, kind: Any, path: _Path, _: str) -> Iterator[Fault]:
+    if kind.ge is not None and value < kind.ge:
+        yield _tell_limit(path, "least", kind.ge)
+    if kind.gt is not None and value <= kind.gt:
+        yield _tell_limit(path, "more than", kind.gt)
+    if kind.le is not None and value > kind.le:
+        yield _tell_limit(path, "most", kind.le)
+    if kind.lt is not None and value >= kind.lt:
+        yield _tell_limit(path, "less than", kind.lt)
+
+
+def _check_day(value: str, _: Any, path: _Path, words: str) -> Iterator[Fault]:
+    try:
+        msgspec.convert(value, date)
+    except msgspec.ValidationError:
+        wanted = words.rstrip(".") or "a day that there is, written as YYYY-MM-DD"
+        yield Fault(render_pointer(path), f"Expected {wanted}.", "WRONG_FORMAT")
+
+
+def _list_choices(kind: inspect.LiteralType | inspect.EnumType) -> list[Any]:
+    if isinstance(kind, inspect.LiteralType):
+        return list(kind.values)
+    return [each.value for each in kind.cls]
+
+
+def _check_choice(value: object, choices: list[Any], path: _Path) -> Iterator[Fault]:
+    if any(type(value) is type(each) and value == each for each in choices):
+        return
+    known = [str(each) for each in choices]
+    nearest = render_nearest(shorten(str(value)), known)
+    if not nearest.startswith("Known"):
+        nearest = f"{nearest} Known: {', '.join(known)}."
+    yield Fault(render_pointer(path), f"{show(value)} is not allowed. {nearest}", "NOT_ALLOWED")
+
+
+# By the kind of the type; the value is of its JSON type.
+_CHECKS: dict[type, Callable[[Any, Any, _Path, str], Iterator[Fault]]] = {
+    inspect.StructType: _walk_struct,
+    inspect.DictType: _walk_dict,
+    inspect.ListType: _walk_list,
+    inspect.VarTupleType: _walk_list,
+    inspect.StrType: _check_text,
+    inspect.IntType: _check_number,
+    inspect.FloatType: _check_number,
+    inspect.DateType: _check_day,
+}

@@ -1,0 +1,64 @@
+"""What a text may be: characters that none of ours may hold, found anywhere in a JSON value, the
+form of an e-mail address, and how many of a thing are told. Pure.
+"""
+
+from collections.abc import Iterator
+from email.errors import HeaderParseError, MessageDefect
+from email.headerregistry import Address
+
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.checking.plain_text import LINE_BREAKS, UNPRINTABLE
+from dunwell.platform.text.shape import render_pointer
+
+_LONGEST_LINE = 255
+
+
+def find_unprintable(value: object, path: tuple[str | int, ...] = ()) -> Iterator[Fault]:
+    """A fault for each string or name with a control character, a NUL or half a surrogate pair."""
+    if isinstance(value, str):
+        if not is_printable(value):
+            message = "Remove the control characters (line breaks and tabs may stay)."
+            yield Fault(render_pointer(path), message, "CONTROL_CHARACTER")
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from find_unprintable(inner, (*path, name))
+            if isinstance(name, str) and not is_printable(name):
+                message = "Remove the control characters from the names in this object."
+                yield Fault(render_pointer(path), message, "CONTROL_CHARACTER")
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from find_unprintable(inner, (*path, index))
+
+
+def check_printable(text: str | None, name: str) -> None:
+    """`name`: the field that the text is of. Raises ValidationError."""
+    if faults := list(find_unprintable(text, (name,))):
+        raise ValidationError(faults)
+
+
+def is_printable(text: str) -> bool:
+    """No control character but line breaks and tabs, and nothing UTF-8 cannot hold."""
+    return text.isprintable() or UNPRINTABLE.search(text) is None
+
+
+def is_line(text: str) -> bool:
+    """Of at most 255 characters, without line breaks, tabs and other control characters."""
+    is_one = not any(letter in text for letter in LINE_BREAKS)
+    return len(text) <= _LONGEST_LINE and is_one and is_printable(text)
+
+
+def is_email_address(text: str) -> bool:
+    """One plain address by RFC 5322's syntax, with a domain; no display name, no line break."""
+    if not text.isprintable() or text != text.strip() or len(text) > 254:
+        return False
+    try:
+        address = Address(addr_spec=text)
+    except (HeaderParseError, MessageDefect, ValueError, IndexError):
+        return False
+    return bool(address.username) and "." in address.domain.strip(".")
+
+
+def say_count(count: int, thing: str) -> str:
+    """1 fee, 2,345 fees, 2 deliveries."""
+    things = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}s"
+    return f"{count:,} {thing if count == 1 else things}"

@@ -1,0 +1,235 @@
+"""The clock of this host, read only while it agrees with the database's clock.
+
+Nobody can tell from here which of two clocks is wrong, so a process stops judging by the time when
+they are apart. `WatchedClock.now` raises then, and so nothing can be due, expired or old by a
+reading that is not trusted, in whichever part of the code it is asked for. Comparing costs one
+statement: on each new connection, once a minute, and at once when somebody sets the host's clock,
+which shows against the monotonic clock.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import asyncpg
+import structlog
+from prometheus_client import Gauge
+
+from dunwell.platform.clock import Clock, SystemClock
+from dunwell.platform.database.database import Database, DatabaseAway
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.metrics import REGISTRY
+
+# Beyond this a warning is due: hosts that keep their clocks by NTP differ by milliseconds.
+WARN_BEYOND = timedelta(seconds=2)
+# Beyond this nothing is done: leases (15 s) and one-time codes (30 s) fail before longer ages do.
+STOP_BEYOND = timedelta(seconds=30)
+COMPARE_SECONDS = 60.0
+# While the clocks are apart, so that work goes on soon after one of them was corrected.
+_COMPARE_APART_SECONDS = 5.0
+_LOOK_SECONDS = 1.0
+# A step of less does no harm before the next comparison.
+_LEAST_STEP = timedelta(seconds=1)
+# Half of a round trip is the most that a comparison can be wrong by: less than a warning is due at.
+_LONGEST_TRIP_SECONDS = 2.0
+_TRIES = 3
+# Not now(), which is when a transaction began.
+_ASK = "SELECT clock_timestamp()"
+
+_AHEAD = Gauge(
+    "dunwell_clock_ahead_seconds",
+    "Seconds by which this host's clock was ahead of the database's when they were last compared.",
+    ("clock", "reference"), registry=REGISTRY, multiprocess_mode="mostrecent",
+)  # fmt: skip
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ClockComparison:
+    """What both clocks said at one moment, and what the monotonic clock said then, in seconds."""
+
+    host: datetime
+    database: datetime
+    monotonic: float
+
+    @property
+    def ahead(self) -> timedelta:
+        """How far the host is ahead; below zero when it is behind."""
+        return self.host - self.database
+
+    @property
+    def is_odd(self) -> bool:
+        return abs(self.ahead) > WARN_BEYOND
+
+    @property
+    def is_apart(self) -> bool:
+        return abs(self.ahead) > STOP_BEYOND
+
+    def describe(self) -> str:
+        return (
+            f"this host's clock says {_render(self.host)}, the database's says "
+            f"{_render(self.database)}"
+        )
+
+
+class ClocksApart(Unavailable):
+    """The host's clock and the database's differ by too much to judge anything by the time."""
+
+    def __init__(self, comparison: ClockComparison) -> None:
+        super().__init__(
+            f"The clocks are apart: {comparison.describe()}. One of them is wrong, so nothing that "
+            "depends on the time is done here until they agree. Let NTP set both.",
+            retry_after=30,
+        )
+        self.comparison = comparison
+
+
+class ClockInDoubt(Unavailable):
+    """The host's clock was set, and has not been compared since."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This host's clock was just set, and is being compared with the database's. Try again "
+            "shortly.",
+            retry_after=1,
+        )
+
+
+class WatchedClock:
+    """The Clock of a process that works on a database."""
+
+    def __init__(
+        self, host: Clock | None = None, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._host = host or SystemClock()
+        self._monotonic = monotonic
+        self._comparison: ClockComparison | None = None
+        self._is_wanted = asyncio.Event()
+        self._logged_at = -COMPARE_SECONDS
+
+    @property
+    def comparison(self) -> ClockComparison | None:
+        """The last one; None as long as the database was never reached."""
+        return self._comparison
+
+    def now(self) -> datetime:
+        """The host's time. Raises ClocksApart, ClockInDoubt, and DatabaseAway before the first
+        comparison."""
+        now, comparison = self._host.now(), self._comparison
+        if comparison is None:
+            raise DatabaseAway("The database is away. Try again shortly.")
+        if self._was_set(now, comparison):
+            self._is_wanted.set()
+            raise ClockInDoubt
+        if comparison.is_apart:
+            raise ClocksApart(comparison)
+        return now
+
+    def read_host(self) -> datetime:
+        """The host's time, right or wrong."""
+        return self._host.now()
+
+    def read_database(self) -> datetime:
+        """The database's time, counted on from the last comparison. Raises DatabaseAway."""
+        if self._comparison is None:
+            raise DatabaseAway("The database is away. Try again shortly.")
+        elapsed = self._monotonic() - self._comparison.monotonic
+        return self._comparison.database + timedelta(seconds=elapsed)
+
+    async def compare(self, connection: asyncpg.Connection) -> None:
+        """Ask the database for its time; an answer that took too long says too little, and changes
+        nothing."""
+        for _ in range(_TRIES):
+            began = self._monotonic()
+            database = await connection.fetchval(_ASK)
+            host, trip = self._host.now(), self._monotonic() - began
+            if trip <= _LONGEST_TRIP_SECONDS:
+                self._accept(
+                    ClockComparison(host - timedelta(seconds=trip / 2), database, began + trip / 2)
+                )
+                return
+
+    async def wait_until_due(self) -> None:
+        """Until the next comparison is."""
+        while not self.is_due():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    await self._is_wanted.wait()
+            self._is_wanted.clear()
+
+    def is_due(self) -> bool:
+        comparison = self._comparison
+        if comparison is None or self._was_set(self._host.now(), comparison):
+            return True
+        every = _COMPARE_APART_SECONDS if comparison.is_apart else COMPARE_SECONDS
+        return self._monotonic() - comparison.monotonic >= every
+
+    def _was_set(self, now: datetime, comparison: ClockComparison) -> bool:
+        """Whether the host's clock went on by something else than the time that went by. A machine
+        that was suspended is seen by this too: the monotonic clock stands still meanwhile."""
+        elapsed = timedelta(seconds=self._monotonic() - comparison.monotonic)
+        return abs(now - comparison.host - elapsed) > _LEAST_STEP
+
+    def _accept(self, comparison: ClockComparison) -> None:
+        before, self._comparison = self._comparison, comparison
+        _AHEAD.labels("host", "database").set(comparison.ahead.total_seconds())
+        is_new = before is None or before.is_apart != comparison.is_apart
+        if comparison.is_odd and (is_new or self._is_log_due()):
+            self._logged_at = self._monotonic()
+            write = _log.error if comparison.is_apart else _log.warning
+            write(
+                "clocks apart, nothing is done" if comparison.is_apart else "clocks differ",
+                host_clock=_render(comparison.host), database_clock=_render(comparison.database),
+            )  # fmt: skip
+        elif before is not None and before.is_odd and not comparison.is_odd:
+            _log.info("clocks agree again")
+
+    def _is_log_due(self) -> bool:
+        return self._monotonic() - self._logged_at >= COMPARE_SECONDS
+
+
+class DatabaseTime:
+    """The Clock of what must go on while the clocks are apart: telling operators so."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def now(self) -> datetime:
+        """Raises DatabaseAway before the first comparison."""
+        clock = self._clock
+        return clock.read_database() if isinstance(clock, WatchedClock) else clock.now()
+
+
+def read_host(clock: Clock) -> datetime:
+    """The time, right or wrong: for ids of requests, by which nothing is judged."""
+    return clock.read_host() if isinstance(clock, WatchedClock) else clock.now()
+
+
+@asynccontextmanager
+async def comparing(clock: WatchedClock, database: Database) -> AsyncIterator[None]:
+    """Compare the clocks whenever it is due, until the block ends."""
+    task = asyncio.create_task(_keep_comparing(clock, database))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def _keep_comparing(clock: WatchedClock, database: Database) -> None:
+    while True:
+        await clock.wait_until_due()
+        # What fails here fails wherever the database is used, and is reported there.
+        with contextlib.suppress(Exception):
+            async with database.connection() as connection:
+                await clock.compare(connection)
+        if clock.is_due():
+            await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _render(instant: datetime) -> str:
+    return instant.isoformat(sep=" ", timespec="milliseconds")
