@@ -17,17 +17,17 @@ import msgspec
 
 from bench.ground import Ground
 from bench.merchant import BenchMerchant, make_merchant
+from dunwell.accounts.merchants.actor import operator_actor
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.open_session import OpenedBy, open_session
+from dunwell.accounts.users.people_work import PeopleWork
+from dunwell.accounts.users.session_rules import SECRET_BYTES
+from dunwell.accounts.users.store import save_new_user
+from dunwell.accounts.users.user import NewUser, Place
+from dunwell.accounts.users.visitor import Visitor
 from dunwell.assignment.edit_rules import edit_rules_draft
 from dunwell.assignment.editing import SetDefault
 from dunwell.events.store_spans import save_spans
-from dunwell.merchants.actor import operator_actor
-from dunwell.merchants.rights import Role
-from dunwell.people.open_session import OpenedBy, open_session
-from dunwell.people.people_work import PeopleWork
-from dunwell.people.session_rules import SECRET_BYTES
-from dunwell.people.store import save_new_user
-from dunwell.people.user import NewUser, Place
-from dunwell.people.visitor import Visitor
 from dunwell.platform.database.database import Connection
 from dunwell.workflows.open_workflow import find_workflow
 from dunwell.workflows.save_draft import save_draft

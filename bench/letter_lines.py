@@ -20,10 +20,10 @@ from bench.letters import make_sheet
 from bench.line import Line
 from bench.merchant import make_merchant
 from bench.rounds import Scale, alternate
+from dunwell.accounts.installation.lines.letters import Batch, FolderLine
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel
-from dunwell.installation.lines.letters import Batch, FolderLine
 from dunwell.messages import letters
 from dunwell.messages.letters.code_image import draw_svg
 from dunwell.messages.letters.layout import load_layout

@@ -12,16 +12,16 @@ import msgspec
 
 from bench.claims import make_submission
 from bench.ground import Ground
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import Actor, credential_actor
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import SCOPE_RIGHTS, Scope
+from dunwell.accounts.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.accounts.merchants.tokens import issue_token
 from dunwell.adapters.installed import list_adapters, list_providers
 from dunwell.intake.create_claims import create_claims
 from dunwell.intake.submission import MAX_CLAIMS
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, credential_actor
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.rights import SCOPE_RIGHTS, Scope
-from dunwell.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
-from dunwell.merchants.store import load_merchant
-from dunwell.merchants.tokens import issue_token
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.report import ApplyReport
 from dunwell.platform.clock import MovableClock

@@ -22,12 +22,12 @@ from bench.ground import Ground
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale, alternate
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import Installation
 from dunwell.adapters.channels.kannel.adapter import KannelChannel
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.escalation.join_reports import join_reports
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import Installation
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 

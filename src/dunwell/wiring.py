@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from starlette.applications import Starlette
 
+from dunwell.accounts.installation.standing import StandingInstallation, open_installation
 from dunwell.adapters.channels.callbacks import channel_callback_routes
 from dunwell.adapters.channels.outbox.late_failures import report_late_failures
 from dunwell.adapters.channels.outbox.routes import outbox_routes
@@ -46,7 +47,6 @@ from dunwell.events.sender import WebhookSender, open_webhook_sender
 from dunwell.files.inspection import Inspector
 from dunwell.files.pictures import PagePainter
 from dunwell.files.sealed_files import SealedFiles
-from dunwell.installation.standing import StandingInstallation, open_installation
 from dunwell.jobs.run_exports import run_exports
 from dunwell.jobs.run_jobs import JOB_SECONDS, run_jobs
 from dunwell.jobs.run_previews import run_previews

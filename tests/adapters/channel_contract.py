@@ -13,7 +13,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.sending.channel import Accepted, ChannelAdapter, Message, MessageFile, Permanent
 from tests.support.messages import a_message
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from dunwell.accounts.installation.lines.letters import FolderLine
 from dunwell.adapters.channels.folder.channel import FolderChannel
-from dunwell.installation.lines.letters import FolderLine
 from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Accepted, MessageFile, Temporary
 from tests.adapters.print_service_contract import PrintServiceContract

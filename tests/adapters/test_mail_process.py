@@ -7,9 +7,9 @@ from uuid import UUID
 
 import aiosmtplib
 
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import Installation
 from dunwell.adapters.channels.smtp.addresses import write_address
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import Installation
 from dunwell.platform.resources import Resources
 from tests.support.bounces import a_block, a_report
 from tests.support.processes import complete_environment

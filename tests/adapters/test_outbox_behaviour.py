@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxSms
 from dunwell.adapters.channels.outbox.behaviour import Behaviour, find_behaviour
-from dunwell.merchants.configuration import Channel
 from dunwell.sending.channel import Accepted, Permanent, Temporary
 from tests.support.messages import a_message
 

@@ -12,10 +12,10 @@ from uuid import UUID
 import aiosmtplib
 import pytest
 
+from dunwell.accounts.installation.lines.email import SmtpLine
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
 from dunwell.adapters.channels.smtp.addresses import ReturnAddress, read_address
 from dunwell.adapters.channels.smtp.connections import read_host
-from dunwell.installation.lines.email import SmtpLine
 from dunwell.platform.crypto import KeyRing
 from dunwell.sending.channel import Accepted, Permanent, Temporary
 from dunwell.sending.report import Reference

@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.lines.line import Credentials
+from dunwell.accounts.installation.lines.sms import TwilioLine
 from dunwell.adapters.channels.gateway import UnclearAnswer
 from dunwell.adapters.channels.twilio.adapter import TwilioChannel
 from dunwell.adapters.channels.twilio.reading import sign
 from dunwell.cli.findings.gateways import check_gateway
 from dunwell.escalation.join_reports import join_reports
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import Installation
-from dunwell.installation.lines.line import Credentials
-from dunwell.installation.lines.sms import TwilioLine
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources

@@ -6,8 +6,8 @@ from uuid import UUID
 import msgspec
 import pytest
 
+from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
 from dunwell.disputes.dispute import render_case_number
-from dunwell.merchants.configuration import DisputeReason, Disputes
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Answer, Api, an_api

@@ -6,12 +6,12 @@ from typing import Any
 import httpx
 import pytest
 
+from dunwell.accounts.merchants.actor import COMMAND_LINE
+from dunwell.accounts.merchants.credentials import allow_credential
+from dunwell.accounts.merchants.rights import SCOPE_RIGHTS, Right, Scope
 from dunwell.api.catalogue import ENDPOINTS
 from dunwell.api.operation import Operation
 from dunwell.events.endpoints import WantedEndpoint, add_endpoint
-from dunwell.merchants.actor import COMMAND_LINE
-from dunwell.merchants.credentials import allow_credential
-from dunwell.merchants.rights import SCOPE_RIGHTS, Right, Scope
 from tests.support.api import Api
 
 # The right of every operation but those that only read.

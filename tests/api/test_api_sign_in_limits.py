@@ -8,7 +8,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from dunwell.merchants.sweep import sweep_outdated
+from dunwell.accounts.merchants.sweep import sweep_outdated
 from dunwell.platform.clock import MovableClock
 from tests.support.api import Api, form_of
 from tests.support.application import an_application, connect

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 from examples.debtor import pay_on_page
 
-from dunwell.merchants.store import load_merchant
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.onboarding.apply import apply_file
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

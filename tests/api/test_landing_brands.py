@@ -4,8 +4,8 @@ import re
 
 import msgspec
 
-from dunwell.merchants.configuration import Brand, LandingPage, Logo
-from dunwell.merchants.set_up_merchant import change_configuration
+from dunwell.accounts.merchants.configuration import Brand, LandingPage, Logo
+from dunwell.accounts.merchants.set_up_merchant import change_configuration
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import a_doorstep

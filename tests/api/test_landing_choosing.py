@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.merchants.configuration import PartialPayments
+from dunwell.accounts.merchants.configuration import PartialPayments
 from dunwell.payments.add_item import NewItem, add_fee
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.merchants.configuration import Brand, LandingPage, Logo, PaymentMethod
+from dunwell.accounts.merchants.configuration import Brand, LandingPage, Logo, PaymentMethod
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import Doorstep, a_doorstep, read_hidden

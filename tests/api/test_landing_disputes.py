@@ -8,15 +8,15 @@ import httpx
 import msgspec
 import pytest
 
-from dunwell.disputes.dispute import render_case_number
-from dunwell.disputes.reasons import KNOWN_NAMES
-from dunwell.merchants.configuration import (
+from dunwell.accounts.merchants.configuration import (
     BankAccount,
     DisputeReason,
     Disputes,
     PartialPayments,
     Payment,
 )
+from dunwell.disputes.dispute import render_case_number
+from dunwell.disputes.reasons import KNOWN_NAMES
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, REJECTED, read_disputes, resolve

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.accounts.merchants.configuration import LandingPage
 from dunwell.files.sealed_files import SealedFiles
-from dunwell.merchants.configuration import LandingPage
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.documents import attach, read_text

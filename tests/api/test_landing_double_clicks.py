@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.merchants.configuration import PartialPayments
+from dunwell.accounts.merchants.configuration import PartialPayments
 from dunwell.notices.notice import REPEATED_WITHIN
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

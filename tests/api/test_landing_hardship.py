@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.merchants.configuration import Contact, Modalities
+from dunwell.accounts.merchants.configuration import Contact, Modalities
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden

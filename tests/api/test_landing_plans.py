@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import msgspec
 import pytest
 
-from dunwell.merchants.configuration import Modalities, Plans
+from dunwell.accounts.merchants.configuration import Modalities, Plans
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.merchants.configuration import LandingPage
+from dunwell.accounts.merchants.configuration import LandingPage
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import Doorstep, a_doorstep

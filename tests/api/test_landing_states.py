@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.merchants.configuration import PartialPayments
+from dunwell.accounts.merchants.configuration import PartialPayments
 from dunwell.modalities.bounds import Terms
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -10,7 +10,7 @@ import pytest
 import zxingcpp
 from PIL import Image
 
-from dunwell.merchants.configuration import PartialPayments
+from dunwell.accounts.merchants.configuration import PartialPayments
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden

@@ -16,9 +16,9 @@ from typing import Literal
 import pytest
 from playwright.async_api import Locator, Page, expect
 
-from dunwell.merchants.rights import Role
-from dunwell.people.user import Place
-from dunwell.people.visitor import Visitor
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.visitor import Visitor
 from dunwell.portal.render.wording import load_languages
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure

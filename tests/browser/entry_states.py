@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from dunwell.merchants.configuration import Proof
+from dunwell.accounts.merchants.configuration import Proof
 from dunwell.notices.notice import REPEATED_WITHIN
 from tests.browser.judges import follow
 from tests.browser.visit import Visit

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import msgspec
 
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import Installation
-from dunwell.installation.identity import Operator
-from dunwell.installation.standing import StandingInstallation
-from dunwell.merchants.configuration import (
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.identity import Operator
+from dunwell.accounts.installation.standing import StandingInstallation
+from dunwell.accounts.merchants.configuration import (
     BankAccount,
     Brand,
     ChannelSetup,

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import Installation
-from dunwell.installation.lines.letters import Batch, FolderLine
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.lines.letters import Batch, FolderLine
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import Site

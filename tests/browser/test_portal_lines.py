@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import check_installation
 from dunwell.alarms.look import look_for_alarms
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import check_installation
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import list_loose_ends
 from tests.browser.site import Stage

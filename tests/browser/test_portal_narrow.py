@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 from playwright.async_api import Page
 
+from dunwell.accounts.merchants.credentials import create_credential
 from dunwell.events.endpoint import WantedEndpoint
 from dunwell.events.endpoints import add_endpoint
 from dunwell.jobs.run_previews import run_previews
 from dunwell.jobs.start_preview import start_preview
-from dunwell.merchants.credentials import create_credential
 from dunwell.messages.suppression import suppress
 from dunwell.portal.render.addresses import PATHS
 from dunwell.workflows.definition import FeeStep

@@ -7,7 +7,7 @@ import pyotp
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
-from dunwell.people.reception import Reception
+from dunwell.accounts.users.reception import Reception
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
@@ -100,7 +100,13 @@ async def test_the_pages_about_people_keep_within_their_width(
     await page.goto(await make_link(served, "erika@example.org"))
     await page.get_by_role("button", name="Join with a passkey").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Recovery codes")
-    for path in ("account", "account/password", "people", "people/invite", "people/audit"):
+    for path in (
+        "account",
+        "account/password",
+        "people",
+        "accounts/users/invite",
+        "accounts/users/audit",
+    ):
         await page.goto(f"{served.origin}/portal/{path}")
         await judge(page)
         assert await page.evaluate("document.documentElement.scrollWidth") <= width, path

@@ -11,11 +11,11 @@ import msgspec
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import Installation
-from dunwell.installation.sign_in import GroupRule, Provider, SignIn
-from dunwell.merchants.rights import Role
-from dunwell.people.user import NewUser, Place
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.sign_in import GroupRule, Provider, SignIn
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.user import NewUser, Place
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from playwright.async_api import Browser, expect
 
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import check_installation
 from dunwell.escalation.join_reports import join_reports
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import check_installation
 from dunwell.platform.resources import Resources
 from dunwell.sending.incoming import Incoming
 from dunwell.sending.report import Report

@@ -45,7 +45,7 @@ FAULTS = (
         ["tests/faults/test_delivery_kill.py"],
     ),
     Fault(
-        11, "the key is not locked", "merchants/kept_answers.py",
+        11, "the key is not locked", "accounts/merchants/kept_answers.py",
         "    return is_locked\n", "    return True\n",
         ["tests/api/test_api_idempotency.py"],
     ),

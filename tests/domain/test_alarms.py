@@ -8,12 +8,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from dunwell.alarms.mail_words import Telling, describe, write_mail
-from dunwell.alarms.seen import OfLine, OfMerchant, Seen
-from dunwell.alarms.sender import choose_lines, find_sender
-from dunwell.alarms.signs import LineFigures, Outside, find_signs
-from dunwell.explanation.line_figures import Delivery, Sent
-from dunwell.installation.alarms.alarm import (
+from dunwell.accounts.installation.alarms.alarm import (
     EVENTS,
     Alarm,
     Figures,
@@ -23,8 +18,13 @@ from dunwell.installation.alarms.alarm import (
     compare,
     decide_phase,
 )
-from dunwell.installation.alarms.setup import Alarms, Failing
-from dunwell.installation.document import Installation, check_installation
+from dunwell.accounts.installation.alarms.setup import Alarms, Failing
+from dunwell.accounts.installation.document import Installation, check_installation
+from dunwell.alarms.mail_words import Telling, describe, write_mail
+from dunwell.alarms.seen import OfLine, OfMerchant, Seen
+from dunwell.alarms.sender import choose_lines, find_sender
+from dunwell.alarms.signs import LineFigures, Outside, find_signs
+from dunwell.explanation.line_figures import Delivery, Sent
 from dunwell.platform.errors import ValidationError
 from tests.support.durations import JUST
 from tests.support.operators import OWN

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from dunwell.accounts.merchants.audit_fields import FieldClass, find_class
 from dunwell.api.schemas.claims import Address, Claim
 from dunwell.claims.debtor_rows import define_record, list_columns, make_row, read_row
 from dunwell.claims.fields import (
@@ -14,7 +15,6 @@ from dunwell.claims.fields import (
 )
 from dunwell.intake.check_claims import check_claims
 from dunwell.intake.submission import ClaimSubmission
-from dunwell.merchants.audit_fields import FieldClass, find_class
 from dunwell.platform.logging import FIELDS as LOGGED
 from tests.support.claims import a_claim
 

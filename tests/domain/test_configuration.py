@@ -3,8 +3,7 @@
 import msgspec
 import pytest
 
-from dunwell.landing.render.wording import load_languages
-from dunwell.merchants.configuration import (
+from dunwell.accounts.merchants.configuration import (
     PAGE_LANGUAGES,
     Brand,
     Configuration,
@@ -14,6 +13,7 @@ from dunwell.merchants.configuration import (
     PaymentMethod,
     find_missing,
 )
+from dunwell.landing.render.wording import load_languages
 from tests.support.merchants import CONFIGURATION
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.disputes.dispute import render_case_number
 from dunwell.disputes.evidence import MOST_OF_DISPUTE, check_evidence_space
 from dunwell.disputes.questions import (
@@ -22,7 +23,6 @@ from dunwell.disputes.questions import (
 from dunwell.disputes.reasons import DisputeType, Reason
 from dunwell.landing.render.pages import load_environment
 from dunwell.landing.render.wording import CATALOGUES, load_languages
-from dunwell.merchants.answer_days import find_answer_day
 from dunwell.platform.errors import ValidationError
 
 TODAY = date(2026, 3, 2)

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
 from dunwell.disputes.dispute import (
     Dispute,
     DisputeState,
@@ -23,8 +25,6 @@ from dunwell.disputes.reasons import (
     list_offered,
     list_reasons,
 )
-from dunwell.merchants.actor import ActorKind
-from dunwell.merchants.configuration import DisputeReason, Disputes
 from dunwell.platform.errors import InvalidState, ValidationError
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

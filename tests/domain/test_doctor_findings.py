@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cli.doctor import check_figures, check_tls
 from dunwell.cli.findings.identity import check_merchant, check_operator
 from dunwell.cli.findings.merchant_storage import judge_merchant_storage
-from dunwell.merchants.merchant import Merchant
 from dunwell.platform.config import load_settings
 from dunwell.recovery.archive import Standing
 from dunwell.recovery.archive_health import ServerLog, describe_archive

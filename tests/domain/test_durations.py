@@ -16,6 +16,9 @@ from uuid import UUID
 import pyotp
 import pytest
 
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.configuration import Guards
+from dunwell.accounts.users.totp import find_step
 from dunwell.adapters.payments.sandbox.checkout import render_reference
 from dunwell.adapters.payments.sandbox.signing import read_notice, render_notice, sign_notice
 from dunwell.claims.conditions import ConditionFacts
@@ -33,14 +36,11 @@ from dunwell.events.retry import Health, judge_endpoint, plan_next_probe
 from dunwell.jobs.job import Archive, find_keeping
 from dunwell.landing.entering.tries import Tries, count_wrong, decide_lock
 from dunwell.landing.session.session import Level, Session
-from dunwell.merchants.actor import ActorKind
-from dunwell.merchants.configuration import Guards
 from dunwell.messages.guards import Candidate, KeptBack, decide_contacts
 from dunwell.modalities.bounds import check_may_ask
 from dunwell.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.notices.notice import Kind, decide_expiry, decide_limit, decide_limit_to_one
 from dunwell.payments.provider import NoticeRefused
-from dunwell.people.totp import find_step
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import InvalidState, Unavailable, ValidationError
 from dunwell.recovery.archive import Standing
@@ -229,7 +229,7 @@ EDGES: Mapping[str, Edge] = {
         timedelta(days=1), lambda age: decide_limit_to_one([NOW] * 20, NOW + age) is not None
     ),
     # Its own half minute, and the next.
-    "people/totp.py _STEP_SECONDS": Edge(
+    "accounts/users/totp.py _STEP_SECONDS": Edge(
         timedelta(seconds=60),
         lambda age: find_step(_APP, pyotp.TOTP(_APP, interval=30).at(NOW), NOW + age) is not None,
     ),
@@ -303,5 +303,5 @@ def test_a_day_that_is_written_down_is_found_wherever_it_stands() -> None:
     found = list_durations().keys()
     assert {
         "events/retry.py GAPS", "landing/entering/tries.py LONGEST_WAIT_SECONDS",
-        "escalation/due_claim_store.py _POSTPONE", "merchants/sweep.py sweep_outdated",
+        "escalation/due_claim_store.py _POSTPONE", "accounts/merchants/sweep.py sweep_outdated",
     } <= found  # fmt: skip

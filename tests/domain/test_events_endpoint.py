@@ -2,13 +2,13 @@ from typing import Literal
 
 import pytest
 
-from dunwell.events.endpoint import WantedEndpoint, check_endpoint, sort_types
-from dunwell.installation.webhook_networks import (
+from dunwell.accounts.installation.webhook_networks import (
     PUBLIC_REACH,
     WebhookNetworks,
     WebhookReach,
     find_reach,
 )
+from dunwell.events.endpoint import WantedEndpoint, check_endpoint, sort_types
 from dunwell.platform.errors import ValidationError
 
 

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.events.body import EVENT_TYPES, EventActionStep, ModalityState, ModalityType
 from dunwell.events.payloads import (
     Event,
@@ -22,7 +23,6 @@ from dunwell.events.payloads import (
     payment_in_progress,
     payment_modality_state_change,
 )
-from dunwell.merchants.configuration import Channel
 
 EVENT_ID = UUID("0195f3a0-0000-7000-8000-000000000001")
 REFERENCE = UUID("0195f3a0-0000-7000-8000-000000000002")

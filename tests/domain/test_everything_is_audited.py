@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.rights import Right
 from tests.support.use_cases import (
     find_modules,
     find_use_cases,
@@ -31,7 +31,8 @@ _NO_ROW = {
         "explanation.read_letter_batches.read_batch",
         "explanation.read_letter_batches.read_batches", "explanation.read_lines.read_lines",
         "jobs.start_job.preview_job", "jobs.start_preview.read_preview",
-        "merchants.credentials.list_credentials", "merchants.credentials.read_rotation",
+        "accounts.merchants.credentials.list_credentials",
+        "accounts.merchants.credentials.read_rotation",
         "onboarding.apply_given.export_file", "onboarding.apply_given.plan_given",
         "onboarding.change_settings.check_settings", "onboarding.change_settings.read_settings",
         "onboarding.preview_workflows.preview_workflows",
@@ -86,7 +87,7 @@ _NO_ROW = {
     "Its SQL, create_claims.sql, writes a row for each request.": (
         "intake.create_claims.create_claims",
     ),
-    "It writes the rows themselves.": ("merchants.audit.save_audit",),
+    "It writes the rows themselves.": ("accounts.merchants.audit.save_audit",),
     "It stores search terms of a claim, whose change wrote a row.": (
         "claims.searching.fill_search.replace_terms",
     ),
@@ -142,7 +143,7 @@ _NO_BEFORE = {
     "landing.session.extend_session.end_session": _VISIT,
     "landing.session.open_session.open_session": _VISIT,
     "landing.session.raise_session.raise_session": _VISIT,
-    "merchants.tokens.issue_token": "a token of an hour, as every program asks for one",
+    "accounts.merchants.tokens.issue_token": "a token of an hour, as every program asks for one",
     "modalities.rest_after_break.rest_after_break": _TOLD,
     "modalities.sweep_modalities._end": _SET,
     "notices.send_notice.send_notice": _SENT,

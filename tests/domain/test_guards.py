@@ -7,7 +7,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.merchants.configuration import Guards
+from dunwell.accounts.merchants.configuration import Guards
 from dunwell.messages.guards import (
     Candidate,
     GuardHold,

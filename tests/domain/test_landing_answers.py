@@ -5,12 +5,12 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
 from dunwell.disputes.questions import list_questions
 from dunwell.disputes.reasons import KNOWN_NAMES, DisputeType, Reason
 from dunwell.landing.objecting.answers import list_fields, pick_fields, read_answers
 from dunwell.landing.objecting.disputing import find_reason, list_reasons_for, needs_fact
 from dunwell.landing.session.session import Level
-from dunwell.merchants.configuration import DisputeReason, Disputes
 from dunwell.platform.text.texts import find_unprintable
 
 TODAY = date(2026, 3, 2)

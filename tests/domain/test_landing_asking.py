@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
 from dunwell.landing.arranging.asking import (
     Ground,
     Refused,
@@ -15,7 +16,6 @@ from dunwell.landing.arranging.asking import (
     read_plan,
     render_deferment,
 )
-from dunwell.merchants.configuration import Deferments, Modalities, Plans
 from dunwell.modalities.bounds import ClaimFacts, DefermentTerms, PlanTerms
 from dunwell.modalities.offers import count_rate, list_offers, list_plans
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.landing.reaching.ways import WayToReach, choose_ways, read_address, render_address
 from dunwell.landing.session.addresses import list_addresses
 from dunwell.landing.session.on_file import OnFile
-from dunwell.merchants.configuration import Channel
 from dunwell.notices.notice import NoticeChannel
 
 _ADDRESS = {"street": "Am Markt 1", "postal_code": "20095", "city": "Hamburg"}

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from dunwell.accounts.merchants.configuration import Configuration, LandingPage, Proof
 from dunwell.landing.entering.proofs import (
     AskCode,
     AskFact,
@@ -19,7 +20,6 @@ from dunwell.landing.entering.proofs import (
     is_proven,
     read_typed,
 )
-from dunwell.merchants.configuration import Configuration, LandingPage, Proof
 
 _BOTH: Any = {"EMAIL": "erika@example.org", "SMS": "+491711234567"}
 _ALL: tuple[Any, ...] = ("EMAIL", "SMS", "LETTER")

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
 from dunwell.landing.session.facts import (
@@ -29,7 +30,6 @@ from dunwell.landing.session.states import (
     list_topics,
     render_initials,
 )
-from dunwell.merchants.actor import ActorKind
 from dunwell.modalities.modality import HOLDS, Modality, ModalityState, ModalityType
 from dunwell.modalities.plans import Instalment, cover, plan_instalments
 from dunwell.payments.request_states import RequestState

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.merchants.configuration import Legal, find_country
-from dunwell.merchants.legal_gaps import find_gaps, find_stopping_gaps
-from dunwell.merchants.merchant import Merchant
+from dunwell.accounts.merchants.configuration import Legal, find_country
+from dunwell.accounts.merchants.legal_gaps import find_gaps, find_stopping_gaps
+from dunwell.accounts.merchants.merchant import Merchant
 from tests.support.merchants import AT_NOON, CONFIGURATION
 
 assert CONFIGURATION.legal is not None

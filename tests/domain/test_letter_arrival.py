@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from dunwell.accounts.merchants.configuration import Configuration, Letters
 from dunwell.claims.conditions import ConditionFacts
 from dunwell.escalation.calendars import find_arrival_day
 from dunwell.escalation.forecast import forecast
@@ -16,7 +17,6 @@ from dunwell.escalation.schedule import (
     WaitBegun,
     decide,
 )
-from dunwell.merchants.configuration import Configuration, Letters
 from tests.support.definitions import DOCUMENT, a_definition
 
 LETTER = {"kind": "COMMUNICATION", "channel": "LETTER", "template": "reminder"}

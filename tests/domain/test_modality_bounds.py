@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.merchants.configuration import Deferments, Modalities, Plans
+from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
 from dunwell.modalities.bounds import (
     ClaimFacts,
     DefermentTerms,

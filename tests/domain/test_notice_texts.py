@@ -8,9 +8,9 @@ from html import unescape
 import msgspec
 import pytest
 
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.landing.render.wording import load_languages
 from dunwell.landing.telling.writer import NOTICE_TEMPLATES, NoticeWriter
-from dunwell.merchants.merchant import Merchant
 from dunwell.messages.gsm import count_parts
 from dunwell.messages.links import TOKEN_MASK
 from dunwell.notices.facts import (

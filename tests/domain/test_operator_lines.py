@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dunwell.installation.identity import Operator
+from dunwell.accounts.installation.identity import Operator
 from dunwell.messages.creditors import list_operator, write_operator
 from dunwell.messages.rendering import render_email
 from dunwell.messages.wording import find_wording

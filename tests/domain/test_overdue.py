@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.merchants.answer_days import find_answer_day, find_overdue_before
+from dunwell.accounts.merchants.answer_days import find_answer_day, find_overdue_before
 from dunwell.modalities.progress import local_date
 
 _ZONES = ["Europe/Berlin", "America/New_York", "Pacific/Auckland", "UTC"]

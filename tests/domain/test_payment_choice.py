@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from dunwell.accounts.merchants.configuration import PartialPayments
 from dunwell.claims.balance import Item, allocate
 from dunwell.landing.paying.choosing import Options, Refused, read_choice, render_choice
-from dunwell.merchants.configuration import PartialPayments
 from dunwell.payments.choice import (
     Bounds,
     Choice,

@@ -5,10 +5,10 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.people.password_rules import PasswordFault, find_password_fault
-from dunwell.people.recovery_codes import derive_codes, hash_code, render_code
-from dunwell.people.user import fold_email
-from dunwell.people.visitor import describe_browser
+from dunwell.accounts.users.password_rules import PasswordFault, find_password_fault
+from dunwell.accounts.users.recovery_codes import derive_codes, hash_code, render_code
+from dunwell.accounts.users.user import fold_email
+from dunwell.accounts.users.visitor import describe_browser
 from dunwell.platform.crypto import KeyRing
 
 

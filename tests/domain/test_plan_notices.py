@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.claims.states import Status
-from dunwell.merchants.actor import ActorKind
 from dunwell.modalities.modality import EndReason, Modality, ModalityState, ModalityType
 from dunwell.modalities.plans import cover, plan_instalments
 from dunwell.modalities.progress import decide_course, local_date

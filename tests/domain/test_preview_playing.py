@@ -7,10 +7,10 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dunwell.accounts.merchants.configuration import Guards, QuietHours
 from dunwell.claims.conditions import ConditionFacts
 from dunwell.escalation.process import make_process
 from dunwell.escalation.schedule import Position, StepFacts
-from dunwell.merchants.configuration import Guards, QuietHours
 from dunwell.messages.guards import HeldBy
 from dunwell.rollout.next_contacts import (
     Aspect,

@@ -5,8 +5,8 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from dunwell.installation.lines.line import Credentials
-from dunwell.installation.lines.sms import TwilioLine
+from dunwell.accounts.installation.lines.line import Credentials
+from dunwell.accounts.installation.lines.sms import TwilioLine
 from dunwell.rollout.costs import NamedLine, Priceable, Spent, add_up
 from dunwell.sending.prices import Weight, find_country, price_of
 

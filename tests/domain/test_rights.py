@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.merchants.account import Work, check_right
-from dunwell.merchants.actor import (
+from dunwell.accounts.merchants.account import Work, check_right
+from dunwell.accounts.merchants.actor import (
     COMMAND_LINE,
     SYSTEM,
     Actor,
@@ -16,7 +16,7 @@ from dunwell.merchants.actor import (
     debtor_actor,
     user_actor,
 )
-from dunwell.merchants.rights import (
+from dunwell.accounts.merchants.rights import (
     ALL_RIGHTS,
     RIGHT_WORDS,
     ROLE_RIGHTS,
@@ -51,11 +51,16 @@ _ASKED_BY = {
     Right.CONFIGURE: {
         "events.endpoints.add_endpoint", "events.endpoints.change_endpoint",
         "events.endpoints.remove_endpoint", "events.endpoints.rotate_secret",
-        "merchants.credentials.allow_credential", "merchants.credentials.create_credential",
-        "merchants.credentials.disallow_credential", "merchants.credentials.end_old_secret",
-        "merchants.credentials.list_credentials", "merchants.credentials.revoke_credential",
-        "merchants.credentials.rotate_credential", "merchants.set_up_merchant.change_configuration",
-        "merchants.set_up_merchant.create_merchant", "merchants.tokens.revoke_token",
+        "accounts.merchants.credentials.allow_credential",
+        "accounts.merchants.credentials.create_credential",
+        "accounts.merchants.credentials.disallow_credential",
+        "accounts.merchants.credentials.end_old_secret",
+        "accounts.merchants.credentials.list_credentials",
+        "accounts.merchants.credentials.revoke_credential",
+        "accounts.merchants.credentials.rotate_credential",
+        "accounts.merchants.set_up_merchant.change_configuration",
+        "accounts.merchants.set_up_merchant.create_merchant",
+        "accounts.merchants.tokens.revoke_token",
         "assignment.rules_draft.save_rules_draft", "rollout.delete_workflow.delete_workflow",
         "workflows.save_draft.save_draft",
     },
@@ -66,7 +71,8 @@ _ASKED_BY = {
         "workflows.change_workflow.deactivate_workflow", "workflows.publish_draft.publish_draft",
     },
     Right.AUDIT: {
-        "merchants.find_audit.find_audit", "merchants.find_audit.find_installation_audit",
+        "accounts.merchants.find_audit.find_audit",
+        "accounts.merchants.find_audit.find_installation_audit",
     },
     Right.OPERATE: {
         "events.replay_events.replay_events", "sandbox.advance_clock.advance_clock",

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dunwell.accounts.merchants.configuration import Channel, Configuration, Guards, QuietHours
 from dunwell.escalation.process import make_process
 from dunwell.escalation.sending_hours import (
     SendingHours,
     find_quiet_channels,
     find_sending_hours,
 )
-from dunwell.merchants.configuration import Channel, Configuration, Guards, QuietHours
 from dunwell.messages.guards import HeldBy, KeptBack
 from dunwell.workflows.definition import CommunicationStep
 from tests.support.definitions import DOCUMENT, a_definition

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.escalation.schedule import ContactPlanned, Tried
 from dunwell.escalation.settlement import (
     MAX_TRIES,
@@ -18,7 +19,6 @@ from dunwell.escalation.settlement import (
     Unknown,
     decide_settlement,
 )
-from dunwell.merchants.configuration import Channel
 from dunwell.sending.channel import Accepted, Answer, Permanent, Temporary, Unanswered, Uncalled
 from dunwell.workflows.definition import CommunicationStep
 

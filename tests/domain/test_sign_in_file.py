@@ -6,11 +6,15 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from dunwell.installation.document import check_installation, is_installation, list_secret_files
-from dunwell.installation.sign_in import GroupRule, RoleName
-from dunwell.merchants.rights import Role
-from dunwell.people.single_sign_on.groups import choose_rules, decide_place
-from dunwell.people.user import Place
+from dunwell.accounts.installation.document import (
+    check_installation,
+    is_installation,
+    list_secret_files,
+)
+from dunwell.accounts.installation.sign_in import GroupRule, RoleName
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.single_sign_on.groups import choose_rules, decide_place
+from dunwell.accounts.users.user import Place
 from dunwell.platform.errors import ValidationError
 
 PROVIDER = {

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from dunwell.merchants.configuration import Contact
+from dunwell.accounts.merchants.configuration import Contact
 from dunwell.messages.checking import find_template_faults
 from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.rollout.texts.grid import Cell, lay_out_texts

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.landing.entering.store_ways import find_code, find_link
 from dunwell.landing.session.session import Level
-from dunwell.merchants.configuration import ChannelSetup
 from dunwell.messages.codes import list_code_digests, read_code
 from dunwell.messages.identities import render_postal_address
 from dunwell.messages.links import hash_token

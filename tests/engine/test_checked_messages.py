@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import Installation
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.landing.entering.check_message import Confirmed, TypedMessage, check_message
 from dunwell.landing.entering.tries import Wrong
 from dunwell.landing.entering.visitors import digest_visitor
-from dunwell.merchants.configuration import Channel
 from dunwell.messages.codes import derive_check, digest_check
 from dunwell.messages.facts import CHECK_MASK
 from dunwell.notices.facts import CodeFacts, LinkFacts

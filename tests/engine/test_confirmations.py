@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.landing.telling.tell_occasions import tell_occasions
-from dunwell.merchants.account import Work
 from dunwell.messages.suppression import suppress
 from dunwell.modalities.request_modality import request_modality
 from dunwell.notices.facts import PauseFacts

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.escalation.report_failure import report_failure
-from dunwell.merchants.actor import SYSTEM
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Outcome, Permanent, Temporary

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE, a_house_with_channels, sent_by, upload

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.files.storage import Storage
-from dunwell.merchants.configuration import Channel
 from dunwell.messages.codes import (
     CODE_MASK,
     derive_check,

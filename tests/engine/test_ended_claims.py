@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.claims.pause_claim import pause_claim
 from dunwell.claims.states import Status
 from dunwell.claims.store import lock_claim
@@ -13,7 +14,6 @@ from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.escalation.engine import Engine
 from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.merchants.account import Work
 from dunwell.payments.add_item import NewItem, add_item
 from dunwell.payments.delete_item import delete_item
 from dunwell.platform.clock import MovableClock

@@ -9,10 +9,10 @@ from random import Random
 import asyncpg
 import pytest
 
+from dunwell.accounts.merchants.configuration import Guards
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.escalation.engine import Engine
 from dunwell.escalation.prepare_contacts import Taking, prepare_contacts
-from dunwell.merchants.configuration import Guards
-from dunwell.merchants.store import load_merchant
 from dunwell.messages.identities import Person, identify
 from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.platform.clock import MovableClock

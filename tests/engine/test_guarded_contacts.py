@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from dunwell.accounts.merchants.configuration import Guards, QuietHours
+from dunwell.accounts.merchants.set_up_merchant import change_configuration
 from dunwell.escalation.engine import Engine
-from dunwell.merchants.configuration import Guards, QuietHours
-from dunwell.merchants.set_up_merchant import change_configuration
 from dunwell.messages.guard_store import give_back
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

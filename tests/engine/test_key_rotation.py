@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.files.storage import Storage
 from dunwell.keys.reseal import Resealer
-from dunwell.merchants.account import Work
 from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.messages.letters.reseal_letters import SealedLetters
 from dunwell.messages.links import derive_token, hash_token

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.assignment.checking import check_rules
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import RuleSet
@@ -17,7 +18,6 @@ from dunwell.assignment.store_drafts import load_rules_draft
 from dunwell.assignment.targets import load_rulebook
 from dunwell.explanation.explain_claim import explain_claim
 from dunwell.intake.create_claims import create_claims
-from dunwell.merchants.account import Work
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.rollout.delete_workflow import delete_workflow

@@ -8,10 +8,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.escalation.prepare_contacts import Taking, prepare_contacts
-from dunwell.merchants.configuration import Channel
 from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.notices.leased_store import keep_notice

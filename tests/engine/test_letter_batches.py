@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.lines.letters import Batch, FolderLine
 from dunwell.adapters.channels.folder.depot import FolderDepot
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import Installation
-from dunwell.installation.lines.letters import Batch, FolderLine
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources

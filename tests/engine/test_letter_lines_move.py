@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import Installation
-from dunwell.installation.lines.letters import Batch, FolderLine, locate
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.lines.letters import Batch, FolderLine, locate
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources

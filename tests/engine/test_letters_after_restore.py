@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from dunwell.accounts.installation.lines.letters import Batch
+from dunwell.accounts.merchants.actor import COMMAND_LINE, Actor, ActorKind
 from dunwell.claims.pause_claim import resume_claim
 from dunwell.escalation.engine import Engine
-from dunwell.installation.lines.letters import Batch
-from dunwell.merchants.actor import COMMAND_LINE, Actor, ActorKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope
 from dunwell.platform.resources import Resources

@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
+from dunwell.accounts.installation.lines.line import Pace
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.installation.lines.line import Pace
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Message, Outcome

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.accounts.merchants.set_up_merchant import change_configuration
 from dunwell.escalation.engine import Engine
 from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.merchants.set_up_merchant import change_configuration
 from dunwell.messages.suppression import suppress
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from dunwell.accounts.installation.lines.line import Pace
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.installation.lines.line import Pace
 from dunwell.notices.sender import NoticeSender
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database

@@ -5,7 +5,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from dunwell.merchants.configuration import Brand, Logo
+from dunwell.accounts.merchants.configuration import Brand, Logo
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.workflows.definition import Definition

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.claims.holds import HoldKind
 from dunwell.escalation.end_claim import archive_claim
 from dunwell.landing.telling.tell_occasions import tell_occasions
-from dunwell.merchants.configuration import ChannelSetup
 from dunwell.modalities.bounds import PlanTerms
 from dunwell.notices.settled import report_notice_failure, sweep_notices
 from dunwell.platform.clock import MovableClock

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.accounts.installation.lines.letters import Batch, FolderLine
+from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.adapters.channels.folder.channel import FolderChannel
-from dunwell.installation.lines.letters import Batch, FolderLine
-from dunwell.merchants.configuration import ChannelSetup
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.sending.batches.release_batches import BatchReleaser

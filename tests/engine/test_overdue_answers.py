@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.claims.holds import HoldKind
 from dunwell.disputes.find_disputes import find_disputes
 from dunwell.landing.objecting.tell_overdue import tell_overdue
-from dunwell.merchants.configuration import ChannelSetup
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources

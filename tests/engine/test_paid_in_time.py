@@ -6,10 +6,10 @@ from datetime import timedelta
 import msgspec
 import pytest
 
+from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.claims.states import Status
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.merchants.configuration import ChannelSetup
 from dunwell.payments.provider import Failed, Pending, Succeeded
 from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.platform.clock import MovableClock

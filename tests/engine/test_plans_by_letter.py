@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.accounts.merchants.configuration import ChannelSetup, QuietHours
 from dunwell.landing.telling.tell_occasions import tell_occasions
-from dunwell.merchants.configuration import ChannelSetup, QuietHours
 from dunwell.messages.identities import render_postal_address
 from dunwell.messages.suppression import suppress
 from dunwell.modalities.bounds import PlanTerms

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.accounts.merchants.configuration import ChannelSetup
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.claims.access import access_claim
 from dunwell.claims.states import Happening
 from dunwell.escalation.end_claim import end_claim
 from dunwell.landing.entering.store_ways import find_link
 from dunwell.landing.telling.tell_occasions import tell_occasions
-from dunwell.merchants.configuration import ChannelSetup
-from dunwell.merchants.store import load_merchant
 from dunwell.messages.links import hash_token
 from dunwell.modalities.bounds import PlanTerms
 from dunwell.modalities.sweep_modalities import sweep_modalities

@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import Guards, QuietHours
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Guards, QuietHours
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.resources import Resources

@@ -25,9 +25,9 @@ from hypothesis.stateful import (
 )
 from structlog.testing import capture_logs
 
+from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.merchants.configuration import ChannelSetup
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing

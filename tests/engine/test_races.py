@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.claims.expire_holds import expire_holds
 from dunwell.claims.hold_claim import lift_hold, open_hold
 from dunwell.claims.holds import HoldKind
 from dunwell.escalation.engine import Engine
 from dunwell.intake.create_claims import create_claims
-from dunwell.merchants.actor import SYSTEM
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.sandbox.advance_clock import advance_clock

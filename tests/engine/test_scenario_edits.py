@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.assignment.targets import load_rulebook
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.escalation.report_failure import report_failure
-from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError

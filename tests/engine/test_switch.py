@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.assignment.assign_claims import assign_to_scenario
 from dunwell.assignment.outcome import AssignmentOutcome
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.merchants.account import Work
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources

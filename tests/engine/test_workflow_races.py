@@ -7,11 +7,11 @@ from uuid import UUID
 
 import pytest
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.store_changes import lock_merchant
 from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import RuleSet
-from dunwell.merchants.account import Work
-from dunwell.merchants.store_changes import lock_merchant
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

@@ -16,10 +16,10 @@ import httpx
 import psutil
 import pytest
 
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import check_installation
-from dunwell.merchants.rights import Role
-from dunwell.people.user import Place
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.user import Place
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources

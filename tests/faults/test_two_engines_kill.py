@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.merchants.configuration import Guards
+from dunwell.accounts.merchants.configuration import Guards
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.faults.installation import ROUNDS

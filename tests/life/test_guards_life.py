@@ -1,6 +1,6 @@
 """What keeps a step back: its own condition leaves it out; the guards of the person put it off."""
 
-from dunwell.merchants.configuration import Guards, QuietHours
+from dunwell.accounts.merchants.configuration import Guards, QuietHours
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.diary import diary, live_until

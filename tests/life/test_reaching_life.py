@@ -4,8 +4,8 @@ addresses, and contacts that turn out later not to have arrived.
 
 from typing import Any
 
+from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.escalation.report_failure import report_failure
-from dunwell.merchants.actor import COMMAND_LINE
 from dunwell.messages.suppression import suppress
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -7,20 +7,25 @@ from dataclasses import replace
 
 import pytest
 
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.accept_invitation import (
+    Joining,
+    LinkFault,
+    find_invitation,
+    join_with_app,
+)
+from dunwell.accounts.users.break_glass import set_break_glass
+from dunwell.accounts.users.change_password import change_password
+from dunwell.accounts.users.change_user import change_place
+from dunwell.accounts.users.invite_user import invite_first_admin
+from dunwell.accounts.users.open_session import OpenedBy, OpenedSession
+from dunwell.accounts.users.own_account import Asking
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.sign_in import Entry, Gone, Wrong, check_password, give_code
+from dunwell.accounts.users.single_sign_on.link_identity import link_identity
+from dunwell.accounts.users.store import load_user
+from dunwell.accounts.users.user import Place
 from dunwell.keys.installation_seals import seal_installation
-from dunwell.merchants.rights import Role
-from dunwell.people.accept_invitation import Joining, LinkFault, find_invitation, join_with_app
-from dunwell.people.break_glass import set_break_glass
-from dunwell.people.change_password import change_password
-from dunwell.people.change_user import change_place
-from dunwell.people.invite_user import invite_first_admin
-from dunwell.people.open_session import OpenedBy, OpenedSession
-from dunwell.people.own_account import Asking
-from dunwell.people.reception import Reception
-from dunwell.people.sign_in import Entry, Gone, Wrong, check_password, give_code
-from dunwell.people.single_sign_on.link_identity import link_identity
-from dunwell.people.store import load_user
-from dunwell.people.user import Place
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.metrics import REGISTRY
 from tests.people.test_sessions import require

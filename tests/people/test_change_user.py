@@ -5,12 +5,12 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.merchants.rights import Right, Role
-from dunwell.people.change_user import change_place, end_user
-from dunwell.people.reception import Reception
-from dunwell.people.sign_in import Wrong, check_password
-from dunwell.people.store import list_users, load_user
-from dunwell.people.user import Place, User, list_effective_rights
+from dunwell.accounts.merchants.rights import Right, Role
+from dunwell.accounts.users.change_user import change_place, end_user
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.sign_in import Wrong, check_password
+from dunwell.accounts.users.store import list_users, load_user
+from dunwell.accounts.users.user import Place, User, list_effective_rights
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import InsufficientScope, InvalidState, NotFound, ValidationError
 from tests.people.test_sessions import find, require

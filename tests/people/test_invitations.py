@@ -7,24 +7,24 @@ from datetime import timedelta
 import pyotp
 import pytest
 
-from dunwell.merchants.rights import Role
-from dunwell.people.accept_invitation import (
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.accept_invitation import (
     Joining,
     LinkFault,
     find_invitation,
     join_with_app,
 )
-from dunwell.people.invite_user import (
+from dunwell.accounts.users.invite_user import (
     RANDOM_BYTES,
     invite_first_admin,
     invite_user,
     reset_user,
 )
-from dunwell.people.open_session import OpenedSession
-from dunwell.people.password_rules import PasswordFault
-from dunwell.people.reception import Reception
-from dunwell.people.sign_in import Gone, Wrong, check_password, give_code
-from dunwell.people.user import Place
+from dunwell.accounts.users.open_session import OpenedSession
+from dunwell.accounts.users.password_rules import PasswordFault
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.sign_in import Gone, Wrong, check_password, give_code
+from dunwell.accounts.users.user import Place
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import InsufficientScope, ValidationError

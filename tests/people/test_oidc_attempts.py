@@ -7,14 +7,14 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 import pytest
 
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.sessions import sweep_people
+from dunwell.accounts.users.sign_in import TooOften
+from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, Failure, finish_attempt
+from dunwell.accounts.users.single_sign_on.provider import Away
+from dunwell.accounts.users.single_sign_on.start_attempt import start_attempt
+from dunwell.accounts.users.tries import MOST_LOST, WINDOW
 from dunwell.adapters.oidc.provider import OidcProvider
-from dunwell.people.reception import Reception
-from dunwell.people.sessions import sweep_people
-from dunwell.people.sign_in import TooOften
-from dunwell.people.single_sign_on.finish_attempt import CameIn, Failure, finish_attempt
-from dunwell.people.single_sign_on.provider import Away
-from dunwell.people.single_sign_on.start_attempt import start_attempt
-from dunwell.people.tries import MOST_LOST, WINDOW
 from tests.support.durations import JUST
 from tests.support.people import AWAY, HOME, randomness
 from tests.support.scripted_provider import CLIENT_SECRET, a_scripted_provider

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from dunwell.accounts.installation.sign_in import GroupRule, SignIn
+from dunwell.accounts.users.reception import Reception
 from dunwell.cli.findings.finding import Finding
 from dunwell.cli.findings.sign_in import (
     check_file,
@@ -12,8 +14,6 @@ from dunwell.cli.findings.sign_in import (
     check_sign_in,
     judge_provider,
 )
-from dunwell.installation.sign_in import GroupRule, SignIn
-from dunwell.people.reception import Reception
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from tests.support.people import a_new_user, join
 from tests.support.single_sign_on import ADMINS, SECRETS, House, a_house, a_provider

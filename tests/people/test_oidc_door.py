@@ -9,12 +9,12 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
+from dunwell.accounts.installation.standing import StandingInstallation
+from dunwell.accounts.users.passwords import Passwords
+from dunwell.accounts.users.reception import Reception
 from dunwell.adapters.providers import StandingProviders
 from dunwell.api.app import build_app
-from dunwell.installation.standing import StandingInstallation
 from dunwell.landing.application import build_site
-from dunwell.people.passwords import Passwords
-from dunwell.people.reception import Reception
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
 from dunwell.portal.application import build_portal_routes

@@ -8,9 +8,9 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.people.reception import Reception
-from dunwell.people.single_sign_on.finish_attempt import CameIn, Failure
-from dunwell.people.single_sign_on.provider import Away
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, Failure
+from dunwell.accounts.users.single_sign_on.provider import Away
 from tests.support.durations import JUST
 from tests.support.scripted_provider import a_key, sign
 from tests.support.single_sign_on import House, a_house

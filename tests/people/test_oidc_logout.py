@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from dunwell.people.open_session import OpenedSession
-from dunwell.people.reception import Reception
-from dunwell.people.sessions import find_session, sweep_people
-from dunwell.people.single_sign_on.let_in import Reason, Unwelcome
-from dunwell.people.single_sign_on.provider import NotTaken, ToldLogout
-from dunwell.people.single_sign_on.take_logout import take_logout
+from dunwell.accounts.users.open_session import OpenedSession
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.sessions import find_session, sweep_people
+from dunwell.accounts.users.single_sign_on.let_in import Reason, Unwelcome
+from dunwell.accounts.users.single_sign_on.provider import NotTaken, ToldLogout
+from dunwell.accounts.users.single_sign_on.take_logout import take_logout
 from tests.people.test_oidc_tokens import by_another_key, keyed_by_the_public_key, unsigned
 from tests.support.durations import JUST
 from tests.support.people import AWAY, a_new_user, join

@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from dunwell.installation.sign_in import GroupRule
+from dunwell.accounts.installation.sign_in import GroupRule
+from dunwell.accounts.merchants.rights import Right, Role
+from dunwell.accounts.users.change_user import change_place, end_user
+from dunwell.accounts.users.invite_user import reset_user
+from dunwell.accounts.users.open_session import OpenedSession
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.sessions import find_session
+from dunwell.accounts.users.sign_in import Gone, Wrong, check_password, give_code
+from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, Failure
+from dunwell.accounts.users.single_sign_on.let_in import Reason, Unwelcome
+from dunwell.accounts.users.single_sign_on.link_identity import link_identity
+from dunwell.accounts.users.store import load_user
+from dunwell.accounts.users.user import Place, User
 from dunwell.jobs.starters import find_rights
-from dunwell.merchants.rights import Right, Role
-from dunwell.people.change_user import change_place, end_user
-from dunwell.people.invite_user import reset_user
-from dunwell.people.open_session import OpenedSession
-from dunwell.people.reception import Reception
-from dunwell.people.sessions import find_session
-from dunwell.people.sign_in import Gone, Wrong, check_password, give_code
-from dunwell.people.single_sign_on.finish_attempt import CameIn, Failure
-from dunwell.people.single_sign_on.let_in import Reason, Unwelcome
-from dunwell.people.single_sign_on.link_identity import link_identity
-from dunwell.people.store import load_user
-from dunwell.people.user import Place, User
 from dunwell.platform.errors import InvalidState, ValidationError
 from tests.support.merchants import AT_NOON, a_merchant
 from tests.support.people import (

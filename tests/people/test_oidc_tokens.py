@@ -9,8 +9,8 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey
 
-from dunwell.people.reception import Reception
-from dunwell.people.single_sign_on.finish_attempt import CameIn, Failure
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, Failure
 from tests.support.scripted_provider import (
     CLIENT_ID,
     CLIENT_SECRET,

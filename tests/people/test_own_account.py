@@ -8,28 +8,28 @@ import pyotp
 import pytest
 from argon2 import PasswordHasher
 
-from dunwell.keys.reseal import Resealer
-from dunwell.people.make_codes import find_made_codes, make_codes, put_codes_away
-from dunwell.people.open_session import OpenedSession
-from dunwell.people.own_account import (
+from dunwell.accounts.users.make_codes import find_made_codes, make_codes, put_codes_away
+from dunwell.accounts.users.open_session import OpenedSession
+from dunwell.accounts.users.own_account import (
     Asking,
     change_profile,
     check_own_password,
     read_account,
     remove_own_factor,
 )
-from dunwell.people.passwords import Passwords
-from dunwell.people.reception import Reception
-from dunwell.people.reseal_factors import SealedFactors
-from dunwell.people.set_up_factor import (
+from dunwell.accounts.users.passwords import Passwords
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.reseal_factors import SealedFactors
+from dunwell.accounts.users.set_up_factor import (
     add_passkey,
     confirm_app,
     find_started_app,
     start_app,
     start_passkey,
 )
-from dunwell.people.sign_in import Wrong, give_code, give_recovery_code
-from dunwell.people.totp import SECRET_BYTES
+from dunwell.accounts.users.sign_in import Wrong, give_code, give_recovery_code
+from dunwell.accounts.users.totp import SECRET_BYTES
+from dunwell.keys.reseal import Resealer
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database

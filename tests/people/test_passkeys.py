@@ -7,22 +7,22 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.people.accept_invitation import (
+from dunwell.accounts.users.accept_invitation import (
     Joining,
     LinkFault,
     ask_for_passkey,
     find_invitation,
     join_with_passkey,
 )
-from dunwell.people.change_password import change_password
-from dunwell.people.open_session import OpenedBy, OpenedSession
-from dunwell.people.own_account import Asking, TooLongAgo, check_own_password
-from dunwell.people.passkey_sign_in import ask_passkey, sign_in_with_passkey
-from dunwell.people.passkeys import find_relying_party
-from dunwell.people.reception import Reception
-from dunwell.people.set_up_factor import add_passkey, start_passkey
-from dunwell.people.sign_in import TooOften, Wrong, check_password
-from dunwell.people.tries import MOST_WRONG
+from dunwell.accounts.users.change_password import change_password
+from dunwell.accounts.users.open_session import OpenedBy, OpenedSession
+from dunwell.accounts.users.own_account import Asking, TooLongAgo, check_own_password
+from dunwell.accounts.users.passkey_sign_in import ask_passkey, sign_in_with_passkey
+from dunwell.accounts.users.passkeys import find_relying_party
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.set_up_factor import add_passkey, start_passkey
+from dunwell.accounts.users.sign_in import TooOften, Wrong, check_password
+from dunwell.accounts.users.tries import MOST_WRONG
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources

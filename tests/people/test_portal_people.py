@@ -7,8 +7,8 @@ from datetime import timedelta
 import pyotp
 import pytest
 
-from dunwell.merchants.rights import Role
-from dunwell.people.user import Place
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.user import Place
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources

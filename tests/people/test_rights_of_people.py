@@ -6,8 +6,8 @@ import pkgutil
 from collections.abc import Iterator
 from types import FunctionType
 
-from dunwell import people
-from dunwell.people.people_work import PeopleWork
+from dunwell.accounts import users as people
+from dunwell.accounts.users.people_work import PeopleWork
 
 _ASKING = {
     "break_glass.set_break_glass", "single_sign_on.link_identity.link_identity",
@@ -34,12 +34,12 @@ _BEHIND_ONE_THAT_ASKED_OR_PROVED = {
 
 def list_functions() -> Iterator[tuple[str, FunctionType]]:
     """Those that are given a PeopleWork."""
-    for module in pkgutil.walk_packages(people.__path__, "dunwell.people."):
+    for module in pkgutil.walk_packages(people.__path__, "dunwell.accounts.users."):
         loaded = importlib.import_module(module.name)
         for name, found in vars(loaded).items():
             is_own = inspect.isfunction(found) and found.__module__ == loaded.__name__
             if is_own and not name.startswith("_") and takes_work(found):
-                yield f"{module.name.removeprefix('dunwell.people.')}.{name}", found
+                yield f"{module.name.removeprefix('dunwell.accounts.users.')}.{name}", found
 
 
 def takes_work(function: FunctionType) -> bool:

@@ -8,19 +8,17 @@ from typing import Any
 
 import pytest
 
-from dunwell.alarms.look import look_for_alarms
-from dunwell.alarms.send_mails import send_alarm_mails
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import check_installation
-from dunwell.people.accept_invitation import find_invitation
-from dunwell.people.change_password import change_password
-from dunwell.people.invite_user import RANDOM_BYTES, reset_user
-from dunwell.people.known_browsers import find_known_browser, render_browser_cookie
-from dunwell.people.open_session import OpenedSession
-from dunwell.people.own_account import Asking
-from dunwell.people.reception import Reception
-from dunwell.people.sessions import sweep_people
-from dunwell.people.sign_in import (
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.users.accept_invitation import find_invitation
+from dunwell.accounts.users.change_password import change_password
+from dunwell.accounts.users.invite_user import RANDOM_BYTES, reset_user
+from dunwell.accounts.users.known_browsers import find_known_browser, render_browser_cookie
+from dunwell.accounts.users.open_session import OpenedSession
+from dunwell.accounts.users.own_account import Asking
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.sessions import sweep_people
+from dunwell.accounts.users.sign_in import (
     CodeOutcome,
     Entry,
     SecondFactorLocked,
@@ -30,7 +28,9 @@ from dunwell.people.sign_in import (
     give_code,
     give_recovery_code,
 )
-from dunwell.people.visitor import Visitor
+from dunwell.accounts.users.visitor import Visitor
+from dunwell.alarms.look import look_for_alarms
+from dunwell.alarms.send_mails import send_alarm_mails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources

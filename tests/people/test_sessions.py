@@ -4,17 +4,17 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.merchants.rights import ROLE_RIGHTS, Right, Role
-from dunwell.people.change_password import change_password
-from dunwell.people.open_session import OpenedSession
-from dunwell.people.own_account import Asking, end_own_session
-from dunwell.people.password_rules import PasswordFault
-from dunwell.people.reception import Reception
-from dunwell.people.sessions import find_session, list_sessions, sweep_people
-from dunwell.people.sign_in import Gone, TooOften, Wrong, give_code
-from dunwell.people.signed_in import SignedIn
-from dunwell.people.tries import MOST_WRONG
-from dunwell.people.user import Place
+from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Right, Role
+from dunwell.accounts.users.change_password import change_password
+from dunwell.accounts.users.open_session import OpenedSession
+from dunwell.accounts.users.own_account import Asking, end_own_session
+from dunwell.accounts.users.password_rules import PasswordFault
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.sessions import find_session, list_sessions, sweep_people
+from dunwell.accounts.users.sign_in import Gone, TooOften, Wrong, give_code
+from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.tries import MOST_WRONG
+from dunwell.accounts.users.user import Place
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import NotFound

@@ -8,22 +8,27 @@ from datetime import timedelta
 import pyotp
 import pytest
 
-from dunwell.people import store_factors
-from dunwell.people.accept_invitation import (
+from dunwell.accounts.users import store_factors
+from dunwell.accounts.users.accept_invitation import (
     Joining,
     LinkFault,
     ask_for_passkey,
     find_invitation,
     join_with_app,
 )
-from dunwell.people.change_password import change_password
-from dunwell.people.invite_user import RANDOM_BYTES, reset_user
-from dunwell.people.open_session import OpenedSession
-from dunwell.people.own_account import Asking, check_own_password, end_own_session, read_account
-from dunwell.people.passkey_sign_in import ask_passkey
-from dunwell.people.reception import Reception
-from dunwell.people.sessions import sweep_people
-from dunwell.people.sign_in import (
+from dunwell.accounts.users.change_password import change_password
+from dunwell.accounts.users.invite_user import RANDOM_BYTES, reset_user
+from dunwell.accounts.users.open_session import OpenedSession
+from dunwell.accounts.users.own_account import (
+    Asking,
+    check_own_password,
+    end_own_session,
+    read_account,
+)
+from dunwell.accounts.users.passkey_sign_in import ask_passkey
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.sessions import sweep_people
+from dunwell.accounts.users.sign_in import (
     Entry,
     SecondFactorLocked,
     TooOften,
@@ -31,8 +36,8 @@ from dunwell.people.sign_in import (
     check_password,
     give_code,
 )
-from dunwell.people.tries import MOST_ASKED, MOST_WRONG
-from dunwell.people.visitor import Visitor
+from dunwell.accounts.users.tries import MOST_ASKED, MOST_WRONG
+from dunwell.accounts.users.visitor import Visitor
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources

@@ -6,15 +6,15 @@ from datetime import timedelta
 
 import pytest
 
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_fields import FieldClass, find_class, list_fields, redact
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.user import Place
 from dunwell.claims.pause_claim import pause_claim
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.jobs.run_exports import run_exports
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.audit_fields import FieldClass, find_class, list_fields, redact
-from dunwell.merchants.rights import Role
 from dunwell.messages.seal_ledger import seal_ledger
-from dunwell.people.user import Place
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.disputes import dispute

@@ -14,8 +14,8 @@ from uuid import uuid4
 
 import pytest
 
-from dunwell.merchants.rights import Role
-from dunwell.people.user import Place
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.user import Place
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.portal.application import ROUTES

@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.user import Place
 from dunwell.assignment.document import RuleDocument, RulesDocument
 from dunwell.assignment.rules_draft import publish_rules_draft, save_rules_draft
 from dunwell.assignment.store import load_published_rules, load_targets
 from dunwell.assignment.store_drafts import load_rules_draft
 from dunwell.disputes.answer_texts import add_answer_text
-from dunwell.merchants.rights import Role
-from dunwell.people.user import Place
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.workflows.change_workflow import deactivate_workflow
@@ -157,4 +157,4 @@ async def test_an_auditor_of_an_empty_installation_is_not_invited_to_create_one(
     http.cookies.set(COOKIE, auditor.session.secret)
     page = (await Clerk(http, 0).get("/portal/merchants")).text
     assert "Ask your administrator" in page
-    assert "merchants/new" not in page
+    assert "accounts/merchants/new" not in page

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.people.sessions import sweep_people
-from dunwell.people.store_kept_forms import MAX_FORMS
+from dunwell.accounts.users.sessions import sweep_people
+from dunwell.accounts.users.store_kept_forms import MAX_FORMS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.portal.render.addresses import PATHS

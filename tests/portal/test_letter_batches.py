@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import Installation
-from dunwell.installation.lines.letters import Batch, FolderLine
-from dunwell.merchants.rights import Role
-from dunwell.people.user import Place
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.lines.letters import Batch, FolderLine
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.user import Place
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.portal.lines import routes

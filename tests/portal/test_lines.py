@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.user import Place
 from dunwell.alarms.look import look_for_alarms
 from dunwell.alarms.mail_words import PLACES
 from dunwell.escalation.join_reports import join_reports
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import check_installation
-from dunwell.merchants.rights import Role
-from dunwell.people.user import Place
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.portal.render.addresses import build_address

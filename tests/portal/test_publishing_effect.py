@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import check_installation
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.jobs.run_previews import run_previews
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import ChannelSetup
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.resources import Resources

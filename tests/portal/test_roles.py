@@ -6,12 +6,12 @@ from datetime import date
 
 import pytest
 
-from dunwell.merchants.actor import debtor_actor
-from dunwell.merchants.rights import Role
+from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.user import Place
 from dunwell.messages.suppression import suppress
 from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
 from dunwell.payments.choice import Choice, ChoiceKind
-from dunwell.people.user import Place
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.portal.application import ROUTES

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.merchants.rights import Role
-from dunwell.people.user import Place
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.user import Place
 from tests.portal.test_rules import plain
 from tests.support.application import an_application
 from tests.support.house import House

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from dunwell.merchants.configuration import PROOFS
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.store import load_merchant
-from dunwell.merchants.store_lookup import find_merchant_id_by_key
+from dunwell.accounts.merchants.configuration import PROOFS
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.onboarding.apply import apply_checked
 from dunwell.onboarding.checking import CheckedFile
 from dunwell.onboarding.opening import open_file

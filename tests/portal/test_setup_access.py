@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from dunwell.merchants.rights import Role
-from dunwell.people.user import Place
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.user import Place
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml, render_yaml

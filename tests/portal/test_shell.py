@@ -2,8 +2,8 @@
 
 import pytest
 
-from dunwell.merchants.rights import Role
-from dunwell.people.user import Place
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.user import Place
 from dunwell.platform.resources import Resources
 from dunwell.portal.application import ROUTES
 from dunwell.portal.render.addresses import PATHS, is_ours

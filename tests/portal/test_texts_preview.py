@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.merchants.rights import Role
-from dunwell.people.user import Place
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.user import Place
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Accepted, Outcome, Permanent, Temporary

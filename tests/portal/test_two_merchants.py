@@ -2,8 +2,8 @@
 
 import pytest
 
-from dunwell.merchants.rights import Role
-from dunwell.people.user import Place
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.user import Place
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.house import House, a_house

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.user import Place
 from dunwell.escalation.join_reports import join_reports
-from dunwell.merchants.rights import Role
-from dunwell.people.user import Place
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.portal.web.paging import PAGE

@@ -8,10 +8,10 @@ import pytest
 from babel.messages.pofile import read_po
 from jinja2.ext import babel_extract
 
+from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
 from dunwell.disputes.reasons import KNOWN_NAMES
-from dunwell.merchants.actor import ActorKind
 from dunwell.portal.render.pages import TEMPLATES, load_environment
 from dunwell.portal.render.wording import list_catalogues, load_languages
 

@@ -5,10 +5,10 @@ import asyncio
 import sys
 from datetime import timedelta
 
+from dunwell.accounts.installation.standing import open_installation
 from dunwell.adapters.lines import open_lines
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.installation.standing import open_installation
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database

@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import Installation, check_installation
+from dunwell.accounts.installation.lines.line import Pace
+from dunwell.accounts.installation.lines.sms import KannelLine
+from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.adapters.channels.kannel.adapter import KannelChannel
 from dunwell.adapters.lines import build_line
 from dunwell.escalation.join_reports import join_reports
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import Installation, check_installation
-from dunwell.installation.lines.line import Pace
-from dunwell.installation.lines.sms import KannelLine
-from dunwell.merchants.configuration import ChannelSetup
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import Installation, check_installation
-from dunwell.installation.lines.lines import Line
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import Installation, check_installation
+from dunwell.accounts.installation.lines.lines import Line
 from dunwell.platform.resources import Resources
 from dunwell.sending.batches.manifest import write_manifest
 from tests.servers.kannel import Kannel

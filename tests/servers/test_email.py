@@ -12,11 +12,11 @@ from typing import Any
 import aiosmtplib
 import pytest
 
+from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.installation.lines.email import SmtpLine
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
 from dunwell.adapters.mail.listener import Doorkeeper, listen
 from dunwell.escalation.join_reports import join_reports
-from dunwell.installation.document import check_installation
-from dunwell.installation.lines.email import SmtpLine
 from dunwell.landing.render.wording import load_languages
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.notices.facts import CodeFacts, RateDueFacts

@@ -11,9 +11,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import Installation
-from dunwell.installation.lines.line import Pace
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.lines.line import Pace
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.kannel import a_kannel

@@ -7,10 +7,10 @@ from uuid import UUID
 import msgspec
 import pytest
 
+from dunwell.accounts.installation.lines.email import Mailbox
 from dunwell.adapters.channels.smtp.addresses import write_address
 from dunwell.adapters.mail.imap import MOST_BYTES, MailboxAway
 from dunwell.adapters.mail.mailboxes import look_into
-from dunwell.installation.lines.email import Mailbox
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.dovecot import Dovecot

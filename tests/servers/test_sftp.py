@@ -9,10 +9,10 @@ from uuid import UUID
 import asyncssh
 import pytest
 
+from dunwell.accounts.installation.lines.letters import Batch
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.adapters.channels.sftp.depot import SftpDepot
-from dunwell.installation.lines.letters import Batch
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Accepted, LineUnusable, Temporary

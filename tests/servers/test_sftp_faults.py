@@ -10,10 +10,10 @@ from pathlib import Path
 import asyncssh
 import pytest
 
+from dunwell.accounts.installation.lines.letters import Batch
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.adapters.channels.sftp.depot import SftpDepot
 from dunwell.escalation.join_reports import join_reports
-from dunwell.installation.lines.letters import Batch
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.sending.batches.status_file import MOST_LINES

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from dunwell.accounts.installation.lines.letters import Batch
 from dunwell.adapters.channels.sftp.channel import SftpChannel
-from dunwell.installation.lines.letters import Batch
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.resources import Resources
 from tests.servers.sshd import Sshd

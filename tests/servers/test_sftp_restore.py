@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
+from dunwell.accounts.installation.lines.letters import Batch
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.escalation.engine import Engine
-from dunwell.installation.lines.letters import Batch
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.resources import Resources
 from tests.servers.sshd import Sshd

@@ -14,9 +14,9 @@ from urllib.parse import urljoin
 import httpx
 import pytest
 
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import Installation
-from dunwell.installation.sign_in import GroupRule, Provider, SignIn
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.sign_in import GroupRule, Provider, SignIn
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.installation.audit_entries import AuditFilter
-from dunwell.merchants.find_audit import find_audit
+from dunwell.accounts.installation.audit_entries import AuditFilter
+from dunwell.accounts.merchants.find_audit import find_audit
 from dunwell.platform.resources import Resources
 from tests.store.test_list_plans import explained, fill
 from tests.support.webhooks import Outbox, an_outbox

@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from dunwell.people.store_kept_forms import (
+from dunwell.accounts.users.store_kept_forms import (
     KEPT_FOR,
     MAX_BYTES,
     KeptFields,

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.claims.find_claims import find_claims
 from dunwell.claims.read_claim import read_claim
 from dunwell.claims.states import Status
@@ -15,7 +16,6 @@ from dunwell.claims.store_lists import ClaimFilter
 from dunwell.disputes.read_disputes import list_disputes
 from dunwell.events.store_deliveries import Lease, find_due_endpoints, lease_deliveries
 from dunwell.files.read_attachments import list_attachments
-from dunwell.merchants.account import Work
 from dunwell.messages.read_communications import list_communications
 from dunwell.modalities.list_modalities import list_modalities
 from dunwell.platform.database.database import Connection

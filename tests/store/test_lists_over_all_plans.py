@@ -10,6 +10,8 @@ from uuid import UUID
 
 import pytest
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.newest_first import BUDGET
 from dunwell.claims.find_claims import count_claims, find_claims
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.narrowing import FEW
@@ -20,8 +22,6 @@ from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter
 from dunwell.disputes.find_disputes import find_disputes
 from dunwell.jobs.read_jobs import find_jobs
-from dunwell.merchants.account import Work
-from dunwell.merchants.newest_first import BUDGET
 from dunwell.messages.lists.find_communications import CommunicationFilter, find_communications
 from dunwell.messages.lists.find_suppressions import SuppressionFilter, find_suppressions
 from dunwell.modalities.find_modalities import ModalityFilter, find_modalities

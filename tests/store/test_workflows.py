@@ -5,9 +5,9 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import COMMAND_LINE
-from dunwell.merchants.merchant import Merchant
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import COMMAND_LINE
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.platform.database.database import Connection, Database
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources

@@ -14,10 +14,10 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
+from dunwell.accounts.merchants.actor import COMMAND_LINE
+from dunwell.accounts.merchants.credentials import create_credential
+from dunwell.accounts.merchants.secrets import CREDENTIAL_RANDOM_BYTES, NewCredential
 from dunwell.api.reference.document import build_document
-from dunwell.merchants.actor import COMMAND_LINE
-from dunwell.merchants.credentials import create_credential
-from dunwell.merchants.secrets import CREDENTIAL_RANDOM_BYTES, NewCredential
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.workflows.versions import Version

@@ -14,11 +14,11 @@ from argon2 import PasswordHasher
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
+from dunwell.accounts.installation.identity import Operator
+from dunwell.accounts.users.passwords import Passwords
 from dunwell.api.app import build_app
-from dunwell.installation.identity import Operator
 from dunwell.landing.application import build_site, list_routes
 from dunwell.payments.provider import PaymentProvider
-from dunwell.people.passwords import Passwords
 from dunwell.platform.resources import Resources
 from dunwell.portal.application import build_portal_routes
 from dunwell.portal.web.site import Surroundings

@@ -19,8 +19,8 @@ _KEPT_FORMS = (
     "::test_the_values_are_kept_for_a_day_and_ten_minutes_after_they_were_put_back"
 )
 ELSEWHERE: Mapping[str, Sequence[str]] = {
-    "people/store_kept_forms.py KEPT_FOR": (_KEPT_FORMS,),
-    "people/store_kept_forms.py RESTORABLE_FOR": (_KEPT_FORMS,),
+    "accounts/users/store_kept_forms.py KEPT_FOR": (_KEPT_FORMS,),
+    "accounts/users/store_kept_forms.py RESTORABLE_FOR": (_KEPT_FORMS,),
     "platform/watched_clock.py COMPARE_SECONDS": (_COMPARED,),
     "platform/watched_clock.py _COMPARE_APART_SECONDS": (_COMPARED,),
     "platform/watched_clock.py WARN_BEYOND": (
@@ -77,10 +77,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "cli/findings/sign_in.py _MOST_SKEW_SECONDS": (
         "tests/people/test_oidc_doctor.py::test_clocks_may_differ_by_half_a_minute",
     ),
-    "people/single_sign_on/start_attempt.py ATTEMPT_LASTS": (
+    "accounts/users/single_sign_on/start_attempt.py ATTEMPT_LASTS": (
         "tests/people/test_oidc_attempts.py::test_an_attempt_waits_ten_minutes",
     ),
-    "people/single_sign_on/take_logout.py LOGOUT_KEPT": (
+    "accounts/users/single_sign_on/take_logout.py LOGOUT_KEPT": (
         "tests/people/test_oidc_logout.py::test_what_was_told_is_kept_for_an_hour",
     ),
     "assignment/preview_rules.py LOOKS_BACK": (
@@ -108,7 +108,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "alarms/send_mails.py _ANSWERED_WITHIN": (
         "tests/usecases/test_alarms.py::test_what_a_dead_worker_held_is_not_sent_again",
     ),
-    "installation/alarms/alarm.py CALM": (
+    "accounts/installation/alarms/alarm.py CALM": (
         "tests/domain/test_alarms.py::test_what_comes_and_goes_is_one_alarm",
     ),
     "escalation/ask_channels.py _OLD_ENOUGH": (
@@ -249,21 +249,21 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "keys/standing.py _GUARDS_LAST": (
         "tests/usecases/test_key_versions.py::test_a_version_may_go_nine_days_after_the_next",
     ),
-    "merchants/credentials.py OLD_SECRET_LIVES": (
+    "accounts/merchants/credentials.py OLD_SECRET_LIVES": (
         (
             "tests/usecases/test_credentials.py"
             "::test_two_secrets_live_while_rotating_and_the_old_one_for_a_day"
         ),
     ),
-    "merchants/kept_answers.py KEPT_FOR": (
+    "accounts/merchants/kept_answers.py KEPT_FOR": (
         f"{_AGES}[idempotency_keys]",
         "tests/api/test_api_idempotency.py::test_a_key_lives_thirty_days",
     ),
-    "merchants/sign_in.py WINDOW": (
+    "accounts/merchants/sign_in.py WINDOW": (
         "tests/api/test_api_sign_in_limits.py::test_the_twenty_first_wrong_secret_is_not_looked_at",
     ),
-    "merchants/sweep.py sweep_outdated": (f"{_AGES}[request_quotas]",),
-    "merchants/tokens.py TOKEN_LIVES": (
+    "accounts/merchants/sweep.py sweep_outdated": (f"{_AGES}[request_quotas]",),
+    "accounts/merchants/tokens.py TOKEN_LIVES": (
         "tests/api/test_api_token.py::test_a_token_ends_after_an_hour",
     ),
     "messages/guards.py _WEEK": (
@@ -355,60 +355,64 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_what_an_answer_said_is_kept_for_a_month_to_be_told_once_more"
         ),
     ),
-    "people/invite_user.py LINK_LASTS": (
+    "accounts/users/invite_user.py LINK_LASTS": (
         "tests/people/test_invitations.py::test_a_link_lasts_72_hours",
     ),
-    "people/confirm_session.py CONFIRMED_FOR": (
+    "accounts/users/confirm_session.py CONFIRMED_FOR": (
         "tests/portal/test_confirmations.py::test_a_sign_in_confirms_a_session_for_ten_minutes",
     ),
-    "people/single_sign_on/confirm_attempt.py CLOCK_LEEWAY": (
+    "accounts/users/single_sign_on/confirm_attempt.py CLOCK_LEEWAY": (
         (
             "tests/people/test_oidc_confirmation.py"
             "::test_the_token_must_say_that_its_user_has_just_signed_in"
         ),
     ),
-    "people/known_browsers.py TRUSTED_FOR": (
+    "accounts/users/known_browsers.py TRUSTED_FOR": (
         (
             "tests/people/test_second_factor_limit.py"
             "::test_a_browser_of_the_last_30_days_still_signs_in"
         ),
     ),
-    "people/second_factor_limit.py COUNTED_FOR": (
+    "accounts/users/second_factor_limit.py COUNTED_FOR": (
         "tests/people/test_second_factor_limit.py::test_wrong_codes_are_counted_for_24_hours",
     ),
-    "people/passkey_sign_in.py CHALLENGE_LASTS": (
+    "accounts/users/passkey_sign_in.py CHALLENGE_LASTS": (
         "tests/people/test_passkeys.py::test_a_challenge_lasts_five_minutes",
     ),
-    "people/recovery_codes.py SHOWN_FOR": (
+    "accounts/users/recovery_codes.py SHOWN_FOR": (
         (
             "tests/people/test_own_account.py"
             "::test_codes_are_shown_where_they_were_made_and_not_for_long"
         ),
     ),
-    "people/session_rules.py IDLE": ("tests/people/test_sessions.py::test_it_ends_when_idle",),
-    "people/session_rules.py JUST_OPENED": (
+    "accounts/users/session_rules.py IDLE": (
+        "tests/people/test_sessions.py::test_it_ends_when_idle",
+    ),
+    "accounts/users/session_rules.py JUST_OPENED": (
         (
             "tests/people/test_passkeys.py"
             "::test_without_a_password_the_passkey_must_have_been_shown_just_now"
         ),
     ),
-    "people/session_rules.py LASTS": (
+    "accounts/users/session_rules.py LASTS": (
         "tests/people/test_sessions.py::test_it_goes_on_by_use_and_ends_after_eight_hours",
     ),
-    "people/session_rules.py NOTED_EVERY": (f"{_SESSIONS}::test_a_use_is_written_once_a_minute",),
-    "people/session_rules.py REMEMBERED": (
+    "accounts/users/session_rules.py NOTED_EVERY": (
+        f"{_SESSIONS}::test_a_use_is_written_once_a_minute",
+    ),
+    "accounts/users/session_rules.py REMEMBERED": (
         "tests/people/test_sessions.py::test_sessions_are_removed_after_90_days",
     ),
-    "people/set_up_factor.py STARTED_LASTS": (
+    "accounts/users/set_up_factor.py STARTED_LASTS": (
         "tests/people/test_own_account.py::test_a_started_app_waits_ten_minutes",
     ),
-    "people/sign_in.py ENTRY_LASTS": (
+    "accounts/users/sign_in.py ENTRY_LASTS": (
         "tests/people/test_sign_in.py::test_an_entry_waits_ten_minutes",
     ),
     "rollout/trials/send_trial.py _WINDOW": (
         "tests/usecases/test_send_trial.py::test_twenty_an_hour_are_sent_and_no_more",
     ),
-    "people/tries.py WINDOW": (
+    "accounts/users/tries.py WINDOW": (
         "tests/people/test_sign_in.py::test_ten_wrong_passwords_lock_whoever_is_meant",
     ),
     "waiting/read_waiting.py _BOUNCES_FOR": (

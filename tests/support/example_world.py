@@ -13,6 +13,8 @@ from uuid import UUID
 import httpx
 import msgspec
 
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.configuration import Guards
 from dunwell.api.operation import Body, Operation
 from dunwell.api.routes import parameters
 from dunwell.api.routes.claim_changes import PAUSE_CLAIM
@@ -26,8 +28,6 @@ from dunwell.assignment.rules import RuleSet
 from dunwell.disputes.add_evidence import add_evidence
 from dunwell.events.endpoints import WantedEndpoint
 from dunwell.events.endpoints import add_endpoint as save_endpoint
-from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.configuration import Guards
 from dunwell.messages.suppression import suppress
 from dunwell.modalities.bounds import PlanTerms
 from dunwell.modalities.modality import Modality

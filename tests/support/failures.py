@@ -5,10 +5,10 @@ from typing import Any
 
 import httpx
 
+from dunwell.accounts.merchants.actor import COMMAND_LINE
+from dunwell.accounts.merchants.credentials import allow_credential
+from dunwell.accounts.merchants.rights import Scope
 from dunwell.api.edge import build_outside_answer
-from dunwell.merchants.actor import COMMAND_LINE
-from dunwell.merchants.credentials import allow_credential
-from dunwell.merchants.rights import Scope
 from dunwell.platform.http.server import ServerLimits
 from tests.support.api import Api, a_credential, form_of
 from tests.support.bounded import bounded, read_response, talk

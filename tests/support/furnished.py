@@ -9,8 +9,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.landing.session.session import Level
-from dunwell.merchants.configuration import (
+from dunwell.accounts.merchants.configuration import (
     Brand,
     Configuration,
     Contact,
@@ -22,6 +21,7 @@ from dunwell.merchants.configuration import (
     PartialPayments,
     Plans,
 )
+from dunwell.landing.session.session import Level
 from dunwell.payments.choice import ChoiceKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.sending.channel import Accepted, Message, Outcome, Permanent, Temporary
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.merchants.configuration import ChannelSetup, Configuration, Guards
+from dunwell.accounts.merchants.configuration import ChannelSetup, Configuration, Guards
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import CHANNELS, TEMPLATE

@@ -9,20 +9,20 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.accounts.installation.lines.line import Pace
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import Actor, credential_actor
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import ALL_RIGHTS
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import RuleSet
 from dunwell.claims.expire_holds import expire_holds
 from dunwell.claims.read_claim import ClaimView, read_claim
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.installation.lines.line import Pace
 from dunwell.intake.create_claims import create_claims
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, credential_actor
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.rights import ALL_RIGHTS
-from dunwell.merchants.store import load_merchant
 from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.payments.record_payment import NewPayment, RecordedPayment, record_payment
 from dunwell.platform.clock import MovableClock

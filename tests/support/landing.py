@@ -10,7 +10,7 @@ from typing import Any, cast
 import httpx
 from starlette.applications import Starlette
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.messages.codes import (
     derive_check,
     derive_code,

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
+from dunwell.accounts.installation.lines.letters import Batch, FolderLine
+from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.escalation.join_reports import join_reports
-from dunwell.installation.lines.letters import Batch, FolderLine
-from dunwell.merchants.configuration import ChannelSetup
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.sending.batches.line import LetterLine

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import msgspec
 
+from dunwell.accounts.installation.lines.letters import SftpLine
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.escalation.join_reports import join_reports
-from dunwell.installation.lines.letters import SftpLine
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database

@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
+from dunwell.accounts.installation.lines.line import Pace
+from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.escalation.engine import Engine
-from dunwell.installation.lines.line import Pace
-from dunwell.merchants.configuration import ChannelSetup
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.sending.report import Reference, Report

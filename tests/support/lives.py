@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.merchants.configuration import ChannelSetup, Configuration, Guards
+from dunwell.accounts.merchants.configuration import ChannelSetup, Configuration, Guards
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.workflows.definition import Definition

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.merchants.configuration import (
+from dunwell.accounts.merchants.configuration import (
     BankAccount,
     ChannelSetup,
     Configuration,
@@ -15,7 +15,7 @@ from dunwell.merchants.configuration import (
     Privacy,
     Retention,
 )
-from dunwell.merchants.merchant import Merchant
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.platform.database.database import Connection
 
 AT_NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.merchants.actor import Actor, debtor_actor
-from dunwell.merchants.configuration import Deferments, Modalities, Plans
+from dunwell.accounts.merchants.actor import Actor, debtor_actor
+from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
 from dunwell.modalities.answer_modality import approve_modality, reject_modality, withdraw_modality
 from dunwell.modalities.bounds import DefermentTerms, PlanTerms, Terms
 from dunwell.modalities.modality import Modality

@@ -6,10 +6,10 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.landing.render.wording import load_languages
 from dunwell.landing.telling.writer import NoticeWriter
-from dunwell.merchants.actor import debtor_actor
-from dunwell.merchants.configuration import ChannelSetup
 from dunwell.notices.facts import CodeFacts, Facts
 from dunwell.notices.notice import Addressee, NoticeChannel, TooMany, Unreachable
 from dunwell.notices.send_notice import send_notice

@@ -8,8 +8,8 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.merchants.actor import debtor_actor
-from dunwell.merchants.configuration import Payment, PaymentMethod
+from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.accounts.merchants.configuration import Payment, PaymentMethod
 from dunwell.payments.provider import (
     Checkout,
     CheckoutRequest,

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 from starlette.applications import Starlette
 
-from dunwell.merchants.rights import Role
-from dunwell.people.user import Place
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.user import Place
 from dunwell.platform.resources import Resources
 from tests.support.application import connect
 from tests.support.house import House

@@ -12,10 +12,10 @@ from functools import lru_cache
 import httpx
 from starlette.applications import Starlette
 
+from dunwell.accounts.users.passwords import Passwords
+from dunwell.accounts.users.reception import Reception
 from dunwell.api.app import build_app
 from dunwell.landing.application import build_site
-from dunwell.people.passwords import Passwords
-from dunwell.people.reception import Reception
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.portal.application import build_portal_routes

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from uuid import UUID
 
+from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.claims.notes import add_note
 from dunwell.claims.pause_claim import pause_claim
 from dunwell.disputes.dispute import Dispute
 from dunwell.escalation.end_claim import archive_claim
-from dunwell.merchants.actor import SYSTEM
 from dunwell.modalities.modality import ModalityType
 from dunwell.payments.record_payment import NewPayment, record_payment
 from dunwell.replies.reply import NewReply

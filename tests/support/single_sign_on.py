@@ -9,22 +9,22 @@ from typing import Any
 
 import msgspec
 
-from dunwell.adapters.oidc.provider import OidcProvider
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import Installation
-from dunwell.installation.sign_in import GroupRule, Provider, SignIn
-from dunwell.people.open_session import OpenedSession
-from dunwell.people.reception import Reception
-from dunwell.people.single_sign_on.confirm_attempt import ConfirmationEnded
-from dunwell.people.single_sign_on.finish_attempt import (
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.sign_in import GroupRule, Provider, SignIn
+from dunwell.accounts.users.open_session import OpenedSession
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.single_sign_on.confirm_attempt import ConfirmationEnded
+from dunwell.accounts.users.single_sign_on.finish_attempt import (
     CameIn,
     Failure,
     Returned,
     finish_attempt,
 )
-from dunwell.people.single_sign_on.let_in import Unwelcome
-from dunwell.people.single_sign_on.start_attempt import Sent, start_attempt
-from dunwell.people.visitor import Visitor
+from dunwell.accounts.users.single_sign_on.let_in import Unwelcome
+from dunwell.accounts.users.single_sign_on.start_attempt import Sent, start_attempt
+from dunwell.accounts.users.visitor import Visitor
+from dunwell.adapters.oidc.provider import OidcProvider
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.people import HOME, randomness

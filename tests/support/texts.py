@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from dunwell.installation.document import Installation
-from dunwell.installation.store import Revision, save_installation
-from dunwell.merchants.configuration import ChannelSetup, Configuration
+from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.store import Revision, save_installation
+from dunwell.accounts.merchants.configuration import ChannelSetup, Configuration
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources

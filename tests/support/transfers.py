@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.merchants.configuration import BankAccount, Configuration, PartialPayments
+from dunwell.accounts.merchants.configuration import BankAccount, Configuration, PartialPayments
 from tests.support.payments import PAYING
 
 # EPC069-12's rules want a BIC outside the EEA only; with one, every line of the page is there.

@@ -11,7 +11,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import dunwell
-from dunwell.merchants.account import Work
+from dunwell.accounts.merchants.account import Work
 
 SOURCE = Path(dunwell.__file__).parent
 _GIVEN = {"Work", "Actor"}
@@ -118,10 +118,11 @@ ASK_NOTHING = _name({
         "explanation.explain_rules.explain_rules",
         "intake.create_claims.create_requests", "intake.starts.decide_starts",
         "jobs.act.find_target",
-        "claims.sorting.find_sorted", "merchants.audit.save_audit",
-        "merchants.newest_first.count_newest",
-        "merchants.newest_first.find_newest", "merchants.newest_first.find_oldest",
-        "merchants.newest_of_claim.find_newest_of_claim",
+        "claims.sorting.find_sorted", "accounts.merchants.audit.save_audit",
+        "accounts.merchants.newest_first.count_newest",
+        "accounts.merchants.newest_first.find_newest",
+        "accounts.merchants.newest_first.find_oldest",
+        "accounts.merchants.newest_of_claim.find_newest_of_claim",
         "modalities.confirmation.tell_modality", "onboarding.copy_processes.deactivate_copied",
         "modalities.request_modality.announce", "modalities.request_modality.open_modality_hold",
         "modalities.tell_plan.is_still_true",
@@ -138,7 +139,7 @@ ASK_NOTHING = _name({
         "workflows.open_workflow.open_scenarios", "workflows.open_workflow.open_workflow",
     ),
     "it opens what use cases about people are given, who then ask": (
-        "people.reception.Reception.work",
+        "accounts.users.reception.Reception.work",
     ),
     "workers alone reach it, as a step of what is due": (
         "claims.hold_claim.let_stand",
@@ -152,7 +153,7 @@ ASK_NOTHING = _name({
         "jobs.act.act_on_claims",
     ),
     "it finds the rights that are asked for": ("jobs.starters.ask_rights_again",),
-    "it opens the transaction that others ask in": ("people.reception.Reception.work",),
+    "it opens the transaction that others ask in": ("accounts.users.reception.Reception.work",),
 })  # fmt: skip
 
 

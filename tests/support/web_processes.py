@@ -9,8 +9,8 @@ from pathlib import Path
 
 import httpx
 
+from dunwell.accounts.merchants.secrets import NewCredential
 from dunwell.cli.main import main
-from dunwell.merchants.secrets import NewCredential
 from tests.support.api import form_of
 from tests.support.processes import start
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.merchants.configuration import Channel
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database

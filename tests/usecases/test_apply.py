@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.store import load_merchant
-from dunwell.merchants.store_lookup import find_merchant_id_by_key
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.plan import plan_file
 from dunwell.onboarding.report import ApplyReport

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from dunwell.merchants.configuration import Brand, LandingPage, Logo, PaymentMethod
+from dunwell.accounts.merchants.configuration import Brand, LandingPage, Logo, PaymentMethod
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.usecases.test_apply import Applying

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.merchants.configuration import Guards, QuietHours
-from dunwell.merchants.store import load_merchant
-from dunwell.merchants.store_lookup import find_merchant_id_by_key
+from dunwell.accounts.merchants.configuration import Guards, QuietHours
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.report import ApplyReport
 from dunwell.platform.database.database import Connection

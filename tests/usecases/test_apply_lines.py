@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.installation.apply_installation import apply_installation, plan_installation
-from dunwell.installation.document import check_installation
-from dunwell.installation.secret_files import read_secrets
-from dunwell.installation.secrets import SealedInstallation, load_secrets
-from dunwell.installation.standing import StandingInstallation
-from dunwell.merchants.configuration import ChannelSetup
+from dunwell.accounts.installation.apply_installation import apply_installation, plan_installation
+from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.installation.secret_files import read_secrets
+from dunwell.accounts.installation.secrets import SealedInstallation, load_secrets
+from dunwell.accounts.installation.standing import StandingInstallation
+from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.onboarding.apply import apply_file
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import ValidationError

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
+from dunwell.accounts.installation.audit_entries import AuditEntry, AuditFilter
+from dunwell.accounts.merchants.actor import COMMAND_LINE, credential_actor
+from dunwell.accounts.merchants.find_audit import find_audit
+from dunwell.accounts.merchants.rights import ALL_RIGHTS, Right
+from dunwell.accounts.merchants.set_up_merchant import change_configuration
 from dunwell.claims.pause_claim import pause_claim, resume_claim
 from dunwell.escalation.end_claim import archive_claim
-from dunwell.installation.audit_entries import AuditEntry, AuditFilter
 from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.merchants.actor import COMMAND_LINE, credential_actor
-from dunwell.merchants.find_audit import find_audit
-from dunwell.merchants.rights import ALL_RIGHTS, Right
-from dunwell.merchants.set_up_merchant import change_configuration
 from dunwell.messages.suppression import suppress
 from dunwell.payments.add_item import NewItem, add_fee
 from dunwell.payments.reverse_payment import reverse_payment

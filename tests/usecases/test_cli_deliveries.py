@@ -2,8 +2,8 @@
 
 import msgspec
 
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import check_installation
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import check_installation
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Permanent

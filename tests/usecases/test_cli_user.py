@@ -2,8 +2,8 @@
 
 import re
 
-from dunwell.merchants.rights import Role
-from dunwell.people.accept_invitation import find_invitation
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.accept_invitation import find_invitation
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine

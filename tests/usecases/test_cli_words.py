@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import Installation
-from dunwell.installation.store import note_forwarders
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.store import note_forwarders
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.embedded.postgres import EmbeddedPostgres

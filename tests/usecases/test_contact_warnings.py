@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from dunwell.accounts.merchants.configuration import Letters
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cli.findings.workflows import check_workflows
-from dunwell.merchants.configuration import Letters
-from dunwell.merchants.store import load_merchant
 from dunwell.onboarding.report import ApplyReport
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.embedded.postgres import EmbeddedPostgres

@@ -5,13 +5,13 @@ from datetime import timedelta
 import msgspec
 import pytest
 
+from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
 from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
 from dunwell.disputes.dispute import Dispute, DisputeState
 from dunwell.disputes.end_dispute import Outcome
 from dunwell.escalation.engine import Engine
-from dunwell.merchants.configuration import DisputeReason, Disputes
 from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError

@@ -5,8 +5,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from dunwell.merchants.actor import Actor, Interface, Origin, user_actor
-from dunwell.merchants.rights import ROLE_RIGHTS, Role
+from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
+from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.platform.resources import Resources

@@ -12,15 +12,15 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.merchants.configuration import Contact
 from dunwell.alarms.failing_endpoints import EndpointWatch
 from dunwell.alarms.look import look_for_alarms
 from dunwell.alarms.send_mails import send_alarm_mails
 from dunwell.events.deliver import WebhookDispatcher
 from dunwell.events.sender import open_webhook_sender
 from dunwell.events.switch_on_endpoint import switch_on_endpoint
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import check_installation
-from dunwell.merchants.configuration import Contact
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources

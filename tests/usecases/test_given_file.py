@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, Interface, Origin, user_actor
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.rights import ROLE_RIGHTS, Role
-from dunwell.merchants.store import load_merchant
-from dunwell.merchants.store_lookup import find_merchant_id_by_key
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.apply_given import apply_given, export_file, plan_given
 from dunwell.onboarding.checking import Surroundings

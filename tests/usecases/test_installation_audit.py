@@ -4,14 +4,14 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.audit import Act, save_installation_audit
-from dunwell.installation.audit_entries import AuditFilter
-from dunwell.installation.document import Installation
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.audit import Act, save_installation_audit
+from dunwell.accounts.installation.audit_entries import AuditFilter
+from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.merchants.actor import COMMAND_LINE, Interface, Origin, user_actor
+from dunwell.accounts.merchants.find_audit import find_installation_audit
+from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.keys.installation_seals import seal_installation, verify_installation
-from dunwell.merchants.actor import COMMAND_LINE, Interface, Origin, user_actor
-from dunwell.merchants.find_audit import find_installation_audit
-from dunwell.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope, ValidationError
 from dunwell.platform.resources import Resources

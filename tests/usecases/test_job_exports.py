@@ -9,6 +9,8 @@ from uuid import UUID
 
 import pytest
 
+from dunwell.accounts.merchants.actor import Interface, Origin, operator_actor, user_actor
+from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.storage import ContentMissing
 from dunwell.jobs import run_exports as running
@@ -19,8 +21,6 @@ from dunwell.jobs.read_jobs import JobView, read_job
 from dunwell.jobs.run_exports import run_exports
 from dunwell.jobs.start_job import start_export
 from dunwell.jobs.sweep_jobs import sweep_jobs
-from dunwell.merchants.actor import Interface, Origin, operator_actor, user_actor
-from dunwell.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.errors import InsufficientScope, NotFound, ValidationError

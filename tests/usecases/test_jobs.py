@@ -7,6 +7,10 @@ from uuid import UUID
 
 import pytest
 
+from dunwell.accounts.merchants.actor import Interface, Origin, operator_actor, user_actor
+from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
+from dunwell.accounts.users.change_user import end_user
+from dunwell.accounts.users.user import Place
 from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
@@ -35,10 +39,6 @@ from dunwell.jobs.start_job import (
     start_job,
 )
 from dunwell.jobs.store import Taken, lock_leased
-from dunwell.merchants.actor import Interface, Origin, operator_actor, user_actor
-from dunwell.merchants.rights import ROLE_RIGHTS, Role
-from dunwell.people.change_user import end_user
-from dunwell.people.user import Place
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError

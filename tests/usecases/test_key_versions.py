@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from dunwell.accounts.merchants.actor import COMMAND_LINE
+from dunwell.accounts.merchants.find_audit import find_installation_audit
 from dunwell.events.endpoints import load_endpoints
 from dunwell.events.reseal_endpoints import SealedEndpoints
 from dunwell.events.sealing import open_authorization, open_secret
@@ -12,8 +14,6 @@ from dunwell.files.storage import Storage
 from dunwell.keys.reseal import Resealer
 from dunwell.keys.sealed import SealedValues
 from dunwell.keys.standing import Moment, give_up_version, load_standing, retire_version
-from dunwell.merchants.actor import COMMAND_LINE
-from dunwell.merchants.find_audit import find_installation_audit
 from dunwell.messages.letters.reseal_letters import SealedLetters
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing

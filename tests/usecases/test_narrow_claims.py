@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from dunwell.accounts.merchants.newest_first import Count
 from dunwell.claims import narrowing
 from dunwell.claims.find_claims import count_claims, find_claims
 from dunwell.claims.hold_claim import open_hold
@@ -11,7 +12,6 @@ from dunwell.claims.holds import HoldKind
 from dunwell.claims.pause_claim import pause_claim
 from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter
-from dunwell.merchants.newest_first import Count
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
 from dunwell.escalation.engine import Engine
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import ChannelSetup
 from dunwell.messages.guards import HeldBy
 from dunwell.messages.suppression import suppress
 from dunwell.platform.clock import MovableClock

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
+from dunwell.accounts.merchants import newest_first
+from dunwell.accounts.merchants.newest_first import Count
 from dunwell.events.endpoints import WantedEndpoint, add_endpoint
-from dunwell.merchants import newest_first
-from dunwell.merchants.newest_first import Count
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.waiting.read_waiting import Kind, Waiting, read_waiting

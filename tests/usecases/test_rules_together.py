@@ -8,6 +8,8 @@ from uuid import UUID
 import msgspec
 import pytest
 
+from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
+from dunwell.accounts.merchants.rights import ALL_RIGHTS
 from dunwell.assignment.checking import check_rules
 from dunwell.assignment.differences import ChangeKind
 from dunwell.assignment.document import MAX_RULES
@@ -31,8 +33,6 @@ from dunwell.assignment.rules_draft import (
     publish_rules_draft,
     save_rules_draft,
 )
-from dunwell.merchants.actor import Actor, Interface, Origin, user_actor
-from dunwell.merchants.rights import ALL_RIGHTS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.platform.resources import Resources

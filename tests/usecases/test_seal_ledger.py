@@ -4,8 +4,8 @@ import asyncio
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.audit import save_audit
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.audit import save_audit
 from dunwell.messages import seal_ledger as sealing
 from dunwell.messages.seal_ledger import seal_batch, seal_ledger
 from dunwell.messages.verify_ledger import verify_ledger

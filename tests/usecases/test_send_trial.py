@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.merchants.actor import Actor, Interface, Origin, user_actor
-from dunwell.merchants.rights import ALL_RIGHTS, Role
-from dunwell.people.user import Place
+from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
+from dunwell.accounts.merchants.rights import ALL_RIGHTS, Role
+from dunwell.accounts.users.user import Place
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, RateLimited, ValidationError
 from dunwell.platform.resources import Resources

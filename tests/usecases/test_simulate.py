@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.merchants.actor import COMMAND_LINE
-from dunwell.merchants.configuration import Guards, QuietHours
+from dunwell.accounts.merchants.actor import COMMAND_LINE
+from dunwell.accounts.merchants.configuration import Guards, QuietHours
 from dunwell.messages.suppression import suppress
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

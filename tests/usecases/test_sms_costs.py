@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from dunwell.merchants.actor import COMMAND_LINE
+from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.rollout.preview_message import Wanted

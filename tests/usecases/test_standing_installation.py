@@ -6,11 +6,11 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
+from dunwell.accounts.installation.apply_installation import apply_installation
+from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.standing import StandingInstallation
+from dunwell.accounts.installation.store import list_forwarders
 from dunwell.api.edge import Edge
-from dunwell.installation.apply_installation import apply_installation
-from dunwell.installation.document import Installation
-from dunwell.installation.standing import StandingInstallation
-from dunwell.installation.store import list_forwarders
 from dunwell.platform.resources import Resources
 
 

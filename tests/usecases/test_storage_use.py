@@ -6,6 +6,9 @@ from uuid import UUID
 
 import pytest
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.files.put_away import put_away, throw_away
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.storage import upload_key
@@ -13,9 +16,6 @@ from dunwell.files.storage_use import StorageFull, StorageUse
 from dunwell.files.store_use import list_near_limit, load_storage_use
 from dunwell.files.upload import PreparedUpload
 from dunwell.files.upload_file import CheckedUpload, accept_upload
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.merchant import Merchant
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import PayloadTooLarge, Unavailable
 from dunwell.platform.resources import Resources

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.escalation.engine import Engine
 from dunwell.escalation.report_failure import report_failure
-from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.configuration import Channel
 from dunwell.messages.suppression import (
     Suppression,
     lift_suppression,

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.merchants.configuration import ChannelSetup
 from dunwell.messages.suppression import lift_suppression
 from dunwell.notices.facts import CodeFacts, LinkFacts
 from dunwell.notices.sender import NoticeSender

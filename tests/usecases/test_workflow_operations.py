@@ -5,10 +5,10 @@ from uuid import UUID, uuid4
 import msgspec
 import pytest
 
+from dunwell.accounts.merchants.configuration import Guards, QuietHours
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import Rule, RuleSet, Share
 from dunwell.assignment.store_drafts import save_draft as save_rules_draft
-from dunwell.merchants.configuration import Guards, QuietHours
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

@@ -6,16 +6,16 @@ from contextlib import asynccontextmanager
 
 import structlog
 
+from dunwell.accounts.installation.lines.email import SmtpLine
+from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
+from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.installation.lines.sms import KannelLine, TwilioLine
+from dunwell.accounts.installation.standing import StandingInstallation
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.adapters.channels.kannel.adapter import KannelChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
 from dunwell.adapters.channels.twilio.adapter import TwilioChannel
-from dunwell.installation.lines.email import SmtpLine
-from dunwell.installation.lines.letters import FolderLine, SftpLine
-from dunwell.installation.lines.lines import Line
-from dunwell.installation.lines.sms import KannelLine, TwilioLine
-from dunwell.installation.standing import StandingInstallation
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 from dunwell.sending.batches.line import BatchedChannel, LetterLine

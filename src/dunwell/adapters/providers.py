@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from dunwell.installation.sign_in import Provider
-from dunwell.installation.standing import StandingInstallation
-from dunwell.people.single_sign_on.provider import IdentityProvider
+from dunwell.accounts.installation.sign_in import Provider
+from dunwell.accounts.installation.standing import StandingInstallation
+from dunwell.accounts.users.single_sign_on.provider import IdentityProvider
 
 if TYPE_CHECKING:
     from dunwell.adapters.oidc.provider import OidcProvider

@@ -9,13 +9,13 @@ from datetime import datetime
 
 from prometheus_client import Gauge
 
+from dunwell.accounts.installation.store import load_installation
 from dunwell.alarms.backlog_store import (
     DueSteps,
     MessageCount,
     count_due_steps,
     count_messages,
 )
-from dunwell.installation.store import load_installation
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
 

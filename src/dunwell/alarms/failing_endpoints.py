@@ -10,6 +10,9 @@ from itertools import groupby
 
 import structlog
 
+from dunwell.accounts.installation.alarms.mail_store import NewMail, save_mails
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.alarms.merchant_mail_words import write_merchant_mail
 from dunwell.events.endpoint_health import TOLD_AFTER, ToldEndpoint
 from dunwell.events.figures import UndeliveredFigures, show_failing
@@ -20,9 +23,6 @@ from dunwell.events.store_failing import (
     mark_logged,
     mark_recoveries_told,
 )
-from dunwell.installation.alarms.mail_store import NewMail, save_mails
-from dunwell.installation.store import load_installation
-from dunwell.merchants.store import load_merchant
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 

@@ -5,16 +5,16 @@ alarms by what it finds, and writes the e-mails that are to tell of them. Sendin
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 
+from dunwell.accounts.installation.alarms.alarm import Sign, compare, decide_phase
+from dunwell.accounts.installation.alarms.mail_store import NewMail, save_mails, sweep
+from dunwell.accounts.installation.alarms.setup import Alarms
+from dunwell.accounts.installation.alarms.store import load_standing, load_untold, save_changes
+from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.installation.store import load_installation
 from dunwell.alarms.mail_words import Telling, write_mail
 from dunwell.alarms.signs import LineFigures, Outside, find_signs
 from dunwell.alarms.signs_store import load_seen, save_tellings, take_turn
 from dunwell.explanation.lines_store import Looked, load_deliveries, load_sent
-from dunwell.installation.alarms.alarm import Sign, compare, decide_phase
-from dunwell.installation.alarms.mail_store import NewMail, save_mails, sweep
-from dunwell.installation.alarms.setup import Alarms
-from dunwell.installation.alarms.store import load_standing, load_untold, save_changes
-from dunwell.installation.lines.lines import Line
-from dunwell.installation.store import load_installation
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 from dunwell.recovery.archive_health import look_at_archive

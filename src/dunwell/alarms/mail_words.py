@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from dunwell.installation.alarms.alarm import Alarm, Kind, Phase
-from dunwell.installation.alarms.setup import Alarms
+from dunwell.accounts.installation.alarms.alarm import Alarm, Kind, Phase
+from dunwell.accounts.installation.alarms.setup import Alarms
 
 # Where in the portal it is looked at and mended.
 PLACES: Mapping[Kind, str] = {

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from dunwell.accounts.installation.alarms.alarm import Alarm
+from dunwell.accounts.installation.alarms.setup import Alarms
+from dunwell.accounts.installation.alarms.store import load_standing
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.merchants.account import check_right
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.rights import Right
 from dunwell.alarms.signs_store import load_looked_at
-from dunwell.installation.alarms.alarm import Alarm
-from dunwell.installation.alarms.setup import Alarms
-from dunwell.installation.alarms.store import load_standing
-from dunwell.installation.store import load_installation
-from dunwell.merchants.account import check_right
-from dunwell.merchants.actor import Actor
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import Connection
 
 # Each minute somebody looks.

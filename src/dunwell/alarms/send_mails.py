@@ -10,13 +10,13 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from dunwell.accounts.installation.alarms.alarm import Kind
+from dunwell.accounts.installation.alarms.mail_store import DueMail, hand_over, settle
+from dunwell.accounts.installation.alarms.setup import Alarms
+from dunwell.accounts.installation.alarms.store import load_standing
+from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.store import load_installation
 from dunwell.alarms.sender import choose_lines, find_sender
-from dunwell.installation.alarms.alarm import Kind
-from dunwell.installation.alarms.mail_store import DueMail, hand_over, settle
-from dunwell.installation.alarms.setup import Alarms
-from dunwell.installation.alarms.store import load_standing
-from dunwell.installation.document import Installation
-from dunwell.installation.store import load_installation
 from dunwell.platform.resources import Resources
 from dunwell.sending.adapters import FindLine
 from dunwell.sending.channel import Accepted, LineAdapter, Message, Outcome, Permanent, Temporary

@@ -26,13 +26,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from dunwell.accounts.installation.alarms.alarm import Figures, Kind, Sign
+from dunwell.accounts.installation.alarms.setup import Alarms
+from dunwell.accounts.installation.lines.email import SmtpLine
+from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
+from dunwell.accounts.installation.lines.lines import Line
 from dunwell.alarms.seen import OfMerchant, Seen
 from dunwell.explanation.line_figures import Delivery, Sent
-from dunwell.installation.alarms.alarm import Figures, Kind, Sign
-from dunwell.installation.alarms.setup import Alarms
-from dunwell.installation.lines.email import SmtpLine
-from dunwell.installation.lines.letters import FolderLine, SftpLine
-from dunwell.installation.lines.lines import Line
 
 # A domain of so few people could tell who they are.
 _LEAST_PEOPLE = 3

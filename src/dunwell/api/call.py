@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dunwell.accounts.merchants.access import Access
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import Actor, credential_actor
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.api.query import Query
 from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.intake.create_together import ClaimIntake
-from dunwell.merchants.access import Access
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor, credential_actor
-from dunwell.merchants.merchant import Merchant
 from dunwell.platform.database.database import Connection
 from dunwell.platform.http.multipart import Part
 from dunwell.platform.resources import Resources

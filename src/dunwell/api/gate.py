@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 from starlette.requests import Request
 
+from dunwell.accounts.merchants.access import Access
+from dunwell.accounts.merchants.gathering import Gathering
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.request_allowance import RequestAllowance
+from dunwell.accounts.merchants.secrets import hash_secret
+from dunwell.accounts.merchants.store_lookup import Presented, find_accesses
 from dunwell.api.call import Tools
 from dunwell.api.paths import read_merchant_id
-from dunwell.merchants.access import Access
-from dunwell.merchants.gathering import Gathering
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.request_allowance import RequestAllowance
-from dunwell.merchants.secrets import hash_secret
-from dunwell.merchants.store_lookup import Presented, find_accesses
 from dunwell.platform.errors import AuthenticationError, NotFound
 
 # RFC 6750, 2.1.

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Literal
 
+from dunwell.accounts.merchants.rights import Right
 from dunwell.api.call import Call
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import Refusal
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]

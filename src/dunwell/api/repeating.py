@@ -14,13 +14,13 @@ from datetime import datetime
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dunwell.api.answer import JSON, answer_refusal
-from dunwell.merchants.kept_answers import (
+from dunwell.accounts.merchants.kept_answers import (
     KeptAnswer,
     load_kept_answer,
     save_kept_answer,
     try_lock_key,
 )
+from dunwell.api.answer import JSON, answer_refusal
 from dunwell.platform.database.database import Connection, savepoint
 from dunwell.platform.errors import IdempotencyConflict, InvalidRequest, Refusal
 from dunwell.platform.http.multipart import Part

@@ -16,6 +16,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.account import check_right
 from dunwell.api.answer import answer_crash, answer_refusal, answer_result
 from dunwell.api.call import Call, Tools
 from dunwell.api.figures import Figures
@@ -38,7 +39,6 @@ from dunwell.api.repeating import (
     read_key,
 )
 from dunwell.files.read_storage_use import check_storage_room
-from dunwell.merchants.account import check_right
 from dunwell.platform.config import Settings
 from dunwell.platform.errors import Refusal
 from dunwell.platform.http.multipart import MEDIA_TYPE

@@ -15,13 +15,13 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
+from dunwell.accounts.merchants.sign_in import digest_visitor, sign_in, tell_refusal
 from dunwell.api.answer import JSON, answer_crash
 from dunwell.api.call import Tools
 from dunwell.api.figures import Figures
 from dunwell.api.routes.token import OBTAIN_TOKEN
 from dunwell.api.schemas.token import Token
-from dunwell.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
-from dunwell.merchants.sign_in import digest_visitor, sign_in, tell_refusal
 from dunwell.platform.errors import (
     AuthenticationError,
     InvalidRequest,

@@ -8,13 +8,13 @@ not raised, because raising would undo what was assigned.
 from collections.abc import Sequence
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.assignment.decision import AssignableClaim, Target, decide_assignment
 from dunwell.assignment.outcome import Assignment, AssignmentFailure, AssignmentOutcome
 from dunwell.assignment.start_runs import start_runs
 from dunwell.assignment.store import lock_claims
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import NotFound
 from dunwell.workflows.scenario_store import find_scenario_workflow
 from dunwell.workflows.store import hold_workflows, load_current

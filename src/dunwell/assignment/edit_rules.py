@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.assignment.checking import check_rules, find_unknown_names
 from dunwell.assignment.document import MAX_RULES, RuleDocument, resolve_names, write_rules
 from dunwell.assignment.editing import (
@@ -22,8 +24,6 @@ from dunwell.assignment.rules_draft import DraftOvertaken, keep_draft, lock_stan
 from dunwell.assignment.store import load_published_rules, load_targets
 from dunwell.assignment.store_drafts import load_rules_draft
 from dunwell.assignment.targets import make_rulebook
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import Fault, ValidationError
 
 _REPEATED = Fault("/name", "Another rule is called so; choose another name.", "REPEATED")

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.assignment.effect import Effect, add_claims
 from dunwell.assignment.effect_store import FROM_THE_NEWEST, load_past_claims
 from dunwell.assignment.rules import RuleSet
 from dunwell.assignment.targets import Rulebook, make_rulebook
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 
 LOOKS_BACK = timedelta(days=30)
 PAGE = 1_000

@@ -6,13 +6,13 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store_changes import lock_merchant, raise_revision
 from dunwell.assignment.document import list_names, write_rules
 from dunwell.assignment.rules import RuleSet, list_targets
 from dunwell.assignment.store import TargetRow, load_published_rules, load_targets, save_rules
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
-from dunwell.merchants.store_changes import lock_merchant, raise_revision
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.workflows.store import hold_workflows
 

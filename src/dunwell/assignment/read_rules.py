@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.assignment.document import RulesDocument, write_rules
 from dunwell.assignment.rules import RuleSet
 from dunwell.assignment.store import (
@@ -22,8 +24,6 @@ from dunwell.assignment.store_drafts import (
     load_rules_draft,
     load_versions,
 )
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import NotFound
 

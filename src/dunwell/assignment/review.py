@@ -3,6 +3,8 @@
 import asyncio
 from dataclasses import dataclass
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.assignment.differences import find_rule_differences
 from dunwell.assignment.document import write_rules
 from dunwell.assignment.overlaps import Overlap, find_overlaps
@@ -10,8 +12,6 @@ from dunwell.assignment.rules import RuleSet, list_targets
 from dunwell.assignment.store import load_published_rules, load_targets
 from dunwell.assignment.targets import make_rulebook
 from dunwell.assignment.wording import describe_obstacles, describe_overlap
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 
 
 @dataclass(frozen=True, slots=True)

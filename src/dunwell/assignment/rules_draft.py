@@ -7,6 +7,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import keep_changed, save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store_changes import lock_merchant
 from dunwell.assignment.checking import find_unknown_names
 from dunwell.assignment.differences import compare_rules
 from dunwell.assignment.document import RulesDocument, resolve_names, write_rules
@@ -23,10 +27,6 @@ from dunwell.assignment.store_drafts import (
     load_rules_draft,
     save_draft,
 )
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import keep_changed, save_audit
-from dunwell.merchants.rights import Right
-from dunwell.merchants.store_changes import lock_merchant
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.text.texts import find_unprintable
 

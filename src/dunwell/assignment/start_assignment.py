@@ -1,5 +1,8 @@
 """Assign one claim by the rules (spec, Start assignment; CONTRACT 5)."""
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.assignment.decision import ENDED
 from dunwell.assignment.facts import load_claim_facts
 from dunwell.assignment.matching import Match, match_rules
@@ -8,9 +11,6 @@ from dunwell.assignment.rules import list_targets
 from dunwell.assignment.start_runs import start_runs
 from dunwell.assignment.store import lock_claims
 from dunwell.assignment.targets import Rulebook, find_today, load_rulebook
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.workflows.store import hold_workflows
 

@@ -10,6 +10,8 @@ from datetime import date
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.assignment.matching import PreparedRule, RuleOutcome, RuleTarget, prepare_rules
 from dunwell.assignment.rules import RuleSet, is_split, list_targets
 from dunwell.assignment.store import (
@@ -18,8 +20,6 @@ from dunwell.assignment.store import (
     load_targets,
 )
 from dunwell.assignment.store_drafts import load_rules_draft
-from dunwell.merchants.account import Work
-from dunwell.merchants.merchant import Merchant
 from dunwell.platform.database.database import Connection
 from dunwell.workflows.store import load_newest
 from dunwell.workflows.versions import Version

@@ -6,12 +6,12 @@ Nothing is changed. Which rules, the published ones or the draft, is the ruleboo
 from collections import Counter
 from dataclasses import dataclass
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.assignment.facts import load_claim_facts
 from dunwell.assignment.hypothetical import HypotheticalClaim, find_facts
 from dunwell.assignment.matching import PLACES, ClaimFacts, Match, match_place, match_rules
 from dunwell.assignment.targets import Rulebook, find_today
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import NotFound
 
 

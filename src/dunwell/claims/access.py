@@ -1,7 +1,7 @@
 """How a use case comes to the claim it is about: locked, or known to be the merchant's."""
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.claims.store import LockedClaim, has_claim, lock_claim
-from dunwell.merchants.account import Work
 from dunwell.platform.errors import NotFound
 
 

@@ -10,7 +10,7 @@ from datetime import date
 
 import msgspec
 
-from dunwell.merchants.configuration import Allocation
+from dunwell.accounts.merchants.configuration import Allocation
 
 PRIMARY = "PRIMARY"
 

@@ -6,9 +6,9 @@ it. The transaction is compared, as a sandbox's clock stands; the time says what
 
 from datetime import UTC, datetime, timedelta
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.access import access_claim, check_claim
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import InvalidState
 

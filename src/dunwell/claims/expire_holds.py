@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import structlog
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.claims.store_holds import find_ended_holds, lift_ended_holds
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.store import load_merchant
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 

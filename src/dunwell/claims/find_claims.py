@@ -10,6 +10,9 @@ from datetime import datetime
 
 from msgspec import structs
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.newest_first import MOST_COUNTED, Count, count_newest, find_newest
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.narrowing import CLAIMS, narrow
 from dunwell.claims.sorting import NEWEST_FIRST, ClaimOrder, SortKey, find_sorted
 from dunwell.claims.store_lists import (
@@ -19,9 +22,6 @@ from dunwell.claims.store_lists import (
     load_listed,
     load_page,
 )
-from dunwell.merchants.account import Work
-from dunwell.merchants.newest_first import MOST_COUNTED, Count, count_newest, find_newest
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import snapshot
 
 NO_FILTER = ClaimFilter()

@@ -5,12 +5,12 @@
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
 from dunwell.claims.access import access_claim
 from dunwell.claims.holds import Hold, HoldKind, check_new_hold
 from dunwell.claims.states import ACTIVE
 from dunwell.claims.store_holds import end_hold_at, lift_standing_holds, load_holds, save_hold
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
 from dunwell.platform.errors import InvalidState, Said
 
 

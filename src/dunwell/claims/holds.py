@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
-from dunwell.merchants.actor import ActorKind
+from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.platform.errors import Fault, InvalidState, Said, ValidationError
 
 _DEBTORS_INTERVAL = timedelta(days=30)

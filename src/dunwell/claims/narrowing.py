@@ -7,10 +7,10 @@ for in the list's order, among as many claims as a page may look at.
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.newest_first import ListedTable, Test, Wanted
 from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter
-from dunwell.merchants.account import Work
-from dunwell.merchants.newest_first import ListedTable, Test, Wanted
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import Conditions, compose
 from dunwell.platform.text.cursor import CursorForm

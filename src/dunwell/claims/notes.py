@@ -1,9 +1,9 @@
 """Notes that staff write on a claim, for those who come after them. A note is never changed."""
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import MASKED, save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.access import access_claim
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import MASKED, save_audit
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.texts import find_unprintable
 

@@ -6,13 +6,13 @@ end and another reason in its place.
 
 from datetime import datetime
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.access import access_claim
 from dunwell.claims.hold_claim import lift_hold, open_hold
 from dunwell.claims.holds import Hold, HoldKind
 from dunwell.claims.store_holds import lift_standing_holds, load_holds
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import ActorKind
-from dunwell.merchants.rights import Right
 
 
 async def pause_claim(

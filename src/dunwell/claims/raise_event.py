@@ -6,9 +6,9 @@ in sets, by itself.
 
 from collections.abc import Callable
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.events.payloads import Event, EventHead
 from dunwell.events.record import save_events
-from dunwell.merchants.account import Work
 from dunwell.platform.errors import NotFound
 
 # Locks the claim, so that sequences have no gap and no double. By primary keys.

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.balance import Balance, Item, sum_balance
 from dunwell.claims.fields import DebtorFields
 from dunwell.claims.holds import Hold
@@ -16,8 +18,6 @@ from dunwell.claims.store import (
     load_paid_cents,
 )
 from dunwell.claims.store_holds import load_holds
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import NotFound
 

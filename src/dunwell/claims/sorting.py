@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Literal
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.newest_first import BUDGET, FoundKeys, Wanted
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.newest_first import BUDGET, FoundKeys, Wanted
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import Conditions, compose
 from dunwell.platform.text.cursor import CursorForm, refuse_cursor

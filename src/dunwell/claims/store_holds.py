@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.due_merchants import Due, list_due_merchants
 from dunwell.claims.holds import Hold, HoldKind
-from dunwell.merchants.actor import ActorKind
-from dunwell.merchants.due_merchants import Due, list_due_merchants
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 

@@ -10,17 +10,17 @@ from pathlib import Path
 import click
 import msgspec
 
-from dunwell.adapters.installed import list_adapters, list_providers
-from dunwell.cli.database import reach_database
-from dunwell.cli.options import read_settings
-from dunwell.cli.output import show_progress
-from dunwell.installation.apply_installation import (
+from dunwell.accounts.installation.apply_installation import (
     AppliedInstallation,
     apply_installation,
     plan_installation,
 )
-from dunwell.installation.document import Installation, check_installation, is_installation
-from dunwell.installation.secret_files import read_secrets
+from dunwell.accounts.installation.document import Installation, check_installation, is_installation
+from dunwell.accounts.installation.secret_files import read_secrets
+from dunwell.adapters.installed import list_adapters, list_providers
+from dunwell.cli.database import reach_database
+from dunwell.cli.options import read_settings
+from dunwell.cli.output import show_progress
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.plan import plan_file
 from dunwell.onboarding.reading import read_document

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 
 import click
 
-from dunwell.cli.options import data_dir_option
-from dunwell.cli.output import echo_json
-from dunwell.cli.work import Find, merchant_of_key, run_change
-from dunwell.merchants.access import Credential
-from dunwell.merchants.account import Work
-from dunwell.merchants.credentials import (
+from dunwell.accounts.merchants.access import Credential
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.credentials import (
     allow_credential,
     create_credential,
     disallow_credential,
@@ -20,16 +17,19 @@ from dunwell.merchants.credentials import (
     revoke_credential,
     rotate_credential,
 )
-from dunwell.merchants.quotas import REQUESTS_PER_MINUTE
-from dunwell.merchants.rights import Scope, order_scopes
-from dunwell.merchants.secrets import (
+from dunwell.accounts.merchants.quotas import REQUESTS_PER_MINUTE
+from dunwell.accounts.merchants.rights import Scope, order_scopes
+from dunwell.accounts.merchants.secrets import (
     CREDENTIAL_RANDOM_BYTES,
     SECRET_RANDOM_BYTES,
     NewCredential,
     hash_secret,
 )
-from dunwell.merchants.store_lookup import find_credential, find_token_owner
-from dunwell.merchants.tokens import revoke_token
+from dunwell.accounts.merchants.store_lookup import find_credential, find_token_owner
+from dunwell.accounts.merchants.tokens import revoke_token
+from dunwell.cli.options import data_dir_option
+from dunwell.cli.output import echo_json
+from dunwell.cli.work import Find, merchant_of_key, run_change
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources

@@ -6,11 +6,11 @@ from zoneinfo import ZoneInfo
 
 import click
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.cli.output import echo_json
 from dunwell.cli.work import merchant_of_key, run_change
 from dunwell.explanation.explain_claim import explain_claim
 from dunwell.explanation.views import ClaimExplanation, write_plain
-from dunwell.merchants.account import Work
 from dunwell.platform.resources import Resources
 
 

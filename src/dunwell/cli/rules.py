@@ -6,6 +6,7 @@ from typing import TextIO
 import click
 import msgspec
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.assignment.checking import check_rules
 from dunwell.assignment.hypothetical import HypotheticalClaim, check_hypothetical
 from dunwell.assignment.read_rules import RulesView, read_rules
@@ -29,7 +30,6 @@ from dunwell.cli.rules_text import (
     show_view,
 )
 from dunwell.cli.work import merchant_of_key, run_change
-from dunwell.merchants.account import Work
 from dunwell.platform.errors import InvalidRequest, InvalidState
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import DocumentFaulty, parse_yaml

@@ -4,11 +4,11 @@ from typing import Any, get_args
 
 import click
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json, render_table
 from dunwell.cli.work import merchant_of_key, run_change
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import Channel
 from dunwell.messages.suppression import (
     Suppression,
     SuppressionReason,

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import click
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json, render_table
 from dunwell.cli.work import merchant_of_key, open_changing_work, run_change, run_reading
@@ -19,7 +20,6 @@ from dunwell.events.send_test import begin_test, find_endpoint, send_test
 from dunwell.events.sender import open_webhook_sender
 from dunwell.events.store_deliveries import Reply
 from dunwell.events.switch_on_endpoint import switch_on_endpoint
-from dunwell.merchants.account import Work
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.texts import say_count
 

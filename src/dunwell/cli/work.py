@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import COMMAND_LINE
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.cli.database import reach_database
 from dunwell.cli.options import read_settings
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import COMMAND_LINE
-from dunwell.merchants.store import load_merchant
-from dunwell.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.platform.config import Settings
 from dunwell.platform.database.database import Connection, snapshot
 from dunwell.platform.errors import NotFound

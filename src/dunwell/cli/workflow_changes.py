@@ -6,10 +6,10 @@ from uuid import UUID
 
 import click
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import confirm
 from dunwell.cli.work import merchant_of_key, run_change
-from dunwell.merchants.account import Work
 from dunwell.platform.resources import Resources
 from dunwell.rollout.delete_workflow import delete_workflow
 from dunwell.rollout.store import load_rule_sets

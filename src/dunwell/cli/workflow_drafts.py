@@ -5,12 +5,12 @@ from uuid import UUID
 
 import click
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import confirm, echo_json
 from dunwell.cli.work import merchant_of_key, run_change
 from dunwell.cli.workflow_document import read_given, render_faults
 from dunwell.cli.workflow_reading import render_differences, render_view
-from dunwell.merchants.account import Work
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.rollout.drop_draft import drop_draft

@@ -6,9 +6,9 @@ from typing import get_args
 import click
 import msgspec
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.work import merchant_of_key, open_changing_work, run_reading
-from dunwell.merchants.configuration import Channel
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.platform.resources import Resources
 from dunwell.rollout.preview_message import (

@@ -5,10 +5,10 @@ from datetime import datetime
 
 import click
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json, render_table
 from dunwell.cli.work import merchant_of_key, run_change
-from dunwell.merchants.account import Work
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import render_yaml
 from dunwell.rollout.read_workflows import (

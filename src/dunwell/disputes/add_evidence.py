@@ -3,13 +3,13 @@
 from collections.abc import Collection
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.disputes.dispute import DisputeState
 from dunwell.disputes.end_dispute import lock_dispute
 from dunwell.disputes.evidence import check_evidence_space
 from dunwell.disputes.evidence_store import count_evidence, save_evidence
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import InvalidState
 
 

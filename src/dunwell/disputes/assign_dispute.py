@@ -6,14 +6,14 @@ away at once the second is told.
 
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.assignee import Assignee, check_assignment, no_colleague
+from dunwell.accounts.users.store_colleagues import find_assignees
 from dunwell.disputes.dispute import DisputeState
 from dunwell.disputes.end_dispute import lock_dispute
 from dunwell.disputes.store import load_assignee, save_assignee
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
-from dunwell.people.assignee import Assignee, check_assignment, no_colleague
-from dunwell.people.store_colleagues import find_assignees
 from dunwell.platform.errors import InvalidState
 
 

@@ -12,9 +12,9 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.configuration import Disputes
 from dunwell.disputes.reasons import BUILT_IN, DisputeType, Reason, list_offered, list_reasons
-from dunwell.merchants.actor import ActorKind
-from dunwell.merchants.configuration import Disputes
 from dunwell.platform.errors import Fault, InvalidState, Said, ValidationError
 from dunwell.platform.text.shape import render_nearest
 from dunwell.platform.text.texts import find_unprintable

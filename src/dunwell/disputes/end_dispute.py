@@ -18,6 +18,9 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import MASKED, save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.access import access_claim
 from dunwell.claims.hold_claim import lift_hold
 from dunwell.claims.holds import HoldKind
@@ -35,9 +38,6 @@ from dunwell.disputes.reasons import BUILT_IN
 from dunwell.disputes.store import load_dispute, save_dispute_end
 from dunwell.disputes.withheld import release_claim
 from dunwell.escalation.end_claim import end_claim
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import MASKED, save_audit
-from dunwell.merchants.rights import Right
 from dunwell.notices.facts import DisputeAnswerFacts
 from dunwell.notices.tell_debtor import tell_debtor
 from dunwell.platform.errors import Fault, InvalidState, NotFound, Said, ValidationError

@@ -7,8 +7,8 @@ from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.accounts.merchants.actor import Actor
 from dunwell.disputes.evidence import EvidenceFile
-from dunwell.merchants.actor import Actor
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.answer_days import find_overdue_before
+from dunwell.accounts.merchants.rights import Right
 from dunwell.disputes.dispute import DisputeState
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.evidence_store import load_evidence
 from dunwell.disputes.store_lists import DisputeFilter, DisputePlace, ListedDispute, load_page
-from dunwell.merchants.account import Work
-from dunwell.merchants.answer_days import find_overdue_before
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.text.cursor import CursorForm
 

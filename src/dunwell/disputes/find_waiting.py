@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.answer_days import find_answer_day
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.assignee import EVERYBODYS, Assignee, Whose
+from dunwell.accounts.users.store_colleagues import find_assignees
 from dunwell.disputes.reasons import DisputeType
 from dunwell.disputes.store_lists import WaitingRow, count_waiting, load_waiting
-from dunwell.merchants.account import Work
-from dunwell.merchants.answer_days import find_answer_day
-from dunwell.merchants.rights import Right
-from dunwell.people.assignee import EVERYBODYS, Assignee, Whose
-from dunwell.people.store_colleagues import find_assignees
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.text.cursor import CursorForm
 

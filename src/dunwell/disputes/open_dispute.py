@@ -7,6 +7,11 @@ confirmation.
 
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.answer_days import find_answer_day
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.access import access_claim
 from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
@@ -24,11 +29,6 @@ from dunwell.disputes.reasons import Reason
 from dunwell.disputes.store import load_recent_disputes, save_dispute
 from dunwell.disputes.withheld import ReachedAddress, withhold_claim
 from dunwell.events.payloads import disputed
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import ActorKind
-from dunwell.merchants.answer_days import find_answer_day
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.notices.facts import ObjectionFacts
 from dunwell.notices.tell_debtor import tell_debtor
 from dunwell.platform.crypto import KeyRing

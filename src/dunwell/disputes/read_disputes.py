@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.access import check_claim
 from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
 from dunwell.disputes.dispute import Dispute
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.evidence_store import load_evidence, load_evidence_file
 from dunwell.disputes.store import load_dispute, load_disputes
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import NotFound
 

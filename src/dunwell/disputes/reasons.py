@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import msgspec
 
-from dunwell.merchants.configuration import DisputeReason, Disputes
+from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
 
 
 class DisputeType(StrEnum):

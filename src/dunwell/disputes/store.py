@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.claims.part_cursor import Place
 from dunwell.disputes.dispute import Dispute, DisputeState
 from dunwell.disputes.reasons import DisputeType
-from dunwell.merchants.actor import ActorKind
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
 

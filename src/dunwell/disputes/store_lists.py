@@ -8,10 +8,10 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.accounts.users.assignee import EVERYBODYS, Whose
+from dunwell.accounts.users.store_colleagues import ABLE, ANSWERING
 from dunwell.disputes.dispute import Dispute, DisputeState
 from dunwell.disputes.store import COLUMNS, read_dispute
-from dunwell.people.assignee import EVERYBODYS, Whose
-from dunwell.people.store_colleagues import ABLE, ANSWERING
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.epochs import SETTLED_BEFORE
 from dunwell.platform.database.sql import Conditions, compose

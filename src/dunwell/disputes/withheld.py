@@ -12,6 +12,9 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.disputes.dispute import Dispute
 from dunwell.disputes.reasons import PERSON_DIED, WRONG_PERSON
 from dunwell.disputes.store_withheld import (
@@ -22,9 +25,6 @@ from dunwell.disputes.store_withheld import (
     save_stopped_person,
     save_suppressed_address,
 )
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.configuration import Channel
 from dunwell.messages.contact_stops import load_person
 from dunwell.messages.identities import digest_address, identify
 from dunwell.messages.suppression import check_address, suppress

@@ -8,13 +8,13 @@ from uuid import UUID
 
 import structlog
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.escalation.join_store import find_merchants_with_unknown, load_unknown
 from dunwell.escalation.settle_unknown import settle_unknown
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.store import load_merchant
 from dunwell.platform.errors import InvalidState, Unavailable
 from dunwell.platform.resources import Resources
 from dunwell.sending.adapters import Adapters

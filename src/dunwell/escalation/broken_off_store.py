@@ -5,8 +5,8 @@ before an answer was recorded. They are taken up again, or become UNKNOWN (CONTR
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.escalation.contact_store import read_contact
-from dunwell.merchants.configuration import Channel
 from dunwell.messages.contact import Contact, Content
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose

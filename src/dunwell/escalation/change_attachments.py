@@ -6,6 +6,9 @@ claim uses it; after its last use housekeeping removes it.
 
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.access import access_claim
 from dunwell.escalation.claim_contact_store import wake_contacts
 from dunwell.files.attached import (
@@ -23,9 +26,6 @@ from dunwell.files.store_attachments import (
     save_attachment,
     save_replacement,
 )
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 
 
 async def attach_file(work: Work, claim_id: int, ticket_id: UUID) -> AttachedFile:

@@ -15,6 +15,9 @@ from time import monotonic
 
 import structlog
 
+from dunwell.accounts.merchants.configuration import CHANNELS, Channel
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.escalation.broken_off_store import mark_unknown, take_up
 from dunwell.escalation.contact_store import MerchantChannel, find_channels_with_contacts
 from dunwell.escalation.handed_over import Call, HandedOverContacts, LeasedCalls
@@ -23,9 +26,6 @@ from dunwell.escalation.prepare_contacts import LinePace, Taking, prepare_contac
 from dunwell.escalation.sending_hours import find_quiet_channels
 from dunwell.escalation.settlement import Answer
 from dunwell.escalation.usable_channels import load_usable_channels
-from dunwell.merchants.configuration import CHANNELS, Channel
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.store import load_merchant
 from dunwell.messages.contact import Contact
 from dunwell.messages.contact_stops import find_stopped_claims
 from dunwell.messages.letters.letter_files import LetterFiles

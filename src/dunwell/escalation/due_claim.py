@@ -7,12 +7,12 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.claims.conditions import ConditionFacts
 from dunwell.claims.states import Status
 from dunwell.escalation.process import Process
 from dunwell.escalation.reach import has_postal_address
 from dunwell.escalation.schedule import Position, StepFacts, Tried
-from dunwell.merchants.configuration import Channel
 
 
 class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):

@@ -4,14 +4,14 @@ decided."""
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.due_merchants import Due, list_due_merchants
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.claims.states import Status
 from dunwell.escalation.due_claim import DueClaim
 from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.schedule import Position, Tried
 from dunwell.escalation.usable_channels import Addresses, load_usable_channels
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.due_merchants import Due, list_due_merchants
-from dunwell.merchants.merchant import Merchant
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.epochs import WRITTEN_BY

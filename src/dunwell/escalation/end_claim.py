@@ -4,13 +4,13 @@ A contact whose message has left the house is settled as usual; holds and what t
 as they are. No event is raised (CONTRACT 4): ARCHIVED tells of a process that ran to its end.
 """
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.access import access_claim
 from dunwell.claims.states import Happening, Status, decide_status
 from dunwell.claims.store import LockedClaim
 from dunwell.escalation.claim_contact_store import cancel_contacts
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 
 # By primary key; a plan or a deferment that it has is looked at without delay, by
 # payment_modalities_one.

@@ -11,6 +11,11 @@ from uuid import UUID
 
 import structlog
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.escalation.due_claim import DueClaim, find_position
 from dunwell.escalation.due_claim_store import (
     find_due_claims,
@@ -21,11 +26,6 @@ from dunwell.escalation.due_claim_store import (
 from dunwell.escalation.process import find_process
 from dunwell.escalation.record_decisions import DecidedClaim, record_decisions
 from dunwell.escalation.schedule import decide
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.store import load_merchant
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 from dunwell.workflows.store import load_newest

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.escalation.process import Process
 from dunwell.escalation.schedule import (
     NOTHING_TRIED,
@@ -22,7 +23,6 @@ from dunwell.escalation.schedule import (
     decide,
     find_opening,
 )
-from dunwell.merchants.configuration import Channel
 from dunwell.workflows.definition import Step
 
 # Asked before each contact: the first instant, from the given one on, at which it may be made. The

@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import get_args
 from uuid import UUID
 
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.escalation.announcing import Announced, list_announced
 from dunwell.escalation.due_claim_store import read_claim
 from dunwell.escalation.foresee_store import load_foreseen
@@ -16,8 +18,6 @@ from dunwell.escalation.process import find_process
 from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.running_claims import RunningClaim, foresee
 from dunwell.escalation.usable_channels import Reachable, find_address
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.merchant import Merchant
 from dunwell.messages.identities import Person, digest_address, identify
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection

@@ -6,9 +6,9 @@ from datetime import date
 from typing import get_args
 from uuid import UUID
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.escalation.due_claim_store import LOAD_FACTS
 from dunwell.escalation.running_claims import OpenContact
-from dunwell.merchants.configuration import Channel
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose, nest
 from dunwell.workflows.store import LOAD_NEWEST

@@ -12,6 +12,10 @@ from uuid import UUID
 
 import structlog
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.escalation.claim_contact_store import load_tried
 from dunwell.escalation.compose_contact import Files, make_message
 from dunwell.escalation.contact_store import keep_contacts
@@ -24,10 +28,6 @@ from dunwell.escalation.usable_channels import load_usable_channels
 from dunwell.files.attachments import Attachment, find_attachments
 from dunwell.files.content_types import PDF
 from dunwell.files.storage import ContentMissing
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.merchant import Merchant
 from dunwell.messages.contact import Contact, Content
 from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.platform.database.database import Connection

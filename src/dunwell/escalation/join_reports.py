@@ -11,6 +11,9 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.escalation.join_store import (
     ReportedMessage,
     has_failed_before,
@@ -20,9 +23,6 @@ from dunwell.escalation.join_store import (
 )
 from dunwell.escalation.report_failure import report_failure
 from dunwell.escalation.settle_unknown import settle_unknown
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.store import load_merchant
 from dunwell.messages.suppression import suppress
 from dunwell.notices.settled import report_notice_failure
 from dunwell.platform.database.database import Connection

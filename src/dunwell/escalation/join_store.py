@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.messages.identities import render_postal_address
 from dunwell.platform.database.database import Connection
 from dunwell.sending.report import Reference

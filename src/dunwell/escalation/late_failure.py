@@ -8,9 +8,9 @@ reaches the debtor. Pure.
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.escalation.process import Process
 from dunwell.escalation.schedule import ContactPlanned, Position, Tried, find_channel
-from dunwell.merchants.configuration import Channel
 from dunwell.workflows.definition import CommunicationStep, WaitStep
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import date
 from urllib.parse import urlsplit
 
-from dunwell.installation.identity import Operator
-from dunwell.installation.lines.letters import FolderLine, SftpLine
-from dunwell.installation.lines.lines import Line
-from dunwell.merchants.merchant import Merchant
+from dunwell.accounts.installation.identity import Operator
+from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
+from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.messages.codes import CODE_MASK
 from dunwell.messages.contact import PlannedContact
 from dunwell.messages.creditors import find_creditor

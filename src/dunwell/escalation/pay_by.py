@@ -9,6 +9,8 @@ from dataclasses import replace
 from datetime import date, datetime
 from uuid import UUID
 
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.escalation.announcing import find_pay_by
 from dunwell.escalation.due_claim import DueClaim
 from dunwell.escalation.due_claim_store import load_claims
@@ -18,8 +20,6 @@ from dunwell.escalation.process import Process, find_process
 from dunwell.escalation.render_leased import Leased
 from dunwell.escalation.running_claims import FARTHEST, find_person
 from dunwell.escalation.schedule import ContactPlanned, StepFacts
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.merchant import Merchant
 from dunwell.messages.guard_store import load_contacted
 from dunwell.messages.guards import Days
 from dunwell.messages.identities import identify

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from uuid import UUID
 
+from dunwell.accounts.merchants.configuration import Channel, Configuration, Guards
 from dunwell.escalation.sending_hours import SendingHours, find_days
-from dunwell.merchants.configuration import Channel, Configuration, Guards
 from dunwell.messages.guards import Candidate, Days, HeldBy, decide_contacts, has_room
 
 # Whom a question is about does not matter where one contact alone is asked for.

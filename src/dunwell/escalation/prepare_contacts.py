@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.escalation.contact_store import (
     await_attachment,
     keep_contacts,
@@ -22,9 +25,6 @@ from dunwell.escalation.render_leased import Leased, Outcome, render_leased
 from dunwell.escalation.settlement import Answer, MissedInStandstill
 from dunwell.escalation.take_back import taking_back_when_broken_off
 from dunwell.files.attachments import load_attachments
-from dunwell.installation.store import load_installation
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.merchant import Merchant
 from dunwell.messages.contact import Contact, PlannedContact, RenderedContact
 from dunwell.messages.guards import KeptBack
 from dunwell.messages.letters.letter_files import LetterFiles

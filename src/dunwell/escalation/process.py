@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from uuid import UUID
 
+from dunwell.accounts.merchants.configuration import Configuration, Letters, find_country
 from dunwell.escalation.calendars import (
     Calendar,
     find_arrival_day,
     load_post_holidays,
     make_calendar,
 )
-from dunwell.merchants.configuration import Configuration, Letters, find_country
 from dunwell.workflows.definition import CommunicationStep, Definition, Step
 from dunwell.workflows.versions import Version
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.claims.states import Happening, Status, decide_status
 from dunwell.escalation.due_claim import DueClaim
 from dunwell.escalation.due_claim_store import FeeIds, add_fees, save_decided
@@ -32,7 +33,6 @@ from dunwell.events.payloads import (
     fee_added,
 )
 from dunwell.events.record import save_events
-from dunwell.merchants.account import Work
 from dunwell.platform.ids import Ids
 
 # The step id under which history keeps the archiving after the last step.

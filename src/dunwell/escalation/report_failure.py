@@ -2,6 +2,9 @@
 
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.states import ACTIVE
 from dunwell.escalation.claim_contact_store import load_tried
 from dunwell.escalation.late_failure import FallBackNow, decide_late_failure
@@ -14,9 +17,6 @@ from dunwell.escalation.settlement_store import (
     save_late_failure,
 )
 from dunwell.escalation.usable_channels import load_usable_channels
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.messages.guard_store import give_back
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import NotFound

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.escalation.due_claim import DueClaim, find_position
 from dunwell.escalation.forecast import Foreseen, Guard, UnderWay, forecast
 from dunwell.escalation.process import Process
 from dunwell.escalation.schedule import ContactPlanned, Position
-from dunwell.merchants.configuration import Channel
 from dunwell.messages.identities import Person
 from dunwell.workflows.definition import CommunicationStep
 

@@ -24,10 +24,10 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import StrEnum
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.claims.conditions import ConditionFacts, find_unmet
 from dunwell.escalation.calendars import make_calendar
 from dunwell.escalation.process import Process
-from dunwell.merchants.configuration import Channel
 from dunwell.workflows.definition import (
     CheckpointStep,
     CommunicationStep,

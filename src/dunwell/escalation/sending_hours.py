@@ -10,9 +10,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
+from dunwell.accounts.merchants.configuration import Channel, Configuration, QuietHours
 from dunwell.escalation.calendars import Calendar
 from dunwell.escalation.process import Process
-from dunwell.merchants.configuration import Channel, Configuration, QuietHours
 from dunwell.messages.guards import HeldBy, KeptBack
 from dunwell.workflows.definition import CommunicationStep
 

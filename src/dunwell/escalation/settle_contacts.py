@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
 from dunwell.claims.states import ACTIVE
 from dunwell.escalation.process import Process
 from dunwell.escalation.schedule import SkipReason
@@ -27,8 +29,6 @@ from dunwell.escalation.settlement_store import ClaimNow, SettledRows, lock_answ
 from dunwell.events.body import EventActionStep
 from dunwell.events.payloads import Event, EventHead, escalated
 from dunwell.events.record import save_events
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
 from dunwell.messages.contact import Contact
 from dunwell.messages.guard_store import give_back
 from dunwell.sending.report import find_destination

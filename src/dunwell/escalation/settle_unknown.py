@@ -7,13 +7,13 @@ second is told what the first said.
 
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.escalation.process import find_process
 from dunwell.escalation.settle_contacts import AnsweredContact, record_answers
 from dunwell.escalation.settlement import Settled, TryAgain
 from dunwell.escalation.settlement_store import LockedContact, lock_contact, read_state
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import InvalidState, NotFound, Said
 from dunwell.workflows.store import load_newest
 

@@ -15,8 +15,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.escalation.schedule import ContactPlanned, SkipReason, Tried, find_channel
-from dunwell.merchants.configuration import Channel
 from dunwell.sending.channel import Accepted, Temporary, Unanswered, Uncalled
 from dunwell.sending.channel import Answer as ChannelAnswer
 from dunwell.workflows.definition import CommunicationStep

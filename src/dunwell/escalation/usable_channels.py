@@ -7,9 +7,9 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.escalation.reach import find_usable_channels
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.merchant import Merchant
 from dunwell.messages.identities import render_postal_address
 from dunwell.messages.suppression import load_suppressed
 from dunwell.platform.crypto import KeyRing

@@ -8,9 +8,9 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from dunwell.accounts.installation.webhook_networks import WebhookReach
 from dunwell.events.body import EVENT_TYPES
 from dunwell.events.retry import Health
-from dunwell.installation.webhook_networks import WebhookReach
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.http.addresses import is_forbidden, is_within
 

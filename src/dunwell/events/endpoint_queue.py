@@ -13,6 +13,7 @@ from datetime import datetime
 
 import structlog
 
+from dunwell.accounts.installation.webhook_networks import PUBLIC_REACH, WebhookReach
 from dunwell.events import pacing
 from dunwell.events.delivery_pool import DeliveryPool
 from dunwell.events.endpoint import Endpoint
@@ -21,7 +22,6 @@ from dunwell.events.retry import decide_next_try, is_success, judge_endpoint
 from dunwell.events.sender import Seals
 from dunwell.events.store_deliveries import Delivery, Outcome, Reply, release_deliveries
 from dunwell.events.store_endpoints import load_reach
-from dunwell.installation.webhook_networks import PUBLIC_REACH, WebhookReach
 
 _LOG = structlog.get_logger(__name__)
 

@@ -6,6 +6,9 @@ from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import MASKED, keep_changed, save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.events.endpoint import (
     ALL_TYPES,
     Endpoint,
@@ -26,9 +29,6 @@ from dunwell.events.store_endpoints import (
     save_endpoint,
     save_secret,
 )
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import MASKED, keep_changed, save_audit
-from dunwell.merchants.rights import Right
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.newest_first import ListedTable, Test, Wanted, find_newest
+from dunwell.accounts.merchants.rights import Right
 from dunwell.events.endpoint_health import EndpointHealth, EndpointState
 from dunwell.events.store_health import load_health
-from dunwell.merchants.account import Work
-from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.text.cursor import CursorForm
 

@@ -11,10 +11,10 @@ from datetime import datetime
 from itertools import chain
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.events.cursor import Position, decode_cursor, encode_cursor
 from dunwell.events.store_spans import find_stretch
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.epochs import SETTLED_BEFORE
 from dunwell.platform.database.sql import Conditions, compose

@@ -4,11 +4,11 @@ import asyncio
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from dunwell.accounts.installation.webhook_networks import PUBLIC_REACH, WebhookReach
 from dunwell.events.endpoint import Endpoint
 from dunwell.events.retry import plan_next_probe
 from dunwell.events.store_deliveries import Delivery, Lease, lease_deliveries
 from dunwell.events.store_endpoints import load_endpoint, load_reach, lock_endpoint, save_health
-from dunwell.installation.webhook_networks import PUBLIC_REACH, WebhookReach
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 

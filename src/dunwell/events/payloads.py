@@ -9,9 +9,9 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.events import body
 from dunwell.events.body import EventActionStep, ModalityState, ModalityType
-from dunwell.merchants.configuration import Channel
 
 _ESCALATION = "ESCALATION"
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.events.endpoint import Endpoint
 from dunwell.events.endpoint_health import EndpointHealth
 from dunwell.events.proof import MOST_NUMBERED, Proof, prove
@@ -21,8 +23,6 @@ from dunwell.events.store_log import (
     load_log,
     load_tries,
 )
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import NotFound
 from dunwell.platform.text.cursor import CursorForm

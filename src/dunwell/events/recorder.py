@@ -11,15 +11,15 @@ from uuid import UUID
 
 import structlog
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.events.endpoint import Endpoint
 from dunwell.events.figures import count_failed_try
 from dunwell.events.retry import Health, is_success, judge_endpoint
 from dunwell.events.store_deliveries import Outcome, save_outcomes
 from dunwell.events.store_endpoints import lock_endpoint, save_health
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.store import load_merchant
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 

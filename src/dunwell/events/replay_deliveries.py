@@ -6,12 +6,12 @@ Ids and bodies stay; what is sent again runs behind what is new, and its schedul
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.events.replay_events import MOST_DELIVERIES
 from dunwell.events.store_endpoints import lock_endpoint
 from dunwell.events.store_log import load_delivery
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.ids import uuid7

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.events.endpoint import ALL_TYPES
 from dunwell.events.store_endpoints import load_endpoints
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
 from dunwell.platform.errors import Fault, ValidationError

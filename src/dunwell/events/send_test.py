@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.accounts.installation.webhook_networks import WebhookReach
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.events.body import EventActionStep
 from dunwell.events.endpoint import Endpoint
 from dunwell.events.payloads import EventHead, checkpoint_reached
 from dunwell.events.sender import Seals, WebhookSender
 from dunwell.events.store_deliveries import Delivery, Lease, Reply
 from dunwell.events.store_endpoints import load_endpoint, load_endpoints, load_reach
-from dunwell.installation.webhook_networks import WebhookReach
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import NotFound

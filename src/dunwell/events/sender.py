@@ -15,11 +15,11 @@ from typing import TypeAlias
 from aiohttp.abc import AbstractResolver
 from standardwebhooks import Webhook
 
+from dunwell.accounts.installation.webhook_networks import WebhookReach
 from dunwell.events.endpoint import Endpoint, is_allowed_scheme
 from dunwell.events.retry import read_retry_after
 from dunwell.events.sealing import open_authorization, open_secret
 from dunwell.events.store_deliveries import Delivery, Reply
-from dunwell.installation.webhook_networks import WebhookReach
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.http.addresses import Network
 from dunwell.platform.http.client import Answer, HttpClient, NoAnswer, open_http_client

@@ -3,9 +3,9 @@
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.accounts.installation.webhook_networks import PUBLIC_REACH, WebhookReach, read_reach
 from dunwell.events.endpoint import Endpoint
 from dunwell.events.retry import Health
-from dunwell.installation.webhook_networks import PUBLIC_REACH, WebhookReach, read_reach
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 

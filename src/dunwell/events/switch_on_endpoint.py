@@ -5,11 +5,11 @@ What waited for it is sent by its schedule; should it still fail, it has five da
 
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.events.retry import WELL
 from dunwell.events.store_endpoints import lock_endpoint, save_health
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import InvalidState, NotFound
 
 

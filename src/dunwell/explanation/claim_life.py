@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.access import check_claim
 from dunwell.claims.states import ACTIVE, Status
 from dunwell.explanation.life_store import (
@@ -17,8 +19,6 @@ from dunwell.explanation.life_store import (
     load_user_names,
 )
 from dunwell.explanation.records import Standing
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import snapshot
 
 MOST = 500

@@ -8,6 +8,8 @@ from itertools import islice
 
 from msgspec import UNSET
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.conditions import find_unmet
 from dunwell.claims.holds import Hold
 from dunwell.claims.states import ACTIVE, Status
@@ -40,8 +42,6 @@ from dunwell.explanation.views import (
     ExplainedStep,
     StepKind,
 )
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.messages.guard_store import load_contacted
 from dunwell.messages.identities import identify
 from dunwell.platform.crypto import KeyRing

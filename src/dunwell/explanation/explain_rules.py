@@ -1,5 +1,6 @@
 """What the assignment rules say of a claim: those that chose its process, or today's."""
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.assignment.facts import load_claim_facts
 from dunwell.assignment.matching import Match, match_rules
 from dunwell.assignment.store import load_rules_version
@@ -7,7 +8,6 @@ from dunwell.assignment.targets import Rulebook, find_today, load_rulebook, make
 from dunwell.assignment.wording import describe_default, describe_verdict
 from dunwell.explanation.records import Standing
 from dunwell.explanation.views import ExplainedRule, ExplainedRules
-from dunwell.merchants.account import Work
 
 
 async def explain_rules(work: Work, standing: Standing) -> ExplainedRules:

@@ -5,6 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.merchants.account import check_right
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.rights import Right
 from dunwell.explanation.letter_batches_store import (
     BatchRow,
     LetterRow,
@@ -18,11 +23,6 @@ from dunwell.explanation.letter_batches_store import (
     load_batch,
     load_waiting,
 )
-from dunwell.installation.lines.letters import FolderLine, SftpLine
-from dunwell.installation.store import load_installation
-from dunwell.merchants.account import check_right
-from dunwell.merchants.actor import Actor
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import NotFound
 from dunwell.platform.text.cursor import CursorForm

@@ -4,6 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from dunwell.accounts.installation.alarms.setup import Alarms, Failing
+from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.merchants.account import check_right
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.rights import Right
 from dunwell.explanation.line_figures import Backlog, Delivery, Failures, Sent, Unmatched
 from dunwell.explanation.lines_store import (
     Looked,
@@ -13,12 +19,6 @@ from dunwell.explanation.lines_store import (
     load_sent,
     load_unmatched,
 )
-from dunwell.installation.alarms.setup import Alarms, Failing
-from dunwell.installation.lines.lines import Line
-from dunwell.installation.store import load_installation
-from dunwell.merchants.account import check_right
-from dunwell.merchants.actor import Actor
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import Connection
 
 LOOKED_BACK = timedelta(days=7)

@@ -12,9 +12,9 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.states import Status
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.sql import load_statement
 from dunwell.workflows.definition import CommunicationStep, FeeStep, Step, WaitStep
 from dunwell.workflows.store import load_newest

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.explanation.views import ContactState, HeldBy, StepOutcome
-from dunwell.merchants.configuration import Channel
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeVar
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.platform.text.wire import Instant, Uuid, Wire
 
 StepKind = Literal["COMMUNICATION", "WAIT", "FEE", "CHECKPOINT", "ARCHIVE"]

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.accounts.merchants.audit_fields import MASKED
 from dunwell.claims.states import ACTIVE, Status
-from dunwell.merchants.audit_fields import MASKED
 from dunwell.platform.errors import Fault, InvalidState, NotFound, UnknownTicket, ValidationError
 
 # CONTRACT 1.

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.access import check_claim
 from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
 from dunwell.files.attached import MAX_ATTACHMENTS, AttachedFile, no_attachment
 from dunwell.files.store_attachments import load_all_attached, load_attached
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import snapshot
 
 _MARK = b"att1"

@@ -1,9 +1,9 @@
 """Read how much of its file storage a merchant uses, for people and before a file is taken in."""
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.files.storage_use import StorageUse
 from dunwell.files.store_use import load_storage_use
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import Database
 
 

@@ -7,12 +7,12 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.files.store import find_unused_uploads, remove_uploads
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.store import load_merchant
 from dunwell.platform.resources import Resources
 
 UPLOADS_AT_ONCE = 200

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.files.content_types import check_claimed_type
 from dunwell.files.inspection import Inspector
 from dunwell.files.names import find_name_faults
 from dunwell.files.storage import upload_key
 from dunwell.files.store import save_upload
 from dunwell.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.platform.crypto import sha256
 from dunwell.platform.errors import Fault, PayloadTooLarge, ValidationError
 

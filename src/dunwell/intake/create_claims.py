@@ -11,6 +11,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.configuration import find_missing
+from dunwell.accounts.merchants.legal_gaps import find_stopping_gaps
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
 from dunwell.assignment.targets import find_today, load_rulebook
 from dunwell.claims.conditions import count_years
 from dunwell.claims.debtor_rows import define_record, list_columns
@@ -21,12 +27,6 @@ from dunwell.intake.claim_ids import draw_claim_ids
 from dunwell.intake.rows import ItemRow, RequestRow, make_claim_row, make_item_rows
 from dunwell.intake.starts import Start, Submitted, decide_starts
 from dunwell.intake.submission import ClaimSubmission
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor
-from dunwell.merchants.configuration import find_missing
-from dunwell.merchants.legal_gaps import find_stopping_gaps
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.rights import Right
 from dunwell.platform.children.process import Turns
 from dunwell.platform.database.epochs import WRITTEN_BY
 from dunwell.platform.database.sql import load_statement

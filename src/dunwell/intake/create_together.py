@@ -10,15 +10,15 @@ from collections.abc import Sequence
 
 import asyncpg
 
+from dunwell.accounts.merchants.account import Work, check_right
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.gathering import Gathering
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
 from dunwell.intake.check_claims import Rejected
 from dunwell.intake.claim_ids import ClaimIds
 from dunwell.intake.create_claims import CreationRequest, CreationResult, create_requests
 from dunwell.intake.submission import ClaimSubmission
-from dunwell.merchants.account import Work, check_right
-from dunwell.merchants.actor import Actor
-from dunwell.merchants.gathering import Gathering
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.rights import Right
 from dunwell.platform.resources import Resources
 
 # A request of more claims shares with nobody: others would wait for all of them.

@@ -6,6 +6,7 @@ All of them are in one transaction. What is refused to one undoes nothing of the
 
 from collections.abc import Mapping, Sequence
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.claims.pause_claim import pause_claim, resume_claim
 from dunwell.escalation.end_claim import archive_claim
@@ -21,7 +22,6 @@ from dunwell.jobs.job import (
     RowOutcome,
 )
 from dunwell.jobs.store_rows import load_facts, lock_claims
-from dunwell.merchants.account import Work
 from dunwell.platform.database.database import savepoint
 from dunwell.platform.errors import InsufficientScope, NotFound, Refusal, Unavailable
 from dunwell.workflows.store import hold_workflows, load_current

@@ -4,12 +4,12 @@ done stays done.
 
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.jobs.job import Export, Job, JobState, PreviewDraft, find_keeping
 from dunwell.jobs.store import load_jobs, save_cancellation
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import InvalidState, NotFound, Said
 
 

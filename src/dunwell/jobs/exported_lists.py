@@ -6,17 +6,17 @@ from typing import Any
 
 import msgspec
 
+from dunwell.accounts.installation.audit_entries import AuditFilter
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit_fields import redact
+from dunwell.accounts.merchants.find_audit import find_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.find_claims import find_claims
 from dunwell.claims.store_lists import ClaimFilter
 from dunwell.disputes.dispute import DisputeState, render_case_number
 from dunwell.disputes.find_disputes import find_disputes
-from dunwell.installation.audit_entries import AuditFilter
 from dunwell.jobs.cells import Cells, render_amount
 from dunwell.jobs.job import Export, ExportedList
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit_fields import redact
-from dunwell.merchants.find_audit import find_audit
-from dunwell.merchants.rights import Right
 from dunwell.messages.lists.find_communications import CommunicationFilter, find_communications
 from dunwell.messages.lists.find_suppressions import SuppressionFilter, find_suppressions
 from dunwell.modalities.find_modalities import ModalityFilter, find_modalities

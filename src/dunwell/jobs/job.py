@@ -9,7 +9,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.merchants.actor import Actor
+from dunwell.accounts.merchants.actor import Actor
 
 # Of a selection.
 MOST_ROWS = 50_000

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.newest_first import ListedTable, Test, Wanted, find_newest
+from dunwell.accounts.merchants.rights import Right
 from dunwell.jobs.job import LIVE, Job, JobKind, JobRow, JobState, Reason, RowOutcome
 from dunwell.jobs.store import load_jobs
 from dunwell.jobs.store_files import load_files
 from dunwell.jobs.store_rows import count_reasons, list_rows
-from dunwell.merchants.account import Work
-from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import NotFound
 from dunwell.platform.text.cursor import CursorForm

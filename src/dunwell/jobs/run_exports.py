@@ -9,6 +9,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.jobs.cells import MARK, render_rows
 from dunwell.jobs.exported_lists import EXPORTED, check_export, check_readable
@@ -30,9 +33,6 @@ from dunwell.jobs.store_files import (
     remove_file,
     save_written,
 )
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
-from dunwell.merchants.store import load_merchant
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import InsufficientScope
 from dunwell.platform.resources import Resources

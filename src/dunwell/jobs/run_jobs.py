@@ -17,6 +17,8 @@ from datetime import timedelta
 
 import structlog
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.jobs.act import act_on_claims
 from dunwell.jobs.job import (
     KINDS_OF_ROWS,
@@ -42,8 +44,6 @@ from dunwell.jobs.store import (
     take_job,
 )
 from dunwell.jobs.store_rows import load_waiting, save_outcomes
-from dunwell.merchants.account import Work
-from dunwell.merchants.store import load_merchant
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources

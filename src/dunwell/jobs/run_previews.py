@@ -10,12 +10,12 @@ from datetime import datetime
 
 import msgspec
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.jobs.job import Job, JobKind, JobState, PreviewDraft, find_keeping
 from dunwell.jobs.starters import ask_rights_again
 from dunwell.jobs.store import Taken, load_jobs, lock_leased, save_end, take_job
 from dunwell.jobs.store_previews import note_progress, save_result
-from dunwell.merchants.account import Work
-from dunwell.merchants.store import load_merchant
 from dunwell.platform.database.database import Connection, snapshot
 from dunwell.platform.errors import InsufficientScope, Refusal
 from dunwell.platform.resources import Resources

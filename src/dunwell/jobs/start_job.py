@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_fields import redact
+from dunwell.accounts.merchants.rights import Right
 from dunwell.jobs.act import decide_rows, find_target
 from dunwell.jobs.exported_lists import check_export, check_readable
 from dunwell.jobs.job import (
@@ -24,10 +28,6 @@ from dunwell.jobs.job import (
 )
 from dunwell.jobs.store import insert_job, load_jobs, save_total
 from dunwell.jobs.store_rows import load_facts, save_failed_rows, save_rows
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.audit_fields import redact
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import Fault, InvalidState, NotFound, Said, ValidationError
 
 

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from uuid import UUID
 
-from dunwell.merchants.actor import Actor, ActorKind
-from dunwell.merchants.rights import ROLE_RIGHTS, Right, rights_of_scopes
-from dunwell.people.store import load_user
+from dunwell.accounts.merchants.actor import Actor, ActorKind
+from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Right, rights_of_scopes
+from dunwell.accounts.users.store import load_user
 from dunwell.platform.database.database import Connection
 
 # By the key of clients' ids.

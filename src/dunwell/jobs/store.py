@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.accounts.merchants.actor import Actor, ActorKind, read_origin
+from dunwell.accounts.merchants.rights import Right
 from dunwell.jobs.job import Job, JobKind, JobState, Progress, decode_deed, encode_deed
-from dunwell.merchants.actor import Actor, ActorKind, read_origin
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 

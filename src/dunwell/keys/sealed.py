@@ -7,12 +7,12 @@ that is not would be retired under it.
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from dunwell.accounts.installation.secrets import SealedInstallation
+from dunwell.accounts.users.reseal_factors import SealedFactors
 from dunwell.events.reseal_endpoints import SealedEndpoints
 from dunwell.files.sealed_uploads import SealedUploads
 from dunwell.files.storage import Storage
-from dunwell.installation.secrets import SealedInstallation
 from dunwell.messages.letters.reseal_letters import SealedLetters
-from dunwell.people.reseal_factors import SealedFactors
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, Database

@@ -5,8 +5,8 @@ its rows and the seal before it. The whole chain is `messages.verify_ledger`'s.
 from dataclasses import dataclass
 from typing import Literal
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.messages.check_seals import check_chain
 from dunwell.messages.ledger import BEGINNING
 from dunwell.messages.ledger_findings import Finding

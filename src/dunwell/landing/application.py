@@ -19,9 +19,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from dunwell.accounts.installation.identity import FindOperator, find_nobody
 from dunwell.files.inspection import Inspector
 from dunwell.files.sealed_files import SealedFiles
-from dunwell.installation.identity import FindOperator, find_nobody
 from dunwell.landing.arranging import (
     routes as arranging,
 )

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.claims.fields import DebtorName
-from dunwell.merchants.configuration import Channel
 from dunwell.messages.facts import ClaimFacts
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.messages.contact import Content
 from dunwell.messages.ledger_store import PATIENCE_SECONDS
 from dunwell.platform.database.database import Connection, Row

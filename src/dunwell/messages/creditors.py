@@ -4,9 +4,9 @@ are sent as. Pure.
 
 from collections.abc import Sequence
 
-from dunwell.installation.identity import Operator
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.merchant import Merchant
+from dunwell.accounts.installation.identity import Operator
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.messages.facts import CreditorFacts
 from dunwell.messages.formatting import render_line
 from dunwell.messages.wording import Wording

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+from dunwell.accounts.installation.identity import Operator
 from dunwell.claims.fields import DebtorName
-from dunwell.installation.identity import Operator
 
 # Stands for the code that an e-mail or a text is checked by (`codes`), wherever content is stored
 # or shown; as long as what it stands for.

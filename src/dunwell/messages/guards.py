@@ -13,7 +13,7 @@ from datetime import date, datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
-from dunwell.merchants.configuration import Guards
+from dunwell.accounts.merchants.configuration import Guards
 
 _ONE_DAY = timedelta(days=1)
 _WEEK = timedelta(days=7)

@@ -7,7 +7,7 @@ give, so a text without it is not published. Pure.
 from collections.abc import Collection, Iterator, Mapping
 from typing import Literal
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.messages.placeholders import ITEMS, LANDING_URL
 
 Part = Literal["creditor", "amount", "reference", "link", "contact"]

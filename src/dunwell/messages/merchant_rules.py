@@ -5,7 +5,7 @@ texts use, and quiet hours that leave something of its contact hours. Pure.
 from collections.abc import Iterator
 from typing import Protocol
 
-from dunwell.merchants.configuration import Configuration, find_missing
+from dunwell.accounts.merchants.configuration import Configuration, find_missing
 from dunwell.messages.forbidden_words import list_texts
 from dunwell.messages.placeholders import find_used
 from dunwell.platform.errors import Fault, Said

@@ -5,11 +5,11 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.part_cursor import PartList, decode_cursor, encode_cursor
 from dunwell.claims.store import has_claim
-from dunwell.merchants.account import Work
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.rights import Right
 from dunwell.messages.communication_store import load_communication, load_communications
 from dunwell.messages.communication_views import Communication, CommunicationList
 from dunwell.platform.database.database import snapshot

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2 import Template as Frame
 from markupsafe import Markup
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.messages.creditors import list_operator
 from dunwell.messages.facts import CHECK_MASK, CreditorFacts, MessageFacts
 from dunwell.messages.formatting import Values, find_locale, render_line

@@ -7,7 +7,7 @@ counted while values are put in. What would pass a limit is refused and never cu
 
 from collections.abc import Iterable, Mapping
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 
 # A text with its snippets put in. The longest single text has 20,000 characters; twice as many
 # print a letter of some twenty pages, which already exceeds what people read.

@@ -12,10 +12,10 @@ from typing import Literal, get_args
 
 import msgspec
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.rights import Right
 from dunwell.messages.identities import digest_address, mask_address, normalize_address
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection

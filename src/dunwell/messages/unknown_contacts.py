@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.messages.identities import mask_address
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose

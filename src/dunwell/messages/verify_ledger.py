@@ -4,7 +4,7 @@ streamed and nothing is changed; sealing and sending may go on meanwhile.
 
 from dataclasses import dataclass
 
-from dunwell.merchants.store import load_merchant, load_merchants_page
+from dunwell.accounts.merchants.store import load_merchant, load_merchants_page
 from dunwell.messages.check_contacts import check_contacts
 from dunwell.messages.check_seals import check_seals
 from dunwell.messages.ledger_findings import Finding

@@ -5,15 +5,15 @@ to nobody. As with disputes, of two who give it away at once the second is told.
 from collections.abc import Collection, Mapping
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.assignee import Assignee, check_assignment, no_colleague
+from dunwell.accounts.users.store_colleagues import find_assignees
 from dunwell.claims.access import access_claim
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.modalities.modality import ModalityState
 from dunwell.modalities.store import load_modality
 from dunwell.modalities.store_assignees import load_assignee, load_assignees, save_assignee
-from dunwell.people.assignee import Assignee, check_assignment, no_colleague
-from dunwell.people.store_colleagues import find_assignees
 from dunwell.platform.errors import InvalidState, NotFound
 
 

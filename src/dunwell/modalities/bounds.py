@@ -9,8 +9,8 @@ from datetime import date, datetime, timedelta
 
 import msgspec
 
-from dunwell.merchants.actor import ActorKind
-from dunwell.merchants.configuration import Deferments, Modalities, Plans
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
 from dunwell.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.modalities.plans import Instalment, add_months, plan_instalments
 from dunwell.platform.errors import Fault, InvalidState

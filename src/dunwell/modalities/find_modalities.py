@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.newest_first import ListedTable, Test, Wanted, find_newest
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.assignee import EVERYBODYS, Whose
+from dunwell.accounts.users.store_colleagues import ABLE, ANSWERING
 from dunwell.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.modalities.store import load_modalities_by_id
-from dunwell.people.assignee import EVERYBODYS, Whose
-from dunwell.people.store_colleagues import ABLE, ANSWERING
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.sql import compose
 from dunwell.platform.text.cursor import CursorForm

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.access import check_claim
 from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.modalities.modality import Modality
 from dunwell.modalities.store import load_modalities, load_modality
 from dunwell.platform.database.database import snapshot

@@ -12,8 +12,8 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.claims.holds import HoldKind
-from dunwell.merchants.actor import ActorKind
 from dunwell.modalities.plans import Instalment
 from dunwell.platform.errors import InvalidState, Said
 

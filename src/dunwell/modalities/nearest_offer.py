@@ -8,7 +8,7 @@ refused: fewer instalments, or a shorter deferral. Pure.
 from collections.abc import Sequence
 from datetime import date, timedelta
 
-from dunwell.merchants.configuration import Modalities
+from dunwell.accounts.merchants.configuration import Modalities
 from dunwell.modalities.bounds import (
     ClaimFacts,
     DefermentTerms,

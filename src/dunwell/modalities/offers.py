@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from dunwell.merchants.configuration import Modalities, Plans
+from dunwell.accounts.merchants.configuration import Modalities, Plans
 from dunwell.modalities.bounds import (
     MOST_RATES,
     ClaimFacts,

@@ -7,15 +7,15 @@ to the claim later is no part of it.
 
 from msgspec.structs import replace
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.access import access_claim
 from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.raise_event import raise_event
 from dunwell.claims.states import ACTIVE, Status
 from dunwell.events.payloads import payment_modality_state_change
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.modalities.bounds import (
     Terms,
     check_may_ask,

@@ -5,12 +5,12 @@ message that is reported not to have arrived begins it anew, also when the day i
 
 from datetime import timedelta
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
 from dunwell.claims.access import access_claim
 from dunwell.claims.hold_claim import open_hold
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import ACTIVE
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
 from dunwell.notices.told import Told
 
 QUIET_AFTER_BREAK = timedelta(days=1)

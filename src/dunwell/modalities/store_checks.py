@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.merchants.due_merchants import Due, list_due_merchants
+from dunwell.accounts.merchants.due_merchants import Due, list_due_merchants
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import ACTIVE, Status
 from dunwell.claims.store import LockedClaim
 from dunwell.claims.store_holds import load_holds
 from dunwell.escalation.person_guard import find_quiet_hours
-from dunwell.merchants.account import Work
 from dunwell.modalities.modality import EndReason, Modality
 from dunwell.modalities.progress import local_date
 from dunwell.modalities.reminding import (

@@ -7,10 +7,10 @@ from uuid import UUID
 
 import structlog
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.files.content_types import PDF
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.merchant import Merchant
 from dunwell.messages.creditors import find_creditor, find_sender
 from dunwell.messages.letters.printer import (
     LetterPrinter,

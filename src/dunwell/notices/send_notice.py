@@ -5,9 +5,9 @@
 
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
 from dunwell.claims.store import lock_claim
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
 from dunwell.messages.codes import derive_check, derive_code, digest_check, digest_code
 from dunwell.messages.contact_stops import find_stopped_claims
 from dunwell.messages.facts import CHECK_MASK

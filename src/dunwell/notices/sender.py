@@ -13,9 +13,9 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.store import load_merchant
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.messages.contact_stops import ClaimKey, find_stopped_claims
 from dunwell.messages.letters.printer import (
     LetterPrinter,

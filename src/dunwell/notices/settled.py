@@ -14,8 +14,8 @@ from uuid import UUID
 
 from prometheus_client import Counter
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
 from dunwell.notices.notice import Kind, NoticeChannel
 from dunwell.notices.store import empty_notices, lock_notice, save_failed
 from dunwell.notices.store_occasions import empty_occasions, reopen_occasion

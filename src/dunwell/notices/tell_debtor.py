@@ -7,7 +7,7 @@ and not again, whoever repeats it. `landing.telling` writes the message and take
 
 from datetime import datetime
 
-from dunwell.merchants.account import Work
+from dunwell.accounts.merchants.account import Work
 from dunwell.notices.facts import OccasionFacts
 from dunwell.notices.store_occasions import Occasion, save_occasion
 

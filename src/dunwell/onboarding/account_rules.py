@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.onboarding.file import (
     BankAccountPart,
     ChannelPart,

@@ -4,8 +4,8 @@ What is planned is what is made: of two who change the merchant, the second sees
 given here never discards a draft: somebody's work that is not in it may be wanted all the same.
 """
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.onboarding.changes import Change, DiscardDraft, DiscardRules
 from dunwell.onboarding.checking import CheckedFile, Surroundings, check_merchant_file
 from dunwell.onboarding.configuration import describe_gaps

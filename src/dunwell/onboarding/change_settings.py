@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import Configuration, Logo
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.rights import Right
-from dunwell.merchants.store import load_merchant
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Configuration, Logo
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.messages.merchant_rules import find_quiet_faults, find_value_faults
 from dunwell.onboarding.checking import CheckedFile, Surroundings, check_merchant_file

@@ -6,11 +6,11 @@ They are performed in the order of this list: rules may point at workflows made 
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from dunwell.accounts.merchants.configuration import Configuration
+from dunwell.accounts.merchants.merchant import NewMerchant
+from dunwell.accounts.merchants.rights import Scope
 from dunwell.assignment.document import RulesDocument
 from dunwell.events.endpoint import WantedEndpoint
-from dunwell.merchants.configuration import Configuration
-from dunwell.merchants.merchant import NewMerchant
-from dunwell.merchants.rights import Scope
 from dunwell.workflows.definition import Definition
 
 

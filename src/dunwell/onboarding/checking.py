@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.merchants.configuration import Logo
+from dunwell.accounts.merchants.configuration import Logo
 from dunwell.onboarding.account_rules import find_account_faults
 from dunwell.onboarding.disputes import find_dispute_faults
 from dunwell.onboarding.file import NOT_AVAILABLE, MerchantFile, list_processes

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dunwell.merchants.configuration import find_country, find_missing
-from dunwell.merchants.legal_gaps import ENFORCED_IN, find_gaps
-from dunwell.merchants.merchant import Merchant
+from dunwell.accounts.merchants.configuration import find_country, find_missing
+from dunwell.accounts.merchants.legal_gaps import ENFORCED_IN, find_gaps
+from dunwell.accounts.merchants.merchant import Merchant
 
 _REQUIRED = ("legal", "contact", "channels", "payment")
 _BY_LAW = ("legal.representatives", "legal.register", "privacy")

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from schwifty import IBAN
 
-from dunwell.merchants.configuration import (
+from dunwell.accounts.merchants.configuration import (
     BankAccount,
     Brand,
     ChannelSetup,
@@ -26,7 +26,7 @@ from dunwell.merchants.configuration import (
     PaymentMethod,
     QuietHours,
 )
-from dunwell.merchants.legal_gaps import find_gaps
+from dunwell.accounts.merchants.legal_gaps import find_gaps
 from dunwell.onboarding.account_rules import list_channels
 from dunwell.onboarding.disputes import read_disputes, render_disputes
 from dunwell.onboarding.file import (

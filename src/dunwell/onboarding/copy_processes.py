@@ -10,11 +10,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.store_changes import lock_merchant
 from dunwell.assignment.document import RuleDocument, RulesDocument, write_rules
 from dunwell.assignment.store import load_published_rules
 from dunwell.assignment.store_drafts import load_rules_draft
-from dunwell.merchants.account import Work
-from dunwell.merchants.store_changes import lock_merchant
 from dunwell.onboarding.changes import Change, PublishDraft, PublishRules, SaveDraft, SaveRules
 from dunwell.platform.database.database import Connection
 from dunwell.workflows.change_workflow import deactivate_workflow

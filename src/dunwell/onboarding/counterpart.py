@@ -3,7 +3,7 @@ The two are known by their keys, and the second begins with the settings of the 
 
 from typing import Any
 
-from dunwell.merchants.merchant import Merchant
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.onboarding.write_file import write_settings
 
 _SUFFIX = "-sandbox"

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from msgspec import UNSET
 
+from dunwell.accounts.merchants.merchant import NewMerchant
+from dunwell.accounts.merchants.quotas import REQUESTS_PER_MINUTE
+from dunwell.accounts.merchants.rights import Scope, order_scopes
 from dunwell.events.endpoint import sort_types
-from dunwell.merchants.merchant import NewMerchant
-from dunwell.merchants.quotas import REQUESTS_PER_MINUTE
-from dunwell.merchants.rights import Scope, order_scopes
 from dunwell.onboarding.changes import (
     AddCredential,
     AddWebhook,

@@ -4,8 +4,8 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
 from dunwell.disputes.reasons import ALWAYS_OFFERED, KNOWN_NAMES
-from dunwell.merchants.configuration import DisputeReason, Disputes
 from dunwell.onboarding.file import DisputeReasonPart, DisputesPart
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.codes import is_language

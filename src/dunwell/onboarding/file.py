@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from dunwell.accounts.merchants.configuration import Allocation, Basis, Feature, Letters
+from dunwell.accounts.merchants.rights import Scope
 from dunwell.assignment.document import RulesDocument
-from dunwell.merchants.configuration import Allocation, Basis, Feature, Letters
-from dunwell.merchants.rights import Scope
 from dunwell.workflows.definition import Cents, Name, TimeOfDay
 
 Key = Annotated[

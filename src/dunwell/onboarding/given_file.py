@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
-from dunwell.merchants.merchant import Merchant
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.onboarding.file import find_process_key
 from dunwell.onboarding.logo import LOGO_PLACE, LogoMaker, find_logo
 from dunwell.onboarding.logo_data import DATA, read_data

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.merchants.configuration import Legal, Privacy, Retention
+from dunwell.accounts.merchants.configuration import Legal, Privacy, Retention
 from dunwell.onboarding.file import LegalPart, PrivacyPart, RetentionPart
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.codes import is_country

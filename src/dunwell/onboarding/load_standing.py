@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from uuid import UUID
 
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.installation.webhook_networks import find_reach
+from dunwell.accounts.merchants.store import load_credentials, load_merchant
+from dunwell.accounts.merchants.store_changes import lock_merchant
+from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.assignment.document import write_rules
 from dunwell.assignment.store import load_published_rules, load_targets
 from dunwell.assignment.store_drafts import load_rules_draft
 from dunwell.events.endpoints import Endpoint, load_endpoints, open_authorization
-from dunwell.installation.store import load_installation
-from dunwell.installation.webhook_networks import find_reach
-from dunwell.merchants.store import load_credentials, load_merchant
-from dunwell.merchants.store_changes import lock_merchant
-from dunwell.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.onboarding.standing import (
     Standing,
     StandingEndpoint,

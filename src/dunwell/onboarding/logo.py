@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
+from dunwell.accounts.merchants.configuration import Logo
 from dunwell.files.content_types import PDF
 from dunwell.files.inspection import Inspector
-from dunwell.merchants.configuration import Logo
 from dunwell.messages.letters.printer import LetterPrinter, Unprintable
 from dunwell.messages.letters.sheet import Picture
 from dunwell.onboarding.logo_data import DATA, read_data

@@ -2,7 +2,7 @@
 
 import base64
 
-from dunwell.merchants.configuration import Logo
+from dunwell.accounts.merchants.configuration import Logo
 from dunwell.onboarding.vector_image import ImageRefused
 
 DATA = "data:"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dunwell.merchants.configuration import Deferments, Modalities, Plans
+from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
 from dunwell.onboarding.file import DefermentsPart, ModalitiesPart, PlansPart
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.shape import read_if_fits

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from dunwell.accounts.merchants.account import Work, check_right
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.disputes.answer_texts import add_answer_text, list_answer_texts
-from dunwell.merchants.account import Work, check_right
-from dunwell.merchants.actor import Actor
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.rights import Right
-from dunwell.merchants.store import load_merchant
 from dunwell.onboarding.checking import Surroundings, check_merchant_file
 from dunwell.onboarding.copy_processes import deactivate_copied, load_processes_to_copy
 from dunwell.onboarding.counterpart import write_counterpart_settings

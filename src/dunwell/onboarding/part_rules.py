@@ -4,7 +4,7 @@ ways to pay there. Pure."""
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from dunwell.merchants.configuration import PAGE_LANGUAGES
+from dunwell.accounts.merchants.configuration import PAGE_LANGUAGES
 from dunwell.messages.merchant_rules import is_all_quiet
 from dunwell.onboarding.file import (
     GuardsPart,

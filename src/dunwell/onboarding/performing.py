@@ -7,19 +7,19 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.accounts.merchants.account import Work, check_right
+from dunwell.accounts.merchants.actor import Actor, operator_actor
+from dunwell.accounts.merchants.credentials import allow_credential, create_credential
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.secrets import CREDENTIAL_RANDOM_BYTES
+from dunwell.accounts.merchants.set_up_merchant import change_configuration, create_merchant
 from dunwell.assignment.rules_draft import (
     discard_rules_draft,
     publish_rules_draft,
     save_rules_draft,
 )
 from dunwell.events.endpoints import add_endpoint, change_endpoint, remove_endpoint
-from dunwell.merchants.account import Work, check_right
-from dunwell.merchants.actor import Actor, operator_actor
-from dunwell.merchants.credentials import allow_credential, create_credential
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.rights import Right
-from dunwell.merchants.secrets import CREDENTIAL_RANDOM_BYTES
-from dunwell.merchants.set_up_merchant import change_configuration, create_merchant
 from dunwell.onboarding.changes import (
     AddCredential,
     AddWebhook,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import UNSET
 
-from dunwell.merchants.account import Work
+from dunwell.accounts.merchants.account import Work
 from dunwell.onboarding.configuration import describe_gaps
 from dunwell.onboarding.decision import decide_changes, describe_warnings
 from dunwell.onboarding.opening import open_file, open_standing

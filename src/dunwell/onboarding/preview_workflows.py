@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.onboarding.checking import CheckedFile
 from dunwell.onboarding.report import WorkflowPreview
 from dunwell.onboarding.standing import Standing, StandingWorkflow

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dunwell.merchants.configuration import Logo
+from dunwell.accounts.merchants.configuration import Logo
 from dunwell.onboarding.file import find_process_key
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.shape import render_pointer

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from dunwell.accounts.installation.webhook_networks import PUBLIC_REACH, WebhookReach
+from dunwell.accounts.merchants.access import Credential
+from dunwell.accounts.merchants.configuration import Channel, Configuration
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.assignment.document import RulesDocument
-from dunwell.installation.webhook_networks import PUBLIC_REACH, WebhookReach
-from dunwell.merchants.access import Credential
-from dunwell.merchants.configuration import Channel, Configuration
-from dunwell.merchants.merchant import Merchant
 from dunwell.workflows.step_ids import KnownStep
 from dunwell.workflows.versions import Draft, Scenario, Version
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.assignment.checking import find_unknown_names
 from dunwell.assignment.document import list_names
-from dunwell.merchants.configuration import Channel
 from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.messages.merchant_rules import find_quiet_faults, find_value_faults
 from dunwell.onboarding.account_rules import list_channels

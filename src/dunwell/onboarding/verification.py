@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dunwell.merchants.configuration import PROOFS, Channel, LandingPage, Proof
+from dunwell.accounts.merchants.configuration import PROOFS, Channel, LandingPage, Proof
 from dunwell.onboarding.file import Verification, VerificationPart
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.shape import render_nearest

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.access import access_claim
 from dunwell.claims.raise_event import raise_event
 from dunwell.claims.states import ACTIVE
 from dunwell.claims.store import LockedClaim
 from dunwell.escalation.sending_hours import find_days
 from dunwell.events.payloads import Payment, payment_in_progress
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.notices.facts import TransferFacts
 from dunwell.notices.tell_debtor import tell_debtor
 from dunwell.payments.check_choice import check_choice

@@ -9,11 +9,11 @@ from datetime import timedelta
 
 import structlog
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
 from dunwell.claims.raise_event import raise_event
 from dunwell.claims.store import LockedClaim
 from dunwell.events.payloads import Payment, payment_completed
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
 from dunwell.messages.formatting import render_line
 from dunwell.payments.provider import CheckoutState, Succeeded
 from dunwell.payments.record_payment import NewPayment, enter_payment

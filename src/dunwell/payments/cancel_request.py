@@ -7,10 +7,10 @@ is under way at a provider cannot be called back.
 
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.store import lock_claim
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.payments.request_holds import lift_request_hold
 from dunwell.payments.request_states import BANK_TRANSFER, LIVE, RequestState
 from dunwell.payments.store_requests import (

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from dunwell.accounts.merchants.configuration import PartialPayments
 from dunwell.claims.balance import Item
-from dunwell.merchants.configuration import PartialPayments
 
 
 class ChoiceKind(StrEnum):

@@ -6,14 +6,14 @@ When all that is left is paid, the claim is collected.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.access import access_claim
 from dunwell.claims.balance import Balance, Item
 from dunwell.claims.item_rules import check_changeable, find_going
 from dunwell.claims.states import Status
 from dunwell.claims.store import load_items
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.payments.balancing import collect_if_paid, load_balance
 from dunwell.payments.store_items import delete_items
 from dunwell.platform.errors import NotFound

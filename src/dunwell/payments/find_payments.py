@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.newest_first import ListedTable, Test, Wanted, find_newest
+from dunwell.accounts.merchants.rights import Right
 from dunwell.payments.request_states import RequestState
 from dunwell.payments.store_lists import (
     ListedPayment,

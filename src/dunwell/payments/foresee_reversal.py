@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.access import check_claim
 from dunwell.claims.balance import Balance
 from dunwell.claims.states import Status
 from dunwell.claims.store import load_claim
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.payments.balancing import load_balance
 from dunwell.payments.store import load_payment
 from dunwell.platform.database.database import snapshot

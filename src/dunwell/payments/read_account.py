@@ -10,10 +10,10 @@ from datetime import date, datetime
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.balance import Item
 from dunwell.claims.store import load_claim, load_items
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.payments.store import PaidRow, load_paid_rows
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import NotFound

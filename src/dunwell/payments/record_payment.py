@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.access import access_claim
 from dunwell.claims.balance import Balance, allocate, sum_balance
 from dunwell.claims.states import Happening, Status, decide_status
 from dunwell.claims.store import LockedClaim, load_items, load_paid_cents
 from dunwell.escalation.claim_contact_store import cancel_contacts
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.modalities.store_checks import hasten_check
 from dunwell.payments.balancing import load_balance
 from dunwell.payments.expire_transfer import complete_transfer, find_arrived

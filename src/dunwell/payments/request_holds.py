@@ -7,11 +7,11 @@ other's. Part of use cases that hold the claim's lock.
 from dataclasses import replace
 from datetime import datetime
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.claims.hold_claim import lift_hold, open_hold
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.store_holds import load_holds
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import debtor_actor
 from dunwell.payments.store_requests import PaymentRequest
 
 

@@ -6,12 +6,12 @@ COLLECTED, and its process goes on at its next step (CONTRACT 4).
 
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.access import access_claim
 from dunwell.claims.states import Status
 from dunwell.claims.store import LockedClaim
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.modalities.store_checks import hasten_check
 from dunwell.payments.balancing import load_balance, use_surplus
 from dunwell.payments.record_payment import RecordedPayment

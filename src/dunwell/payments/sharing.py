@@ -5,8 +5,8 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from dunwell.accounts.merchants.configuration import Allocation
 from dunwell.claims.balance import Item, allocate
-from dunwell.merchants.configuration import Allocation
 
 Shares = dict[int, int]
 

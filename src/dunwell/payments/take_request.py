@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.claims.access import access_claim
 from dunwell.claims.states import ACTIVE
 from dunwell.claims.store import LockedClaim, lock_claim
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import Actor
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.store import load_merchant
 from dunwell.payments.check_choice import check_choice
 from dunwell.payments.choice import Choice, ChoiceKind
 from dunwell.payments.expire_transfer import load_awaited_requests

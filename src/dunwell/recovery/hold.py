@@ -11,11 +11,11 @@ from datetime import datetime
 import msgspec
 import structlog
 
+from dunwell.accounts.installation.audit import Act, save_installation_audit
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import COMMAND_LINE
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.claims.pause_claim import pause_claim
-from dunwell.installation.audit import Act, save_installation_audit
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import COMMAND_LINE
-from dunwell.merchants.store import load_merchant
 from dunwell.platform.database.database import Connection, DatabaseAway, NotMigrated
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources

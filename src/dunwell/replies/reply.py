@@ -10,7 +10,7 @@ from datetime import datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from dunwell.merchants.answer_days import add_business_days
+from dunwell.accounts.merchants.answer_days import add_business_days
 from dunwell.sending.report import Reference
 
 _BUSINESS_DAYS = 3

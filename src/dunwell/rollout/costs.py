@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import msgspec
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.rollout.outlook import SentTo
 from dunwell.sending.prices import UNKNOWN_COUNTRY, Priced, Weight, price_of
 

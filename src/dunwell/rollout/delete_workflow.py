@@ -7,10 +7,10 @@ request that had read the rules before they let go of the workflow stays unassig
 
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
-from dunwell.merchants.store_changes import lock_merchant, raise_revision
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store_changes import lock_merchant, raise_revision
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.rollout.store import count_active_claims, load_rule_sets
 from dunwell.rollout.uses import describe_claims, describe_rules, describe_scenario

@@ -2,10 +2,10 @@
 
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
-from dunwell.merchants.store_changes import raise_revision
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store_changes import raise_revision
 from dunwell.platform.errors import InvalidState
 from dunwell.rollout.store import load_rule_sets
 from dunwell.rollout.uses import describe_rules

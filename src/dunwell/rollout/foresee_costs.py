@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dunwell.installation.store import load_installation
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.rights import Right
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.rights import Right
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.platform.errors import Refusal
 from dunwell.platform.resources import Resources

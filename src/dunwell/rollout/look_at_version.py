@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.errors import NotFound
 from dunwell.rollout.read_workflows import choose_version
 from dunwell.workflows.audited import list_parts

@@ -10,10 +10,10 @@ from enum import StrEnum
 
 import msgspec
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.escalation.forecast import Guard, UnderWay, forecast
 from dunwell.escalation.process import Process
 from dunwell.escalation.schedule import Position, StepFacts, list_channels
-from dunwell.merchants.configuration import Channel
 from dunwell.messages.placeholders import find_snippets
 from dunwell.workflows.definition import CommunicationStep, Definition, Texts
 

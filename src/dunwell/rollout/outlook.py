@@ -12,9 +12,9 @@ from datetime import date, datetime
 
 import msgspec
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.escalation.forecast import Foreseen
 from dunwell.escalation.schedule import Archived, FeeAdded, NobodyReachable
-from dunwell.merchants.configuration import Channel
 from dunwell.messages.guards import HeldBy
 from dunwell.sending.prices import UNKNOWN_COUNTRY
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.rollout.effects_views import FeeSumView, OutlookView
 from dunwell.rollout.outlook import DebtorFees
 

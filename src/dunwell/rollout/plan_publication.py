@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.errors import Fault, InvalidState
 from dunwell.rollout.contact_waits import find_contact_warnings
 from dunwell.rollout.publish_workflow import find_publishing_faults

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
+from dunwell.accounts.merchants.configuration import Channel, Configuration
 from dunwell.escalation.forecast import Course, Guard, UnderWay
 from dunwell.escalation.person_guard import PersonGuard, QuietHours, find_quiet_hours
 from dunwell.escalation.process import Process
 from dunwell.escalation.schedule import Position, StepFacts
-from dunwell.merchants.configuration import Channel, Configuration
 from dunwell.messages.guards import Days
 from dunwell.rollout.outlook import DebtorFees, Outlook
 

@@ -8,8 +8,8 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.crypto import KeyRing
 from dunwell.rollout.costs import Costs
 from dunwell.rollout.effects import Asked, Effects

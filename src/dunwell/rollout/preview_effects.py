@@ -14,14 +14,14 @@ from itertools import groupby
 from operator import attrgetter
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import find_country as find_home
+from dunwell.accounts.merchants.rights import Right
 from dunwell.escalation.due_claim import find_position
 from dunwell.escalation.process import Process, build_process
 from dunwell.escalation.running_claims import RunningClaim, find_person, find_standing
 from dunwell.escalation.schedule import list_channels
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.configuration import find_country as find_home
-from dunwell.merchants.rights import Right
 from dunwell.messages.guard_store import load_contacted
 from dunwell.messages.identities import identify
 from dunwell.platform.crypto import KeyRing

@@ -9,14 +9,14 @@ from datetime import date, timedelta
 from decimal import Decimal
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.read_claim import read_claim
 from dunwell.escalation.due_claim_store import load_claims
 from dunwell.escalation.pay_by import foresee_pay_by
 from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.schedule import ContactPlanned
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.rights import Right
 from dunwell.messages.contact import RenderedContact
 from dunwell.messages.gsm import Parts, count_parts
 from dunwell.messages.letters.printer import (

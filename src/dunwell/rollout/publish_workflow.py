@@ -9,9 +9,9 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import Configuration
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Configuration
+from dunwell.accounts.merchants.rights import Right
 from dunwell.messages.checking import find_template_faults
 from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.messages.merchant_rules import find_quiet_faults, find_value_faults

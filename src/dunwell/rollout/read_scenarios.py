@@ -5,9 +5,9 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.assignment.store import load_rules
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import NotFound
 from dunwell.platform.text.shape import render_nearest
 from dunwell.rollout.store import count_active_claims

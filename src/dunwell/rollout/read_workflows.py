@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.errors import NotFound
 from dunwell.rollout.store import count_active_claims
 from dunwell.rollout.views import Comparison, DefinitionView, VersionView, WorkflowView

@@ -7,9 +7,9 @@ through a cursor, so that memory stays the same whatever their number.
 from collections.abc import AsyncIterator, Sequence
 from uuid import UUID
 
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.escalation.due_claim_store import load_claims
 from dunwell.escalation.running_claims import OpenContact, RunningClaim
-from dunwell.merchants.merchant import Merchant
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, Row
 

@@ -8,10 +8,10 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import keep_changed, save_audit
-from dunwell.merchants.rights import Right
-from dunwell.merchants.store_changes import raise_revision
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import keep_changed, save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store_changes import raise_revision
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import ValidationError
 from dunwell.rollout.contact_waits import find_contact_warnings

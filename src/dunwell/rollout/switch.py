@@ -9,11 +9,11 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store_changes import load_switched, lock_merchant, mark_switched
 from dunwell.assignment.store import load_rules
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
-from dunwell.merchants.store_changes import load_switched, lock_merchant, mark_switched
 from dunwell.platform.errors import InvalidState
 from dunwell.rollout.store import count_active_claims
 from dunwell.workflows.scenario_store import load_scenarios, publish_scenarios

@@ -11,14 +11,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
+from dunwell.accounts.merchants.account import Work, check_right
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.expire_holds import expire_holds
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.merchants.account import Work, check_right
-from dunwell.merchants.actor import Actor
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.rights import Right
 from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.platform.errors import Fault, InvalidState, Unavailable, ValidationError
 from dunwell.platform.resources import Resources

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import structlog
 
-from dunwell.installation.lines.line import Pace
-from dunwell.merchants.configuration import CHANNELS, Channel
-from dunwell.merchants.merchant import Merchant
+from dunwell.accounts.installation.lines.line import Pace
+from dunwell.accounts.merchants.configuration import CHANNELS, Channel
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.sending.channel import (
     AskableChannel,
     ChannelAdapter,

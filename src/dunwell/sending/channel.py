@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Protocol, runtime_checkable
 from uuid import UUID
 
-from dunwell.installation.lines.line import Pace
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.installation.lines.line import Pace
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.sending.report import Cause
 
 

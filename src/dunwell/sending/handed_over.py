@@ -8,7 +8,7 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.merchants.merchant import Merchant
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.platform.database.database import Connection
 from dunwell.sending.adapters import Adapters
 from dunwell.sending.channel import Answer, Message, Permanent, Temporary, Unanswered, Uncalled

@@ -7,9 +7,9 @@ from contextlib import suppress as passing_over
 
 import structlog
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.rights import Right
 from dunwell.messages.suppression import suppress
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import ValidationError

@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 
-from dunwell.merchants.merchant import Merchant
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.messages.rendering import LOGO_ID
 from dunwell.sending.channel import MessageImage
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.installation.audit import Act, save_installation_audit
-from dunwell.merchants.account import check_right
-from dunwell.merchants.actor import Actor
-from dunwell.merchants.rights import Right
+from dunwell.accounts.installation.audit import Act, save_installation_audit
+from dunwell.accounts.merchants.account import check_right
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.database.database import Connection
 from dunwell.platform.ids import Ids
 from dunwell.platform.text.cursor import CursorForm

@@ -9,10 +9,10 @@ written back but the confirmation of a STOP, once.
 from dataclasses import replace
 from datetime import timedelta
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.claims.notes import LONGEST_NOTE, add_note
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.store import load_merchant
 from dunwell.messages.suppression import suppress
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources

@@ -9,10 +9,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from dunwell.events.find_endpoints import ENDPOINTS, LIVE, UNWELL
-from dunwell.merchants.account import Work
-from dunwell.merchants.answer_days import find_overdue_before
-from dunwell.merchants.newest_first import (
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.answer_days import find_overdue_before
+from dunwell.accounts.merchants.newest_first import (
     MOST_COUNTED,
     Count,
     ListedTable,
@@ -21,7 +20,8 @@ from dunwell.merchants.newest_first import (
     count_newest,
     find_oldest,
 )
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.rights import Right
+from dunwell.events.find_endpoints import ENDPOINTS, LIVE, UNWELL
 from dunwell.messages.communication_store import count_failed
 from dunwell.messages.lists.find_communications import COMMUNICATIONS, UNKNOWN
 from dunwell.modalities.find_modalities import MODALITIES, UNANSWERED

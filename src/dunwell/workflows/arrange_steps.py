@@ -9,8 +9,8 @@ from itertools import count
 from typing import Any
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.errors import NotFound
 from dunwell.workflows.audited import list_parts
 from dunwell.workflows.edit_draft import Edit, EditedDraft, edit_draft

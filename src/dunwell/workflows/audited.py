@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.merchants.audit_fields import keep_changed
+from dunwell.accounts.merchants.audit_fields import keep_changed
 from dunwell.workflows.definition import Definition
 
 

@@ -7,10 +7,10 @@ assigned; claims on it run on.
 
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
-from dunwell.merchants.store_changes import raise_revision
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store_changes import raise_revision
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.workflows.checking import check_workflow_name
 from dunwell.workflows.open_workflow import open_workflow

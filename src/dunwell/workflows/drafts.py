@@ -5,9 +5,9 @@ A workflow that was never published goes with its draft: `rollout.drop_draft` se
 
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.errors import InvalidState
 from dunwell.workflows.audited import compare
 from dunwell.workflows.open_workflow import open_workflow

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.workflows.audited import list_parts
 from dunwell.workflows.checking import read_definition

@@ -6,9 +6,9 @@ change touches. So changes of one merchant wait for each other and never for eve
 
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.store_changes import load_switched, lock_merchant
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store_changes import load_switched, lock_merchant
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.text.shape import render_nearest

@@ -4,11 +4,11 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import ActorKind
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
-from dunwell.merchants.store_changes import raise_revision
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store_changes import raise_revision
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.text.texts import check_printable
 from dunwell.workflows.checking import find_definition_faults

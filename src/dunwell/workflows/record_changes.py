@@ -3,8 +3,8 @@
 from typing import Any
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.workflows.audited import compare
 from dunwell.workflows.definition import Definition
 from dunwell.workflows.draft_changes import merge_changes

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
-from dunwell.merchants.store_changes import lock_merchant
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store_changes import lock_merchant
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.workflows.checking import check_workflow_name
 from dunwell.workflows.definition import Definition

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.platform.text.shape import render_pointer
 from dunwell.workflows.definition import (
     Definition,

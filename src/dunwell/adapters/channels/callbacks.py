@@ -13,11 +13,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.installation.lines.sms import KannelLine, TwilioLine
+from dunwell.accounts.merchants.gathering import Gathering
 from dunwell.adapters.channels.gateway_calls import Call, Received, make_call
 from dunwell.adapters.channels.incoming import Forged
-from dunwell.installation.lines.lines import Line
-from dunwell.installation.lines.sms import KannelLine, TwilioLine
-from dunwell.merchants.gathering import Gathering
 from dunwell.platform.errors import NotFound, RateLimited
 from dunwell.platform.http.addresses import find_network
 from dunwell.platform.http.requests import read_body, request_id_of

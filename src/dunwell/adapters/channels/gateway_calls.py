@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
 
+from dunwell.accounts.installation.lines.sms import KannelLine, TwilioLine
 from dunwell.adapters.channels.incoming import Forged
 from dunwell.adapters.channels.kannel import reading as kannel
 from dunwell.adapters.channels.twilio import reading as twilio
-from dunwell.installation.lines.sms import KannelLine, TwilioLine
 from dunwell.sending.incoming import Incoming
 from dunwell.sending.report import Reference, Report
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientError, LoginError
 
+from dunwell.accounts.installation.lines.email import Mailbox
 from dunwell.adapters.channels.smtp.connections import read_host
-from dunwell.installation.lines.email import Mailbox
 
 _PORTS = {"TLS": 993, "STARTTLS": 143, "NONE": 143}
 _SECONDS = 30.0

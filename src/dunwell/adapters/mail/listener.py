@@ -16,11 +16,11 @@ import structlog
 from aiosmtpd.lmtp import LMTP
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
+from dunwell.accounts.installation.lines.lines import Line
 from dunwell.adapters.channels.smtp.addresses import read_address
 from dunwell.adapters.mail import incoming
 from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.adapters.mail.receive_mail import find_return_domains, receive_mail
-from dunwell.installation.lines.lines import Line
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 from dunwell.replies.take_reply import TakenReply

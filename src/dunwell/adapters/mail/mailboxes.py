@@ -7,13 +7,13 @@ from email.utils import parseaddr
 
 import structlog
 
+from dunwell.accounts.installation.lines.email import Mailbox, SmtpLine
+from dunwell.accounts.installation.standing import StandingInstallation
 from dunwell.adapters.mail.imap import Fetched, FetchedMail, MailboxAway, fetch_mail
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.adapters.mail.mailbox_store import MailboxPlace, load_place, save_place
 from dunwell.adapters.mail.receive_mail import receive_mail
-from dunwell.installation.lines.email import Mailbox, SmtpLine
-from dunwell.installation.standing import StandingInstallation
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 

@@ -5,13 +5,13 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from dunwell.accounts.installation.lines.email import SmtpLine
+from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.mail_reader import MailReader
-from dunwell.installation.lines.email import SmtpLine
-from dunwell.installation.lines.lines import Line
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.store import load_merchant
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 from dunwell.replies.reply import NewReply

@@ -14,6 +14,7 @@ import msgspec
 import structlog
 from joserfc.jwk import KeySet
 
+from dunwell.accounts.installation.sign_in import Provider
 from dunwell.adapters.oidc.metadata import (
     Metadata,
     MetadataUnusable,
@@ -21,7 +22,6 @@ from dunwell.adapters.oidc.metadata import (
     read_metadata,
 )
 from dunwell.adapters.oidc.tokens import TokenRefused, read_keys
-from dunwell.installation.sign_in import Provider
 from dunwell.platform.http.client import Answer, HttpClient, NoAnswer, open_http_client
 
 METADATA_LASTS = timedelta(hours=1)

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from dunwell.installation.sign_in import Provider
+from dunwell.accounts.installation.sign_in import Provider
 
 _PATH = "/.well-known/openid-configuration"
 

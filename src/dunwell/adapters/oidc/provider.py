@@ -11,6 +11,16 @@ from authlib.oauth2.rfc6749.parameters import prepare_grant_uri, prepare_token_r
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from joserfc.jwk import KeySet
 
+from dunwell.accounts.installation.sign_in import Provider
+from dunwell.accounts.users.single_sign_on.provider import (
+    AttemptSecrets,
+    Away,
+    Code,
+    Doubt,
+    NotTaken,
+    Told,
+    ToldLogout,
+)
 from dunwell.adapters.oidc.asking import Asking, ProviderAway, read_object
 from dunwell.adapters.oidc.metadata import Metadata
 from dunwell.adapters.oidc.tokens import (
@@ -20,16 +30,6 @@ from dunwell.adapters.oidc.tokens import (
     check_id_token,
     check_logout_token,
     read_told,
-)
-from dunwell.installation.sign_in import Provider
-from dunwell.people.single_sign_on.provider import (
-    AttemptSecrets,
-    Away,
-    Code,
-    Doubt,
-    NotTaken,
-    Told,
-    ToldLogout,
 )
 
 _FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}

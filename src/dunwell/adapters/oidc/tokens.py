@@ -17,9 +17,9 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 from joserfc.jwt import JWTClaimsRegistry
 
-from dunwell.installation.sign_in import Provider
-from dunwell.people.single_sign_on.provider import Told, ToldLogout
-from dunwell.people.user import LONGEST_NAME
+from dunwell.accounts.installation.sign_in import Provider
+from dunwell.accounts.users.single_sign_on.provider import Told, ToldLogout
+from dunwell.accounts.users.user import LONGEST_NAME
 
 ALGORITHMS = (
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512",

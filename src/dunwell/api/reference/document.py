@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dunwell.accounts.merchants.rights import SCOPE_RIGHTS
 from dunwell.api.catalogue import OPERATIONS, TAGS
 from dunwell.api.failures import KINDS, FailureKind
 from dunwell.api.operation import Body, Operation, Parameter
@@ -12,7 +13,6 @@ from dunwell.api.reference.links import list_links
 from dunwell.api.reference.refusals import list_statuses
 from dunwell.api.routes.events import LIST_EVENTS
 from dunwell.api.routes.parameters import IDEMPOTENCY_KEY
-from dunwell.merchants.rights import SCOPE_RIGHTS
 
 _TOKEN_STATUSES = {
     400: "The form is broken, or the grant type is another.",

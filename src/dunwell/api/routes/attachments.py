@@ -5,6 +5,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.rights import Right
 from dunwell.api.answer import answer_file
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
@@ -26,7 +27,6 @@ from dunwell.files.attached import unknown_ticket
 from dunwell.files.content_types import ALLOWED_TYPES
 from dunwell.files.read_attachments import list_attachments, read_attachment
 from dunwell.intake.submission import AttachmentSubmission
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import InvalidRequest, InvalidState, UnknownTicket, ValidationError
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}/attachments"

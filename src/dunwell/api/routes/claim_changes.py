@@ -2,6 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Iterator
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.api.answer import JSON
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation
@@ -16,8 +18,6 @@ from dunwell.claims.pause_claim import pause_claim, resume_claim
 from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.intake.submission import ContactPatch
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, ValidationError
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}"

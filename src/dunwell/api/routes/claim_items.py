@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dunwell.accounts.merchants.rights import Right
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation
 from dunwell.api.paths import read_claim_id, read_item_id
@@ -11,7 +12,6 @@ from dunwell.api.routes.parameters import CLAIM_ID, ITEM_ID, MERCHANT_ID
 from dunwell.api.schemas import claim_changes as wire
 from dunwell.intake.check_claims import find_faulty_dates
 from dunwell.intake.submission import ItemSubmission
-from dunwell.merchants.rights import Right
 from dunwell.payments.add_item import AddedItem, NewItem, add_fee, add_item
 from dunwell.payments.delete_item import delete_item
 from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from dunwell.accounts.merchants.rights import Right
 from dunwell.api.answer import describe
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
@@ -12,7 +13,6 @@ from dunwell.api.schemas import claims as wire
 from dunwell.intake.check_claims import read_claims
 from dunwell.intake.create_claims import CreationResult, create_claims
 from dunwell.intake.submission import MAX_CLAIMS, ClaimSubmission
-from dunwell.merchants.rights import Right
 from dunwell.platform.children.process import Turns
 from dunwell.platform.errors import (
     DuplicateReferenceNumber,

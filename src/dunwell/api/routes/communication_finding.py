@@ -2,6 +2,7 @@
 
 from typing import get_args
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.api.call import Call
 from dunwell.api.operation import Endpoint, Operation, Parameter, Span
 from dunwell.api.routes.parameters import (
@@ -15,7 +16,6 @@ from dunwell.api.routes.parameters import (
     read_page,
 )
 from dunwell.api.schemas.suppressions import Suppression, SuppressionList
-from dunwell.merchants.configuration import Channel
 from dunwell.messages.communication_views import (
     EXAMPLE,
     CommunicationState,

@@ -2,6 +2,7 @@
 
 from msgspec.structs import asdict
 
+from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.api.call import Call
 from dunwell.api.operation import Endpoint, Operation, Parameter, Span
 from dunwell.api.routes.disputes import DISPUTE_EXAMPLE, show_dispute
@@ -16,7 +17,6 @@ from dunwell.api.routes.parameters import (
 from dunwell.api.schemas.disputes import FoundDispute, FoundDisputeList
 from dunwell.disputes.dispute import DisputeState
 from dunwell.disputes.find_disputes import find_disputes
-from dunwell.merchants.answer_days import find_answer_day
 from dunwell.platform.errors import ValidationError
 
 FIND_DISPUTES = Operation(

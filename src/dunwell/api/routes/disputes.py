@@ -5,6 +5,8 @@ from typing import Any
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.rights import Right
 from dunwell.api.answer import answer_file
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
@@ -45,8 +47,6 @@ from dunwell.disputes.open_dispute import open_dispute
 from dunwell.disputes.read_disputes import get_dispute, list_disputes, read_evidence
 from dunwell.disputes.reasons import list_reasons
 from dunwell.files.content_types import ALLOWED_TYPES
-from dunwell.merchants.actor import ActorKind
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError
 from dunwell.platform.text.wire import write_instant
 

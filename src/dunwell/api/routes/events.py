@@ -6,6 +6,7 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.accounts.merchants.rights import Right
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Parameter, Span
 from dunwell.api.paths import read_event_id
@@ -17,7 +18,6 @@ from dunwell.api.schemas.events import EncodedEventList, EventList, Replayed, Re
 from dunwell.events.body import EVENT_TYPES, EXAMPLE, Event
 from dunwell.events.find_events import EventFilter, find_events, get_event
 from dunwell.events.replay_events import MOST_DELIVERIES, Replay, find_time_faults, replay_events
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import Fault, InvalidRequest, ValidationError
 from dunwell.platform.text.wire import read_as_json
 

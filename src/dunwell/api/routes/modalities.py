@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dunwell.accounts.merchants.rights import Right
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
 from dunwell.api.paths import read_claim_id, read_modality_id
@@ -20,7 +21,6 @@ from dunwell.api.schemas.modalities import (
     Rejection,
     ScheduledPayment,
 )
-from dunwell.merchants.rights import Right
 from dunwell.modalities.answer_modality import approve_modality, reject_modality
 from dunwell.modalities.list_modalities import get_modality, list_modalities
 from dunwell.modalities.modality import Modality

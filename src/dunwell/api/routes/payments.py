@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from dunwell.accounts.merchants.rights import Right
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation
 from dunwell.api.paths import read_claim_id, read_payment_id
@@ -10,7 +11,6 @@ from dunwell.api.query import read_instant
 from dunwell.api.reading import read_shape
 from dunwell.api.routes.parameters import CLAIM_ID, MERCHANT_ID, PAYMENT_ID
 from dunwell.api.schemas.payments import Payment, PaymentRequest
-from dunwell.merchants.rights import Right
 from dunwell.payments.record_payment import NewPayment, RecordedPayment, record_payment
 from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, ValidationError

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from msgspec import UNSET
 
+from dunwell.accounts.merchants.rights import Right
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
 from dunwell.api.paths import read_claim_id, read_workflow_id
@@ -24,7 +25,6 @@ from dunwell.api.schemas.processes import (
 from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.assignment.outcome import Assignment, AssignmentOutcome
 from dunwell.assignment.start_assignment import start_assignment
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import (
     InvalidRequest,
     InvalidState,

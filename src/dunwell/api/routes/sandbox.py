@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
+from dunwell.accounts.merchants.rights import Right
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
 from dunwell.api.reading import read_shape
 from dunwell.api.routes.parameters import MERCHANT_ID
 from dunwell.api.routes.payments import find_faulty_instant, read_given_instant
 from dunwell.api.schemas.sandbox import TestClock, TestClockAdvance, TestClockAdvanced
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, ValidationError
 from dunwell.platform.text.wire import write_instant
 from dunwell.sandbox.advance_clock import advance_clock, check_sandbox

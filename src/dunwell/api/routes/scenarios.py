@@ -2,6 +2,7 @@
 scenarios; Assign claims to a scenario; Versioning 5).
 """
 
+from dunwell.accounts.merchants.rights import Right
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
 from dunwell.api.paths import read_scenario_id
@@ -19,7 +20,6 @@ from dunwell.api.schemas.processes import (
 from dunwell.api.schemas.processes import Scenario as ScenarioShown
 from dunwell.assignment.assign_claims import assign_to_scenario
 from dunwell.assignment.store import load_rules
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import InvalidRequest, ValidationError, WorkflowAssignmentError
 from dunwell.workflows.definition import ProcessSettings

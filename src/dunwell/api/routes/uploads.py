@@ -1,5 +1,6 @@
 """Upload a file for later attachment to claims."""
 
+from dunwell.accounts.merchants.rights import Right
 from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation
 from dunwell.api.routes.parameters import MERCHANT_ID, TICKET_EXAMPLE
@@ -8,7 +9,6 @@ from dunwell.files.put_away import put_away
 from dunwell.files.read_storage_use import check_storage_room
 from dunwell.files.upload import NewUpload, PreparedUpload
 from dunwell.files.upload_file import accept_upload, check_upload
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import (
     Fault,
     InvalidRequest,

@@ -6,6 +6,7 @@ round takes what has committed, whatever other transactions still run and in whi
 were drawn; while nothing is created, a round is one look at an empty table.
 """
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.claims.searching.filling_store import (
     find_unchecked_merchants,
     has_queued,
@@ -17,7 +18,6 @@ from dunwell.claims.searching.filling_store import (
     take_queued,
 )
 from dunwell.claims.searching.terms import list_terms
-from dunwell.merchants.account import Work
 from dunwell.platform.children.process import Turns
 from dunwell.platform.resources import Resources
 

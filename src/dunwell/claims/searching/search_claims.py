@@ -4,12 +4,12 @@ number, names, company, e-mail, phone. What begins shortest comes first; of thos
 The terms of a new claim are written by the worker, within two seconds (decision 0018).
 """
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.find_claims import ClaimPage, only_standing
 from dunwell.claims.searching.store import Found, find
 from dunwell.claims.searching.terms import LONGEST, read_search
 from dunwell.claims.store_lists import load_listed
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.cursor import CursorForm, refuse_cursor

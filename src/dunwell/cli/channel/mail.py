@@ -6,11 +6,11 @@ from contextlib import AsyncExitStack
 
 import click
 
+from dunwell.accounts.installation.standing import open_installation
 from dunwell.adapters.mail.listener import Doorkeeper, Protocol, listen
 from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.cli.ready import announced
-from dunwell.installation.standing import open_installation
 from dunwell.platform.children.process import relax_collector
 from dunwell.platform.config import Settings
 from dunwell.platform.config.private_folder import close_to_others

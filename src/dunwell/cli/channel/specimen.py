@@ -7,6 +7,8 @@ from uuid import UUID
 
 import asyncssh
 
+from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
+from dunwell.accounts.installation.standing import StandingInstallation
 from dunwell.adapters.channels.print_service.letter_files import LetterUnfit
 from dunwell.adapters.channels.print_service.specimen import (
     NOBODY,
@@ -16,8 +18,6 @@ from dunwell.adapters.channels.print_service.specimen import (
     print_specimen,
 )
 from dunwell.cli.findings.letters import open_line
-from dunwell.installation.lines.letters import FolderLine, SftpLine
-from dunwell.installation.standing import StandingInstallation
 from dunwell.messages.letters.printer import LetterPrinter, Unprintable
 from dunwell.platform.errors import Refusal
 from dunwell.platform.resources import Resources

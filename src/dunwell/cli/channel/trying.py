@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
+from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
+from dunwell.accounts.installation.standing import StandingInstallation
 from dunwell.adapters.lines import build_line
 from dunwell.cli.channel.deliveries import deliveries
 from dunwell.cli.channel.specimen import try_letter
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.work import run_reading
-from dunwell.installation.lines.letters import FolderLine, SftpLine
-from dunwell.installation.standing import StandingInstallation
 from dunwell.platform.errors import NotFound, Refusal
 from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Accepted, LineUnusable, Message, Outcome, Permanent

@@ -11,15 +11,15 @@ import dns.asyncresolver
 import dns.exception
 import dns.resolver
 
+from dunwell.accounts.installation.lines.email import Mailbox, SmtpLine
+from dunwell.accounts.installation.secrets import load_secrets
+from dunwell.accounts.installation.store import load_installation
 from dunwell.adapters.channels.smtp.adapter import find_server, read_secret
 from dunwell.adapters.channels.smtp.connections import Connections, end
 from dunwell.adapters.channels.smtp.signing import open_signer
 from dunwell.adapters.mail.imap import MailboxAway, MailboxRefused, look_at_mailbox
 from dunwell.cli.findings.email_records import DomainRecords, judge_dkim, judge_records
 from dunwell.cli.findings.finding import Finding
-from dunwell.installation.lines.email import Mailbox, SmtpLine
-from dunwell.installation.secrets import load_secrets
-from dunwell.installation.store import load_installation
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database

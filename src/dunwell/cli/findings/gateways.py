@@ -5,14 +5,14 @@ from collections.abc import Mapping
 
 import asyncpg
 
+from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.installation.lines.sms import KannelLine, TwilioLine
+from dunwell.accounts.installation.secrets import load_secrets
+from dunwell.accounts.installation.store import load_installation
 from dunwell.adapters.channels.gateway import Trouble
 from dunwell.adapters.channels.kannel.adapter import KannelChannel
 from dunwell.adapters.channels.twilio.adapter import TwilioChannel
 from dunwell.cli.findings.finding import Finding
-from dunwell.installation.lines.lines import Line
-from dunwell.installation.lines.sms import KannelLine, TwilioLine
-from dunwell.installation.secrets import load_secrets
-from dunwell.installation.store import load_installation
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database

@@ -4,16 +4,16 @@ what the law asks for.
 
 import asyncpg
 
-from dunwell.cli.findings.finding import Finding
-from dunwell.installation.identity import Operator
-from dunwell.installation.store import load_installation
-from dunwell.merchants.legal_gaps import (
+from dunwell.accounts.installation.identity import Operator
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.merchants.legal_gaps import (
     find_gaps,
     find_gaps_without_operator,
     find_stopping_gaps,
 )
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.store import load_merchants_page
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchants_page
+from dunwell.cli.findings.finding import Finding
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import asyncpg
 
+from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
+from dunwell.accounts.installation.secrets import load_secrets
+from dunwell.accounts.installation.store import load_installation
 from dunwell.adapters.channels.folder.depot import FolderDepot
 from dunwell.adapters.channels.sftp.channel import open_depot
 from dunwell.cli.findings.finding import Finding
-from dunwell.installation.lines.letters import FolderLine, SftpLine
-from dunwell.installation.secrets import load_secrets
-from dunwell.installation.store import load_installation
 from dunwell.messages.letters.fonts.shelf import FontShelf
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import asyncpg
 
+from dunwell.accounts.installation.store import list_forwarders, load_installation
 from dunwell.cli.findings.finding import Finding
-from dunwell.installation.store import list_forwarders, load_installation
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.http.proxies import Proxies

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 
 import asyncpg
 
+from dunwell.accounts.installation.secrets import load_secrets
+from dunwell.accounts.installation.sign_in import Provider, SignIn
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.users.single_sign_on.store_identities import find_merchants
+from dunwell.accounts.users.store import count_break_glass
 from dunwell.adapters.providers import ProviderUnusable, build_provider
 from dunwell.cli.findings.finding import Finding
-from dunwell.installation.secrets import load_secrets
-from dunwell.installation.sign_in import Provider, SignIn
-from dunwell.installation.store import load_installation
-from dunwell.people.single_sign_on.store_identities import find_merchants
-from dunwell.people.store import count_break_glass
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database

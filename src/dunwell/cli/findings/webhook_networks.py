@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import asyncpg
 
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.cli.findings.finding import Finding
-from dunwell.installation.store import load_installation
-from dunwell.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable
 

@@ -7,13 +7,13 @@ from typing import Any
 import click
 import msgspec
 
+from dunwell.accounts.installation.audit_entries import AuditEntry, AuditFilter
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import COMMAND_LINE
+from dunwell.accounts.merchants.find_audit import AuditPage, find_audit, find_installation_audit
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json
 from dunwell.cli.work import merchant_of_key, run_change, run_reading
-from dunwell.installation.audit_entries import AuditEntry, AuditFilter
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import COMMAND_LINE
-from dunwell.merchants.find_audit import AuditPage, find_audit, find_installation_audit
 from dunwell.platform.resources import Resources
 
 _WORD = "audit"

@@ -7,26 +7,26 @@ from typing import TypeVar
 
 import click
 
-from dunwell.cli.database import reach_database
-from dunwell.cli.options import data_dir_option, read_settings
-from dunwell.cli.output import confirm, render_table
-from dunwell.merchants.actor import operator_actor
-from dunwell.merchants.rights import Role
-from dunwell.merchants.store_lookup import find_merchant_id_by_key
-from dunwell.people.break_glass import set_break_glass
-from dunwell.people.change_user import end_sessions, end_user
-from dunwell.people.invite_user import (
+from dunwell.accounts.merchants.actor import operator_actor
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
+from dunwell.accounts.users.break_glass import set_break_glass
+from dunwell.accounts.users.change_user import end_sessions, end_user
+from dunwell.accounts.users.invite_user import (
     RANDOM_BYTES,
     Invitation,
     invite_first_admin,
     invite_user,
     reset_user,
 )
-from dunwell.people.people_work import PeopleWork
-from dunwell.people.signed_in import LANGUAGES
-from dunwell.people.single_sign_on.link_identity import link_identity
-from dunwell.people.store import find_user, list_named_merchants, list_users
-from dunwell.people.user import NewUser, Place, User
+from dunwell.accounts.users.people_work import PeopleWork
+from dunwell.accounts.users.signed_in import LANGUAGES
+from dunwell.accounts.users.single_sign_on.link_identity import link_identity
+from dunwell.accounts.users.store import find_user, list_named_merchants, list_users
+from dunwell.accounts.users.user import NewUser, Place, User
+from dunwell.cli.database import reach_database
+from dunwell.cli.options import data_dir_option, read_settings
+from dunwell.cli.output import confirm, render_table
 from dunwell.platform.config import Settings
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import open_resources

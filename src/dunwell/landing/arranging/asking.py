@@ -11,10 +11,10 @@ from datetime import date, datetime
 from enum import StrEnum
 from functools import cached_property
 
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.configuration import Modalities
 from dunwell.landing.render.amounts import read_amount
 from dunwell.landing.render.dates import is_given, read_carried_day, read_day
-from dunwell.merchants.actor import ActorKind
-from dunwell.merchants.configuration import Modalities
 from dunwell.modalities.bounds import (
     ClaimFacts,
     DefermentTerms,

@@ -3,7 +3,7 @@
 It says nothing of how it goes, so that it reads the same whenever it is printed.
 """
 
-from dunwell.installation.identity import Operator
+from dunwell.accounts.installation.identity import Operator
 from dunwell.landing.render.formats import build_filters
 from dunwell.landing.render.wording import Language
 from dunwell.landing.session.store_opened import OpenedClaim

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import msgspec
 
+from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.landing.arranging.asking import OWN, Ground, Refused, find_live, may_ask
 from dunwell.landing.render.pages import Page
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.merchants.configuration import Configuration
 from dunwell.messages.identities import mask_address
 from dunwell.modalities.bounds import DefermentTerms, PlanTerms, is_approved_at_once
 from dunwell.modalities.confirmation import is_agreed

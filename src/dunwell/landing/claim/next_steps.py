@@ -21,6 +21,7 @@ from enum import StrEnum
 
 import msgspec
 
+from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import ACTIVE
 from dunwell.escalation.announcing import Announced
@@ -37,7 +38,6 @@ from dunwell.landing.session.states import (
     list_topics,
 )
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.merchants.answer_days import find_answer_day
 from dunwell.modalities.plans import Instalment
 from dunwell.modalities.progress import GRACE, find_request_answer_day
 

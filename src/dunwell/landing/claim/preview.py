@@ -6,6 +6,9 @@ from dataclasses import dataclass
 import msgspec
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
 from dunwell.landing.claim.alternative import find_alternative
 from dunwell.landing.claim.look_ahead import look_ahead
 from dunwell.landing.claim.views import (
@@ -21,9 +24,6 @@ from dunwell.landing.session.store_opened import load_previewed_claim
 from dunwell.landing.web.answer import answer_page
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Visit
-from dunwell.merchants.account import Work
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import NotFound
 
 _SHOWN = Shown(form_token="", minutes_left=60, is_warned=False, can_stay=False)

@@ -7,6 +7,8 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.configuration import Feature
 from dunwell.claims.holds import HoldKind
 from dunwell.disputes.dispute import DisputeState, render_case_number
 from dunwell.escalation.announcing import Announced
@@ -44,8 +46,6 @@ from dunwell.landing.session.states import (
     render_initials,
 )
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.merchants.actor import ActorKind
-from dunwell.merchants.configuration import Feature
 from dunwell.modalities.modality import Modality
 from dunwell.modalities.offers import Offer
 from dunwell.modalities.plans import Instalment

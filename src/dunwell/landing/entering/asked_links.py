@@ -11,6 +11,10 @@ from uuid import UUID
 
 import structlog
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.claims.store import lock_claim
 from dunwell.landing.entering.contacts import find_contact
 from dunwell.landing.entering.store_asked_links import (
@@ -24,10 +28,6 @@ from dunwell.landing.entering.store_ways import find_references
 from dunwell.landing.entering.tries import Locked
 from dunwell.landing.entering.visitors import admit_request, count_visitors_request
 from dunwell.landing.telling.writer import NoticeWriter
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import debtor_actor
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.store import load_merchant
 from dunwell.notices.facts import LinkFacts
 from dunwell.notices.notice import HOUR, Addressee, Kind
 from dunwell.notices.send_notice import send_notice

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.landing.entering.letter_sums import is_known_amount
 from dunwell.landing.entering.store_ways import (
     Checked,
@@ -20,7 +21,6 @@ from dunwell.landing.entering.store_ways import (
 )
 from dunwell.landing.entering.tries import Slowed, Wrong
 from dunwell.landing.entering.visitors import admit_codes, count_visitors_wrong
-from dunwell.merchants.merchant import Merchant
 from dunwell.messages.codes import (
     list_check_digests,
     list_code_digests,

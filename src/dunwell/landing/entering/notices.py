@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import msgspec
 
+from dunwell.accounts.merchants.configuration import Basis, Privacy, find_country
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.landing.render.creditor import read_lines
 from dunwell.landing.render.pages import Page
-from dunwell.merchants.configuration import Basis, Privacy, find_country
-from dunwell.merchants.merchant import Merchant
 
 # Who watches that services for consumers can be used by everybody, by country.
 _ACCESSIBILITY_AUTHORITIES: Mapping[str, str] = {

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.landing.entering.open_sent import find_sent_value
 from dunwell.landing.entering.store_ways import WayIn
 from dunwell.landing.entering.tries import Locked, lock_for
 from dunwell.landing.session.open_session import Opening, open_session
 from dunwell.landing.session.session import Level, Session
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.attempts import LOOKED_BACK, Attempts, count_attempt, load_attempts
 from dunwell.platform.security_events import tell_security_event

@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from dunwell.accounts.merchants.configuration import Channel, Configuration, Proof
 from dunwell.landing.render.dates import read_birth_date
 from dunwell.landing.session.on_file import OnFile
-from dunwell.merchants.configuration import Channel, Configuration, Proof
 from dunwell.notices.notice import NoticeChannel
 
 Fact = Literal["POSTAL_CODE", "DATE_OF_BIRTH", "CONTRACT_NUMBER", "CUSTOMER_NUMBER"]

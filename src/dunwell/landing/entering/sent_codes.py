@@ -6,6 +6,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.landing.entering.send_code import send_code
 from dunwell.landing.entering.tries import Locked, Slowed, lock_for
 from dunwell.landing.entering.try_sent_code import Typed
@@ -16,7 +17,6 @@ from dunwell.landing.web.answer import answer_page
 from dunwell.landing.web.problems import Problem, too_many
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.merchants.merchant import Merchant
 from dunwell.notices.facts import CodeFacts
 from dunwell.notices.notice import Addressee, NoticeChannel, TooMany
 

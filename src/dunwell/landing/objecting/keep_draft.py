@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.disputes.evidence import MOST_AT_ONCE
 from dunwell.files.upload import PreparedUpload
 from dunwell.landing.session.drafts import (
@@ -16,8 +18,6 @@ from dunwell.landing.session.drafts import (
     own_by_claim,
 )
 from dunwell.landing.session.store_drafts import count_unsent, lock_draft, save_fields, save_files
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ stands the files that were chosen for its reason in a form that could not be tak
 from dataclasses import replace
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.store import lock_claim
 from dunwell.disputes.add_evidence import add_evidence
 from dunwell.disputes.dispute import Dispute, NewDispute
@@ -15,8 +17,6 @@ from dunwell.landing.objecting.reached import find_reached_address
 from dunwell.landing.session.drafts import DRAFT_LASTS, DraftKey, Typed, own_by_claim
 from dunwell.landing.session.store_drafts import lock_draft, remove_files, save_sent
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.crypto import KeyRing
 
 

@@ -8,16 +8,16 @@ from uuid import UUID
 import structlog
 from prometheus_client import Counter
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.answer_days import find_answer_day, find_overdue_before
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.claims.store import LockedClaim, lock_claim
 from dunwell.disputes.dispute import Dispute, render_case_number
 from dunwell.disputes.store import load_dispute
 from dunwell.disputes.store_overdue import find_merchants, find_overdue, save_overdue_told
 from dunwell.landing.telling.writer import NoticeWriter
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import SYSTEM
-from dunwell.merchants.answer_days import find_answer_day, find_overdue_before
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.store import load_merchant
 from dunwell.messages.creditors import find_creditor
 from dunwell.modalities.progress import local_date
 from dunwell.notices.facts import OverdueFacts

@@ -7,6 +7,8 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.disputes.dispute import Dispute, DisputeState, render_case_number
 from dunwell.disputes.evidence import MOST_AT_ONCE
 from dunwell.disputes.questions import Question, list_questions, needs_message
@@ -19,8 +21,6 @@ from dunwell.landing.session.drafts import Draft, DraftFile, Fields
 from dunwell.landing.session.session import Level, Session
 from dunwell.landing.session.states import find_day
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.merchants.actor import ActorKind
-from dunwell.merchants.answer_days import find_answer_day
 from dunwell.platform.errors import Fault
 
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from dunwell.accounts.merchants.configuration import PartialPayments
 from dunwell.claims.balance import Item
 from dunwell.landing.render.amounts import read_amount
 from dunwell.landing.session.facts import ClaimFacts
-from dunwell.merchants.configuration import PartialPayments
 from dunwell.payments.choice import (
     Bounds,
     Choice,

@@ -5,7 +5,7 @@ Of a closed claim it says what was paid and nothing of what is left.
 
 from collections.abc import Callable
 
-from dunwell.installation.identity import Operator
+from dunwell.accounts.installation.identity import Operator
 from dunwell.landing.render.formats import build_filters
 from dunwell.landing.render.wording import Language
 from dunwell.landing.session.facts import ClaimFacts

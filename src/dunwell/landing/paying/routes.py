@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.landing.paying.choosing import (
     FIELDS,
     Options,
@@ -25,7 +26,6 @@ from dunwell.landing.web.answer import answer_redirect
 from dunwell.landing.web.in_session import RoutedPages, in_session, takes_form
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.merchants.actor import debtor_actor
 from dunwell.payments.choice import Choice
 from dunwell.payments.provider import ProviderAway
 from dunwell.payments.start_payment import REQUEST_ID_MARK, StartPayment, start_payment

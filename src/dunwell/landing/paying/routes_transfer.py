@@ -5,6 +5,7 @@ from datetime import date, timedelta
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.configuration import BankAccount
 from dunwell.claims.holds import HoldKind
 from dunwell.landing.paying.choosing import Refused, read_carried_choice
 from dunwell.landing.paying.methods import can_pay, list_options, takes_transfers
@@ -17,7 +18,6 @@ from dunwell.landing.web.answer import answer_file
 from dunwell.landing.web.in_session import RoutedPages, in_session, takes_form
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.merchants.configuration import BankAccount
 from dunwell.messages.letters.code_image import draw_png
 from dunwell.messages.letters.rendering import render_payment_code
 from dunwell.payments.announce_transfer import SentTransfer, announce_transfer

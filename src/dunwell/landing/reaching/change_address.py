@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.store import lock_claim
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.landing.entering.claims_tries import admit_claims, count_claims_wrong
@@ -21,8 +23,6 @@ from dunwell.landing.reaching.store import (
     save_wrong,
 )
 from dunwell.landing.session.store import load_on_file
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.messages.identities import mask_address
 from dunwell.notices.facts import ContactChangeFacts
 from dunwell.notices.notice import Notice, NoticeChannel, TooMany, Unreachable

@@ -2,15 +2,15 @@
 
 from collections.abc import Collection
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.store import lock_claim
 from dunwell.landing.reaching.store import find_written_address
 from dunwell.landing.reaching.ways import Chosen, WayToReach, choose_ways
 from dunwell.landing.session.addresses import digest_addresses, list_addresses
 from dunwell.landing.session.on_file import OnFile
 from dunwell.landing.session.store import load_on_file
-from dunwell.merchants.account import Work
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.rights import Right
 from dunwell.messages.suppression import (
     KnownSuppressions,
     lift_suppression,

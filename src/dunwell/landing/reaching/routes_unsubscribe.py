@@ -4,14 +4,14 @@ address itself is the proof."""
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.landing.entering.views import DeadLinkPage
 from dunwell.landing.reaching.choose_channels import unsubscribe
 from dunwell.landing.reaching.views import UnsubscribePage
 from dunwell.landing.web.in_session import RoutedPages
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Visit
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.store import load_merchant
 from dunwell.platform.http.requests import read_body
 from dunwell.sending.references import read_reference
 from dunwell.sending.report import Reference

@@ -10,7 +10,7 @@ from typing import Literal
 
 import phonenumbers
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.messages.identities import mask_address, normalize_address
 from dunwell.notices.notice import NoticeChannel
 from dunwell.platform.text.texts import is_email_address

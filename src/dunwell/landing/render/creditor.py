@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dunwell.installation.identity import Operator, Role
+from dunwell.accounts.installation.identity import Operator, Role
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.landing.render.addresses import build_address
-from dunwell.merchants.merchant import Merchant
 from dunwell.messages.formatting import render_iban, render_line
 
 

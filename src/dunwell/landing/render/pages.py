@@ -14,7 +14,8 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from dunwell.installation.identity import FindOperator, Operator, find_nobody
+from dunwell.accounts.installation.identity import FindOperator, Operator, find_nobody
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.landing.render.addresses import LANGUAGE, build_address
 from dunwell.landing.render.creditor import (
     Creditor,
@@ -25,7 +26,6 @@ from dunwell.landing.render.creditor import (
 from dunwell.landing.render.formats import build_page_filters
 from dunwell.landing.render.translating import TranslatedTemplates, fill
 from dunwell.landing.render.wording import Language
-from dunwell.merchants.merchant import Merchant
 from dunwell.messages.formatting import render_line
 
 # Creditors whose descriptions a process keeps.

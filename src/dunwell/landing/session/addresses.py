@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Mapping
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.landing.session.on_file import OnFile
-from dunwell.merchants.configuration import Channel
 from dunwell.messages.identities import digest_address, render_postal_address
 from dunwell.platform.crypto import KeyRing
 

@@ -9,6 +9,9 @@ what they know.
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.landing.session.open_session import Opening, open_session
 from dunwell.landing.session.session import (
     LASTS,
@@ -19,9 +22,6 @@ from dunwell.landing.session.session import (
 )
 from dunwell.landing.session.store import find_session, save_end
 from dunwell.landing.session.store_drafts import move_drafts
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.platform.crypto import KeyRing, sha256
 from dunwell.platform.database.database import Connection
 

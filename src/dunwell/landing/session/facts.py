@@ -8,12 +8,12 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
 from dunwell.disputes.dispute import DisputeState
 from dunwell.disputes.reasons import DisputeType
 from dunwell.landing.session.on_file import OnFile
-from dunwell.merchants.actor import ActorKind
 
 
 class ItemFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.raise_event import raise_event
 from dunwell.events.payloads import details_accessed
 from dunwell.landing.session.addresses import digest_addresses, list_addresses
 from dunwell.landing.session.session import ALL_LAST, LASTS, Level, Session, render_value
 from dunwell.landing.session.store import load_on_file, save_session
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.rights import Right
 from dunwell.platform.crypto import KeyRing, sha256
 
 

@@ -8,11 +8,11 @@ answer the browser keeps, and nobody can make it of a cookie they know.
 from collections.abc import Sequence
 from datetime import datetime
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.landing.session.session import Level, Session, render_value
 from dunwell.landing.session.store import find_session, save_raised
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
 from dunwell.platform.crypto import KeyRing, sha256
 from dunwell.platform.database.database import Connection
 

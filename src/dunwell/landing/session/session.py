@@ -13,7 +13,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.platform.crypto import KeyRing, sha256
 
 VALUE_BYTES = 32

@@ -6,12 +6,12 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.accounts.merchants.configuration_cache import find_cached
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.landing.session.details import NOTHING, PREVIEW, Detail
 from dunwell.landing.session.facts import ClaimFacts
 from dunwell.landing.session.session import Level, Session
-from dunwell.merchants.configuration_cache import find_cached
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.store import load_merchant
 from dunwell.modalities.modality import Modality
 from dunwell.modalities.store import ModalityRow, read_modality
 from dunwell.platform.database.database import Connection

@@ -15,13 +15,13 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
+from dunwell.accounts.installation.identity import FindOperator, find_nobody
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.claims.fields import DebtorName
-from dunwell.installation.identity import FindOperator, find_nobody
 from dunwell.landing.render.addresses import build_address
 from dunwell.landing.render.formats import build_filters
 from dunwell.landing.render.translating import TranslatedTemplates
 from dunwell.landing.render.wording import SOURCE_LANGUAGE, Language
-from dunwell.merchants.merchant import Merchant
 from dunwell.messages.codes import CODE_MASK
 from dunwell.messages.creditors import find_creditor
 from dunwell.messages.facts import CreditorFacts

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.landing.render.addresses import build_address
 from dunwell.landing.render.colors import choose_palette
 from dunwell.landing.web.answer import answer_asset
 from dunwell.landing.web.in_session import RoutedPages
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Visit
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.store import load_merchant
 from dunwell.platform.crypto import sha256
 from dunwell.platform.errors import NotFound
 

@@ -6,13 +6,13 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.configuration import Feature
 from dunwell.landing.session.details import NOTHING, Detail
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.states import is_closed
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.merchants.configuration import Feature
 from dunwell.platform.errors import NotFound
 
 Run: TypeAlias = Callable[[Site, Visit], Awaitable[Response]]

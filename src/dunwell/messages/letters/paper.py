@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from dunwell.merchants.configuration import Brand
+from dunwell.accounts.merchants.configuration import Brand
 from dunwell.messages.creditors import write_operator
 from dunwell.messages.facts import CreditorFacts
 from dunwell.messages.formatting import render_line

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from dunwell.merchants.configuration import Brand
+from dunwell.accounts.merchants.configuration import Brand
 from dunwell.messages.creditors import write_operator
 from dunwell.messages.facts import CreditorFacts
 from dunwell.messages.formatting import render_line

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.newest_first import ListedTable, Test, Wanted, find_newest
+from dunwell.accounts.merchants.rights import Right
 from dunwell.messages.communication_store import load_found_communications
 from dunwell.messages.communication_views import CommunicationState, FoundCommunication
 from dunwell.messages.read_communications import show_found

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.newest_first import ListedTable, Test, Wanted, find_newest
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.newest_first import ListedTable, Test, Wanted, find_newest
+from dunwell.accounts.merchants.rights import Right
 from dunwell.messages.suppression import Suppression, SuppressionReason, load_listed
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import NotFound

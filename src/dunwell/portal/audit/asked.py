@@ -3,14 +3,14 @@
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+from dunwell.accounts.installation.audit_entries import AuditFilter
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.store import list_users
+from dunwell.accounts.users.user import fold_email
 from dunwell.claims.find_claims import find_claims
 from dunwell.claims.store_lists import ClaimFilter
-from dunwell.installation.audit_entries import AuditFilter
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import ActorKind
-from dunwell.merchants.rights import Right
-from dunwell.people.store import list_users
-from dunwell.people.user import fold_email
 from dunwell.portal.audit.views import AuditFilters
 from dunwell.portal.web.paging import read_day
 from dunwell.portal.web.visit import Fields, Visit

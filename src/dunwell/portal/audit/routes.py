@@ -7,14 +7,14 @@ from datetime import datetime
 import msgspec
 from starlette.responses import Response
 
+from dunwell.accounts.installation.audit_entries import AuditEntry, AuditFilter
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.audit_fields import list_fields, redact
+from dunwell.accounts.merchants.find_audit import find_audit
 from dunwell.explanation.life_store import load_user_names
-from dunwell.installation.audit_entries import AuditEntry, AuditFilter
 from dunwell.jobs.job import Export, ExportedList
 from dunwell.jobs.start_job import start_export
 from dunwell.keys.verify_span import verify_span
-from dunwell.merchants.actor import ActorKind
-from dunwell.merchants.audit_fields import list_fields, redact
-from dunwell.merchants.find_audit import find_audit
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.wire import write_instant
 from dunwell.portal.audit.asked import read_audit_filters, understand

@@ -9,6 +9,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.fields import ContactData, DebtorFields
 from dunwell.claims.notes import add_note
 from dunwell.claims.pause_claim import pause_claim, resume_claim
@@ -18,8 +20,6 @@ from dunwell.disputes.open_dispute import open_dispute
 from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.landing.render.amounts import read_amount, render_plain
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.payments.record_payment import NewPayment, record_payment
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import Fault, Said, ValidationError

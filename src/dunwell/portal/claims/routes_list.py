@@ -3,10 +3,10 @@
 import msgspec
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.claims.find_claims import count_claims, find_claims
 from dunwell.claims.sorting import ClaimOrder, SortKey
 from dunwell.claims.store_lists import ClaimFilter
-from dunwell.merchants.account import Work
 from dunwell.platform.errors import ValidationError
 from dunwell.portal.claims.list_views import (
     ClaimsPage,

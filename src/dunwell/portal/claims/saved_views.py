@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import MASKED, save_audit
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import MASKED, save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.text.texts import find_unprintable
 

@@ -1,10 +1,10 @@
 """Finds claims by what people call them, narrowed by the list's other filters as far as a row of
 the list shows what they ask for."""
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.searching.search_claims import search_claims
 from dunwell.claims.store_lists import ClaimFilter, ListedClaim
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import ValidationError
 from dunwell.portal.claims.list_views import Row, describe_row
 

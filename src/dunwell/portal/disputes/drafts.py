@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import MASKED, save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.disputes.dispute import Dispute, DisputeState
 from dunwell.disputes.end_dispute import Outcome, Resolution, lock_dispute, resolve_dispute
 from dunwell.explanation.life_store import load_user_names
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import MASKED, save_audit
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.text.texts import find_unprintable
 from dunwell.portal.disputes.store_drafts import load_draft_row, save_draft_row

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.claims.read_claim import ClaimView
 from dunwell.claims.states import ACTIVE
 from dunwell.disputes.dispute import Dispute, render_case_number
 from dunwell.landing.telling.writer import NoticeWriter
-from dunwell.merchants.merchant import Merchant
 from dunwell.messages.facts import CHECK_MASK
 from dunwell.messages.links import TOKEN_MASK
 from dunwell.notices.facts import DisputeAnswerFacts

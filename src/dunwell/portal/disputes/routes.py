@@ -6,6 +6,10 @@ from typing import Literal
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.answer_days import find_answer_day
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.assignee import Assignee, Whose
 from dunwell.claims.read_claim import ClaimView
 from dunwell.disputes.answer_texts import list_answer_texts
 from dunwell.disputes.assign_dispute import read_assignee
@@ -19,11 +23,7 @@ from dunwell.disputes.find_waiting import (
 )
 from dunwell.disputes.read_disputes import list_disputes, read_evidence
 from dunwell.disputes.store_lists import ListedDispute
-from dunwell.merchants.account import Work
-from dunwell.merchants.answer_days import find_answer_day
-from dunwell.merchants.rights import Right
 from dunwell.messages.formatting import render_name
-from dunwell.people.assignee import Assignee, Whose
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.disputes.drafts import (

@@ -2,12 +2,12 @@
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.rights import Right
 from dunwell.disputes.answer_texts import (
     add_answer_text,
     end_answer_text,
     list_answer_texts,
 )
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.disputes.views import TextsPage
 from dunwell.portal.web.access import Access

@@ -5,13 +5,13 @@ from datetime import date
 from typing import ClassVar
 from uuid import UUID
 
+from dunwell.accounts.users.assignee import Assignee
 from dunwell.claims.read_claim import ClaimView
 from dunwell.disputes.answer_texts import AnswerText
 from dunwell.disputes.dispute import Dispute
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.find_waiting import WaitingDispute
 from dunwell.disputes.store_lists import ListedDispute
-from dunwell.people.assignee import Assignee
 from dunwell.portal.disputes.drafts import Answer, Draft
 from dunwell.portal.disputes.preview import Preview
 from dunwell.portal.render.pages import Page

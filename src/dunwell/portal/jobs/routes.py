@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from starlette.responses import Response, StreamingResponse
 
+from dunwell.accounts.merchants.account import Work
 from dunwell.explanation.life_store import load_user_names
 from dunwell.files.names import render_disposition
 from dunwell.jobs.cancel_job import cancel_job, may_cancel
@@ -12,7 +13,6 @@ from dunwell.jobs.job import JobRow, RowOutcome
 from dunwell.jobs.read_export import open_export
 from dunwell.jobs.read_jobs import find_jobs, list_job_rows, read_job
 from dunwell.jobs.start_job import TooManyJobs, retry_failed
-from dunwell.merchants.account import Work
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.portal.jobs.views import JobPage, JobsPage
 from dunwell.portal.web.access import Access

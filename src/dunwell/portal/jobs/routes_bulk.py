@@ -3,10 +3,10 @@ typing how many, and then a job of the worker's."""
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.jobs.job import MOST_ROWS, Export, ExportedList
 from dunwell.jobs.start_job import DryRun, preview_job, start_export, start_job
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.jobs.bulk import Asked, read_action, read_ticked, select_all
 from dunwell.portal.jobs.views import BulkPage

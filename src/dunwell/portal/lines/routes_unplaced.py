@@ -5,7 +5,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.people.signed_in import SignedIn
+from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.platform.errors import NotFound
 from dunwell.portal.render.pages import Page
 from dunwell.portal.web.guards import RoutedPages, signed_in, takes_form

@@ -4,9 +4,9 @@ from typing import get_args
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.rights import Right
 from dunwell.escalation.settle_unknown import settle_unknown
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.rights import Right
 from dunwell.messages.communication_store import load_found_communications
 from dunwell.messages.communication_views import CommunicationState
 from dunwell.messages.lists.find_communications import CommunicationFilter, find_communications

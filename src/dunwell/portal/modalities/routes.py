@@ -7,6 +7,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
+from dunwell.accounts.users.assignee import EVERYBODYS, AssignedMeanwhile
 from dunwell.claims.access import check_claim
 from dunwell.messages.formatting import render_name
 from dunwell.modalities.answer_modality import approve_modality, reject_modality
@@ -15,7 +16,6 @@ from dunwell.modalities.find_modalities import ModalityFilter, find_modalities
 from dunwell.modalities.list_modalities import list_modalities
 from dunwell.modalities.modality import Modality, ModalityState
 from dunwell.modalities.progress import find_request_answer_day
-from dunwell.people.assignee import EVERYBODYS, AssignedMeanwhile
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.portal.modalities.views import PlanPage, PlansPage
 from dunwell.portal.render.sorting import read_sorting

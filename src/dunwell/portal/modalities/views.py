@@ -5,9 +5,9 @@ from datetime import date
 from typing import ClassVar
 from uuid import UUID
 
+from dunwell.accounts.users.assignee import Assignee
 from dunwell.claims.read_claim import ClaimView
 from dunwell.modalities.modality import Modality
-from dunwell.people.assignee import Assignee
 from dunwell.portal.render.pages import Page
 from dunwell.portal.render.sorting import Sorting
 

@@ -10,20 +10,20 @@ from datetime import timedelta
 from markupsafe import Markup
 from starlette.responses import Response
 
-from dunwell.messages.letters.code_image import draw_svg
-from dunwell.people.open_session import OpenedSession
-from dunwell.people.passkeys import find_relying_party
-from dunwell.people.reception import Reception
-from dunwell.people.session_rules import (
+from dunwell.accounts.users.open_session import OpenedSession
+from dunwell.accounts.users.passkeys import find_relying_party
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.session_rules import (
     REMEMBERED,
     SECRET_BYTES,
     hash_secret,
     render_secret,
 )
-from dunwell.people.single_sign_on.start_attempt import ATTEMPT_LASTS
-from dunwell.people.store_sessions import save_end_by_hash
-from dunwell.people.totp import render_app_address
-from dunwell.people.visitor import Visitor
+from dunwell.accounts.users.single_sign_on.start_attempt import ATTEMPT_LASTS
+from dunwell.accounts.users.store_sessions import save_end_by_hash
+from dunwell.accounts.users.totp import render_app_address
+from dunwell.accounts.users.visitor import Visitor
+from dunwell.messages.letters.code_image import draw_svg
 from dunwell.portal.people.views import SignInPage
 from dunwell.portal.render.addresses import build_address, is_ours
 from dunwell.portal.web.answer import answer_redirect

@@ -4,10 +4,10 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.people.change_password import change_password, find_new_password_fault
-from dunwell.people.make_codes import find_made_codes, make_codes, put_codes_away
-from dunwell.people.open_session import OpenedSession
-from dunwell.people.own_account import (
+from dunwell.accounts.users.change_password import change_password, find_new_password_fault
+from dunwell.accounts.users.make_codes import find_made_codes, make_codes, put_codes_away
+from dunwell.accounts.users.open_session import OpenedSession
+from dunwell.accounts.users.own_account import (
     Asking,
     TooLongAgo,
     change_profile,
@@ -15,10 +15,10 @@ from dunwell.people.own_account import (
     end_own_session,
     read_account,
 )
-from dunwell.people.people_work import PeopleWork
-from dunwell.people.sign_in import TooOften, Wrong
-from dunwell.people.signed_in import SignedIn
-from dunwell.people.store import list_named_merchants
+from dunwell.accounts.users.people_work import PeopleWork
+from dunwell.accounts.users.sign_in import TooOften, Wrong
+from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.store import list_named_merchants
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.people.door import (
     count_minutes,

@@ -6,10 +6,10 @@ from typing import Any
 
 from starlette.responses import Response
 
-from dunwell.installation.audit_entries import AuditEntry, AuditFilter
-from dunwell.merchants.find_audit import find_installation_audit
-from dunwell.people.signed_in import SignedIn
-from dunwell.people.store import list_users
+from dunwell.accounts.installation.audit_entries import AuditEntry, AuditFilter
+from dunwell.accounts.merchants.find_audit import find_installation_audit
+from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.store import list_users
 from dunwell.platform.errors import ValidationError
 from dunwell.portal.people.door import receive
 from dunwell.portal.people.views import AuditRow, PeopleAuditPage

@@ -6,12 +6,12 @@ import secrets
 
 from starlette.responses import Response
 
-from dunwell.people.confirm_session import ask_passkey_to_confirm, find_confirmation_ways
-from dunwell.people.passkeys import CHALLENGE_BYTES
-from dunwell.people.sign_in import TooOften
-from dunwell.people.signed_in import SignedIn
-from dunwell.people.single_sign_on.provider import Away, IdentityProvider
-from dunwell.people.single_sign_on.start_attempt import start_attempt
+from dunwell.accounts.users.confirm_session import ask_passkey_to_confirm, find_confirmation_ways
+from dunwell.accounts.users.passkeys import CHALLENGE_BYTES
+from dunwell.accounts.users.sign_in import TooOften
+from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.single_sign_on.provider import Away, IdentityProvider
+from dunwell.accounts.users.single_sign_on.start_attempt import start_attempt
 from dunwell.platform.errors import NotFound
 from dunwell.portal.people.door import (
     count_minutes,

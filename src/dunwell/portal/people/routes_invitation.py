@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from dunwell.people.accept_invitation import (
+from dunwell.accounts.users.accept_invitation import (
     Invited,
     Joining,
     LinkFault,
@@ -15,9 +15,9 @@ from dunwell.people.accept_invitation import (
     join_with_app,
     join_with_passkey,
 )
-from dunwell.people.open_session import OpenedSession
-from dunwell.people.passkeys import CHALLENGE_BYTES
-from dunwell.people.password_rules import PasswordFault
+from dunwell.accounts.users.open_session import OpenedSession
+from dunwell.accounts.users.passkeys import CHALLENGE_BYTES
+from dunwell.accounts.users.password_rules import PasswordFault
 from dunwell.platform.errors import NotFound
 from dunwell.portal.people.door import (
     draw_randomness,

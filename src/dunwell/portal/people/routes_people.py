@@ -6,14 +6,14 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.merchants.rights import Right, Role
-from dunwell.people.change_user import change_place, end_sessions, end_user, reset_other
-from dunwell.people.invite_user import RANDOM_BYTES, Invitation, invite_user
-from dunwell.people.people_work import PeopleWork
-from dunwell.people.signed_in import SignedIn
-from dunwell.people.store import NamedMerchant, list_named_merchants, list_users, load_user
-from dunwell.people.store_sessions import load_sessions
-from dunwell.people.user import NewUser, Place, User, list_effective_rights
+from dunwell.accounts.merchants.rights import Right, Role
+from dunwell.accounts.users.change_user import change_place, end_sessions, end_user, reset_other
+from dunwell.accounts.users.invite_user import RANDOM_BYTES, Invitation, invite_user
+from dunwell.accounts.users.people_work import PeopleWork
+from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.store import NamedMerchant, list_named_merchants, list_users, load_user
+from dunwell.accounts.users.store_sessions import load_sessions
+from dunwell.accounts.users.user import NewUser, Place, User, list_effective_rights
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.portal.people.door import receive
 from dunwell.portal.people.routes_account import read_id

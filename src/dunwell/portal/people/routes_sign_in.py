@@ -5,13 +5,13 @@ import secrets
 import msgspec
 from starlette.responses import Response
 
-from dunwell.people.audit import save_people_audit
-from dunwell.people.open_session import OpenedSession
-from dunwell.people.passkey_sign_in import ask_passkey, sign_in_with_passkey
-from dunwell.people.passkeys import CHALLENGE_BYTES
-from dunwell.people.people_work import PeopleWork
-from dunwell.people.sessions import end_session
-from dunwell.people.sign_in import (
+from dunwell.accounts.users.audit import save_people_audit
+from dunwell.accounts.users.open_session import OpenedSession
+from dunwell.accounts.users.passkey_sign_in import ask_passkey, sign_in_with_passkey
+from dunwell.accounts.users.passkeys import CHALLENGE_BYTES
+from dunwell.accounts.users.people_work import PeopleWork
+from dunwell.accounts.users.sessions import end_session
+from dunwell.accounts.users.sign_in import (
     CodeOutcome,
     Entry,
     GivenCode,
@@ -23,9 +23,9 @@ from dunwell.people.sign_in import (
     give_code,
     give_recovery_code,
 )
-from dunwell.people.signed_in import SignedIn
-from dunwell.people.single_sign_on.finish_attempt import Failure
-from dunwell.people.store import load_user
+from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.single_sign_on.finish_attempt import Failure
+from dunwell.accounts.users.store import load_user
 from dunwell.portal.people.door import (
     choose_next,
     count_minutes,

@@ -9,18 +9,18 @@ from urllib.parse import parse_qs
 import msgspec
 from starlette.responses import Response
 
-from dunwell.people.sign_in import TooOften
-from dunwell.people.single_sign_on.confirm_attempt import ConfirmationEnded
-from dunwell.people.single_sign_on.finish_attempt import (
+from dunwell.accounts.users.sign_in import TooOften
+from dunwell.accounts.users.single_sign_on.confirm_attempt import ConfirmationEnded
+from dunwell.accounts.users.single_sign_on.finish_attempt import (
     CameIn,
     Failure,
     Returned,
     finish_attempt,
 )
-from dunwell.people.single_sign_on.let_in import Unwelcome
-from dunwell.people.single_sign_on.provider import Away, IdentityProvider, NotTaken
-from dunwell.people.single_sign_on.start_attempt import start_attempt
-from dunwell.people.single_sign_on.take_logout import take_logout
+from dunwell.accounts.users.single_sign_on.let_in import Unwelcome
+from dunwell.accounts.users.single_sign_on.provider import Away, IdentityProvider, NotTaken
+from dunwell.accounts.users.single_sign_on.start_attempt import start_attempt
+from dunwell.accounts.users.single_sign_on.take_logout import take_logout
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import read_body
 from dunwell.platform.security_events import tell_security_event

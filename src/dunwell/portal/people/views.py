@@ -8,11 +8,11 @@ from uuid import UUID
 import msgspec
 from markupsafe import Markup
 
-from dunwell.installation.sign_in import Provider
-from dunwell.people.own_account import Account
-from dunwell.people.store import NamedMerchant
-from dunwell.people.store_sessions import SessionRow
-from dunwell.people.user import EffectiveRight, User
+from dunwell.accounts.installation.sign_in import Provider
+from dunwell.accounts.users.own_account import Account
+from dunwell.accounts.users.store import NamedMerchant
+from dunwell.accounts.users.store_sessions import SessionRow
+from dunwell.accounts.users.user import EffectiveRight, User
 from dunwell.portal.render.pages import Page
 
 # What is wrong with a form: by field, the name of what to say (`_people_faults.html`).

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from uuid import UUID
 
-from dunwell.merchants.actor import Actor
+from dunwell.accounts.merchants.actor import Actor
 from dunwell.portal.processes.views_publish import AuthorChanges, ShownChange
 from dunwell.workflows.draft_changes import DraftChange
 from dunwell.workflows.part_differences import PartDifference, compare_part

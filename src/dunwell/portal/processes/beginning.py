@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.errors import NotFound
 from dunwell.workflows.checking import read_definition
 from dunwell.workflows.definition import Definition

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.portal.processes.fields import Manner, place_faults
 from dunwell.portal.processes.views_editor import Overtaken

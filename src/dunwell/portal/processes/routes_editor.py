@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.processes.parts_shown import find_manner
 from dunwell.portal.processes.told_faults import tell_faults

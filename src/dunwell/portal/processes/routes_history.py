@@ -5,7 +5,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.portal.processes.authors import group_changes
 from dunwell.portal.processes.files import render_file

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.portal.processes.beginning import FirstNames, begin_definition
 from dunwell.portal.processes.views_list import ManagePage, SwitchPage, WorkflowsPage

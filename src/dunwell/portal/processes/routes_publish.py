@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.jobs.start_job import TooManyJobs
 from dunwell.jobs.start_preview import read_preview, start_preview
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.portal.processes.authors import group_changes, name_author
 from dunwell.portal.processes.parts_shown import find_manner

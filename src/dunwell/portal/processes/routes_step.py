@@ -7,7 +7,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.merchants.account import Work
+from dunwell.accounts.merchants.account import Work
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.processes.parts_shown import Outcome, find_manner, find_problems, save_part
 from dunwell.portal.processes.routes_editor import read_number

@@ -15,10 +15,10 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.landing.render.formats import build_page_filters
 from dunwell.landing.render.translating import TranslatedTemplates, fill
 from dunwell.landing.render.wording import Language
-from dunwell.merchants.merchant import Merchant
 from dunwell.messages.codes import CODE_MASK
 from dunwell.messages.facts import CHECK_MASK
 from dunwell.messages.formatting import render_line

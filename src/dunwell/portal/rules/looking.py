@@ -5,6 +5,8 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.assignment.document import RulesDocument, write_rules
 from dunwell.assignment.matching import RuleOutcome
 from dunwell.assignment.overlaps import Overlap, find_overlaps
@@ -13,8 +15,6 @@ from dunwell.assignment.store import TargetRow
 from dunwell.assignment.store_drafts import DraftChange
 from dunwell.assignment.targets import Rulebook, make_rulebook
 from dunwell.explanation.life_store import load_user_names
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import NotFound
 from dunwell.portal.rules.views import WorkflowChoice
 from dunwell.portal.web.access import Access

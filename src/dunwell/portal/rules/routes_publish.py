@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.rights import Right
 from dunwell.assignment.differences import compare_rules
 from dunwell.assignment.read_rules import list_versions, read_rules, read_version
 from dunwell.assignment.rules_draft import (
@@ -15,7 +16,6 @@ from dunwell.assignment.rules_draft import (
     save_rules_draft,
 )
 from dunwell.assignment.store_drafts import DraftChange
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.portal.rules.looking import check_may, look, name_writers
 from dunwell.portal.rules.marks import list_shown

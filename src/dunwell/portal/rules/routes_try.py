@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.assignment.document import write_rules
 from dunwell.assignment.hypothetical import check_hypothetical
 from dunwell.assignment.known_facts import list_trials
@@ -19,8 +21,6 @@ from dunwell.assignment.try_claim import find_claim_facts, list_possibilities
 from dunwell.claims.find_claims import find_claims
 from dunwell.claims.store_lists import ClaimFilter
 from dunwell.landing.render.amounts import read_amount
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.rules.looking import check_may
 from dunwell.portal.rules.rule_form import FormFault

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from dunwell.merchants.configuration import Logo
+from dunwell.accounts.merchants.configuration import Logo
 from dunwell.platform.text.colors import is_color, measure_contrast
 
 _WHITE = "#ffffff"

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dunwell.accounts.merchants.configuration import PAGE_LANGUAGES
 from dunwell.disputes.reasons import ALWAYS_OFFERED, KNOWN_NAMES
-from dunwell.merchants.configuration import PAGE_LANGUAGES
 from dunwell.portal.setup.fields import Typed
 
 _EMPTY_ROWS = 2

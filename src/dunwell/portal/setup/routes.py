@@ -4,17 +4,17 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.credentials import list_credentials
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
+from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.assignment.read_rules import has_rules
 from dunwell.events.find_endpoints import find_endpoints
 from dunwell.files.read_storage_use import read_storage_use
-from dunwell.merchants.credentials import list_credentials
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.rights import Right
-from dunwell.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.onboarding.checklist import list_needs
 from dunwell.onboarding.counterpart import find_counterpart_key
 from dunwell.onboarding.open_merchant import open_merchant
-from dunwell.people.signed_in import SignedIn
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.setup.fields import find_field

@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 import msgspec
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.account import check_right
+from dunwell.accounts.merchants.rights import Right
 from dunwell.events.find_events import EventFilter, EventPage, find_events
-from dunwell.merchants.account import check_right
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.setup.views import ClockPage
 from dunwell.portal.web.access import Access

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from dunwell.merchants.credentials import (
+from dunwell.accounts.merchants.credentials import (
     create_credential,
     end_old_secret,
     list_credentials,
@@ -16,9 +16,9 @@ from dunwell.merchants.credentials import (
     revoke_credential,
     rotate_credential,
 )
-from dunwell.merchants.quotas import REQUESTS_PER_MINUTE
-from dunwell.merchants.rights import Scope
-from dunwell.merchants.secrets import CREDENTIAL_RANDOM_BYTES, SECRET_RANDOM_BYTES
+from dunwell.accounts.merchants.quotas import REQUESTS_PER_MINUTE
+from dunwell.accounts.merchants.rights import Scope
+from dunwell.accounts.merchants.secrets import CREDENTIAL_RANDOM_BYTES, SECRET_RANDOM_BYTES
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.portal.setup.fields import find_field
 from dunwell.portal.setup.surroundings import need_configure

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
-from dunwell.merchants.store import load_merchant
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.onboarding.apply_given import apply_given, export_file, plan_given
 from dunwell.onboarding.given_file import read_given
 from dunwell.onboarding.reading import Source

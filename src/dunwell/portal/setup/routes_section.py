@@ -6,7 +6,7 @@ from operator import attrgetter
 
 from starlette.responses import Response
 
-from dunwell.merchants.configuration import Logo
+from dunwell.accounts.merchants.configuration import Logo
 from dunwell.onboarding.change_settings import (
     SettingsChange,
     check_settings,

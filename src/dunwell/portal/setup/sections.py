@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dunwell.merchants.configuration import CHANNELS, FEATURES, PAGE_LANGUAGES, PROOFS
+from dunwell.accounts.merchants.configuration import CHANNELS, FEATURES, PAGE_LANGUAGES, PROOFS
 from dunwell.portal.setup.fields import Field, Kind
 
 _ADAPTER, _LINE = "adapter:", "line:"

@@ -3,9 +3,9 @@ offers, how amounts are typed."""
 
 from zoneinfo import available_timezones
 
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.merchants.rights import Right
 from dunwell.adapters.installed import list_adapters, list_providers
-from dunwell.installation.store import load_installation
-from dunwell.merchants.rights import Right
 from dunwell.onboarding.checking import Surroundings
 from dunwell.onboarding.logo import LogoMaker
 from dunwell.platform.database.database import Connection

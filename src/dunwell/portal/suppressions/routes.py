@@ -6,8 +6,8 @@ from typing import get_args
 
 from starlette.responses import Response
 
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.rights import Right
 from dunwell.messages.lists.find_suppressions import find_suppressions, read_suppression
 from dunwell.messages.suppression import (
     LiftReason,

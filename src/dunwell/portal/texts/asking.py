@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import CHANNELS
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import CHANNELS
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.looking import find_typed_claims, look_at_claim, read_id

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from starlette.responses import Response
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import CHANNELS
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import CHANNELS
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import MerchantNotConfigured, NotFound, ValidationError
 from dunwell.portal.texts.asking import describe_faults, name_place, open_asked, read_place

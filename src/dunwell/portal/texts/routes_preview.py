@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import CHANNELS
+from dunwell.accounts.merchants.rights import Right
 from dunwell.files.content_types import PDF
 from dunwell.files.pictures import FULL, NotShowable, Shown
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import CHANNELS
-from dunwell.merchants.rights import Right
 from dunwell.messages.mail_style import render_frame_policy
 from dunwell.platform.crypto import sha256
 from dunwell.platform.errors import (

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import ClassVar
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.portal.render.pages import Page
 from dunwell.portal.texts.asking import Subject
 from dunwell.rollout.preview_message import MessagePreview

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from dunwell.merchants.actor import Actor
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.rights import Right
-from dunwell.people.signed_in import SignedIn
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.signed_in import SignedIn
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
-from dunwell.people.assignee import EVERYBODYS, Assignee, Whose
-from dunwell.people.store_colleagues import list_colleagues
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.assignee import EVERYBODYS, Assignee, Whose
+from dunwell.accounts.users.store_colleagues import list_colleagues
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.visit import Fields, Visit
 

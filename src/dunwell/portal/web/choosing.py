@@ -2,8 +2,8 @@
 
 from starlette.responses import Response
 
-from dunwell.merchants.find_merchants import find_merchants
-from dunwell.people.signed_in import SignedIn
+from dunwell.accounts.merchants.find_merchants import find_merchants
+from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.portal.web.guards import RoutedPages, signed_in
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.views import KeysPage, MerchantChoice, MerchantsPage

@@ -9,11 +9,11 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.claims.holds import HoldKind
 from dunwell.claims.states import Status
 from dunwell.claims.store_lists import ClaimFilter
 from dunwell.landing.render.amounts import read_amount
-from dunwell.merchants.merchant import Merchant
 
 _MOST_TEXT = 200
 _LOOKS = frozenset({"sort", "columns"})

@@ -19,19 +19,19 @@ from typing import TypeVar
 import msgspec
 from starlette.responses import Response
 
-from dunwell.merchants.rights import Right
-from dunwell.people.confirm_session import (
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.confirm_session import (
     confirm_by_passkey,
     confirm_by_password,
     find_confirmation_ways,
     is_confirmed,
 )
-from dunwell.people.own_account import Asking
-from dunwell.people.passkeys import find_relying_party
-from dunwell.people.reception import Reception
-from dunwell.people.sign_in import TooOften
-from dunwell.people.signed_in import SignedIn
-from dunwell.people.visitor import Visitor
+from dunwell.accounts.users.own_account import Asking
+from dunwell.accounts.users.passkeys import find_relying_party
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.sign_in import TooOften
+from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.visitor import Visitor
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.multipart import MEDIA_TYPE
 from dunwell.portal.web.access import Access

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from starlette.responses import Response
 
-from dunwell.people.signed_in import SignedIn
+from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.large_forms import read_form
 from dunwell.portal.web.site import Site

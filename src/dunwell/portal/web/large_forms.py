@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
 from typing import TypeVar
 
-from dunwell.people.sessions import find_session_user
+from dunwell.accounts.users.sessions import find_session_user
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
 

@@ -6,13 +6,13 @@ from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import MASKED, save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.claims.find_claims import find_claims
 from dunwell.claims.read_claim import ClaimView, read_claim
 from dunwell.claims.searching.search_claims import search_claims
 from dunwell.claims.store_lists import ClaimFilter
-from dunwell.merchants.account import Work
-from dunwell.merchants.audit import MASKED, save_audit
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.visit import Fields, Visit

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
-from dunwell.merchants.merchant import Merchant
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.platform.errors import ValidationError
 
 PAGE = 50

@@ -8,18 +8,18 @@ from zoneinfo import ZoneInfo
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.accounts.users.passwords import Passwords
+from dunwell.accounts.users.sessions import find_session
+from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.single_sign_on.provider import NoProviders, Providers
 from dunwell.files.pictures import PagePainter
 from dunwell.files.sealed_files import SealedFiles
 from dunwell.landing.render.wording import choose_language
 from dunwell.landing.web.site import Site as DebtorSite
-from dunwell.merchants.account import Work
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.store import load_merchant
 from dunwell.messages.letters.printer import LetterPrinter
-from dunwell.people.passwords import Passwords
-from dunwell.people.sessions import find_session
-from dunwell.people.signed_in import SignedIn
-from dunwell.people.single_sign_on.provider import NoProviders, Providers
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import ConcurrencyLimit

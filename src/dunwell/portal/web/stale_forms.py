@@ -9,9 +9,9 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.people.sessions import find_session_user
-from dunwell.people.signed_in import SignedIn, is_form_of_user
-from dunwell.people.store_kept_forms import load_kept_form, remove_kept_form, save_kept_form
+from dunwell.accounts.users.sessions import find_session_user
+from dunwell.accounts.users.signed_in import SignedIn, is_form_of_user
+from dunwell.accounts.users.store_kept_forms import load_kept_form, remove_kept_form, save_kept_form
 from dunwell.portal.web.form_filling import fill_form
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.typed_fields import choose_kept, is_restored, list_typed

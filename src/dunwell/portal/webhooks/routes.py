@@ -4,6 +4,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.rights import Right
 from dunwell.events.body import EVENT_TYPES
 from dunwell.events.find_endpoints import find_endpoints
 from dunwell.events.read_log import (
@@ -13,7 +14,6 @@ from dunwell.events.read_log import (
     read_endpoint,
 )
 from dunwell.events.store_log import LogFilter
-from dunwell.merchants.rights import Right
 from dunwell.platform.errors import NotFound
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.errors import InvalidState
 from dunwell.workflows.draft_changes import DraftChange, find_last_change
 from dunwell.workflows.edit_draft import Edit, EditedDraft, edit_draft

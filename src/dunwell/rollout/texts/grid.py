@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from dunwell.accounts.merchants.configuration import CHANNELS, Channel, Configuration
 from dunwell.escalation.schedule import list_channels
-from dunwell.merchants.configuration import CHANNELS, Channel, Configuration
 from dunwell.messages.checking import find_template_faults
 from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.messages.merchant_rules import find_value_faults

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.merchants.account import Work
-from dunwell.merchants.rights import Right
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.errors import NotFound
 from dunwell.rollout.read_workflows import DRAFT, choose_version
 from dunwell.workflows.definition import Definition

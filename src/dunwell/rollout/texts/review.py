@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from dunwell.merchants.configuration import Configuration
+from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.messages.checking import find_template_faults
 from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.messages.merchant_rules import find_value_faults

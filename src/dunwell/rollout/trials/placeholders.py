@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import CHANNELS, Channel
+from dunwell.accounts.merchants.rights import Right
 from dunwell.escalation.letterhead import gather_facts
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import CHANNELS, Channel
-from dunwell.merchants.rights import Right
 from dunwell.messages.codes import CODE_MASK
 from dunwell.messages.formatting import Values
 from dunwell.messages.links import TOKEN_MASK

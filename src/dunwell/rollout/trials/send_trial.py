@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.store import load_user
 from dunwell.escalation.compose_contact import make_message
-from dunwell.merchants.account import Work
-from dunwell.merchants.actor import ActorKind
-from dunwell.merchants.audit import save_audit
-from dunwell.merchants.rights import Right
-from dunwell.people.store import load_user
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.attempts import count_attempt, load_attempts
 from dunwell.platform.errors import Fault, InvalidState, RateLimited, ValidationError

@@ -12,14 +12,14 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.rights import Right
 from dunwell.escalation.due_claim_store import load_claims
 from dunwell.escalation.pay_by import foresee_pay_by
 from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.running_claims import find_person
 from dunwell.escalation.schedule import NOTHING_TRIED, ContactPlanned, StepFacts
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.rights import Right
 from dunwell.messages.contact import RenderedContact
 from dunwell.messages.gsm import count_parts
 from dunwell.messages.guard_store import load_contacted

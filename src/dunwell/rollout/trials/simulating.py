@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
+from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.escalation.forecast import Course, Foreseen
 from dunwell.escalation.person_guard import PersonGuard, find_quiet_hours
 from dunwell.escalation.process import Process
@@ -16,7 +17,6 @@ from dunwell.escalation.schedule import (
     WaitBegun,
     find_start_of_wait,
 )
-from dunwell.merchants.configuration import Configuration
 from dunwell.messages.facts import ClaimFacts, ItemFacts
 from dunwell.messages.guards import Days, HeldBy
 from dunwell.rollout.trials.day_reasons import (

@@ -8,15 +8,15 @@ from datetime import date
 from decimal import Decimal
 from uuid import UUID
 
+from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
 from dunwell.escalation.compose_contact import Occasion, render_contact
 from dunwell.escalation.letterhead import Letterhead, find_layout
 from dunwell.escalation.process import Process, build_process
-from dunwell.installation.lines.lines import Line
-from dunwell.installation.store import load_installation
-from dunwell.merchants.account import Work
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.merchant import Merchant
-from dunwell.merchants.rights import Right
 from dunwell.messages.contact import RenderedContact
 from dunwell.messages.gsm import count_parts
 from dunwell.platform.resources import Resources

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from dunwell.installation.lines.letters import Batch
+from dunwell.accounts.installation.lines.letters import Batch
 from dunwell.messages.letters.sheet import USUAL_LAYOUT
 from dunwell.sending.batches.depot import Depot
 from dunwell.sending.batches.status_format import StatusFormat

@@ -6,10 +6,10 @@ next batch; those whose files are gone did not leave, and the next channel is tr
 
 from collections.abc import Sequence
 
-from dunwell.installation.audit import Act, save_installation_audit
-from dunwell.merchants.account import check_right
-from dunwell.merchants.actor import Actor
-from dunwell.merchants.rights import Right
+from dunwell.accounts.installation.audit import Act, save_installation_audit
+from dunwell.accounts.merchants.account import check_right
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 from dunwell.sending.batches.doubt_store import (

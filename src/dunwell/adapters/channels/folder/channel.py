@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from dunwell.accounts.installation.lines.letters import FolderLine
 from dunwell.adapters.channels.folder.depot import FolderDepot
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
-from dunwell.installation.lines.letters import FolderLine
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.platform.resources import Resources
 

@@ -6,6 +6,9 @@ keeps no id of ours, so what may have been taken is not sent again.
 
 from collections.abc import Mapping
 
+from dunwell.accounts.installation.lines.line import Pace
+from dunwell.accounts.installation.lines.sms import KannelLine
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.gateway import (
     AWAY,
     Gateway,
@@ -14,9 +17,6 @@ from dunwell.adapters.channels.gateway import (
     is_number,
     is_sender,
 )
-from dunwell.installation.lines.line import Pace
-from dunwell.installation.lines.sms import KannelLine
-from dunwell.merchants.configuration import Channel
 from dunwell.messages.gsm import count_parts
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.http.client import Answer

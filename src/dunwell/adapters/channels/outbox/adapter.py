@@ -12,11 +12,11 @@ from pathlib import Path
 
 import msgspec
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.internet_message import AddressUnusable, build_internet_message
 from dunwell.adapters.channels.outbox.behaviour import Behaviour, find_behaviour
 from dunwell.adapters.channels.outbox.folder import OutboxFolder
 from dunwell.adapters.channels.outbox.records import LetterRecord, SmsRecord
-from dunwell.merchants.configuration import Channel
 from dunwell.messages.gsm import count_parts
 from dunwell.messages.letters.address import MAX_LINES
 from dunwell.platform.crypto import KeyRing

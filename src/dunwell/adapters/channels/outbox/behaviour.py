@@ -6,7 +6,7 @@ An e-mail address whose local part ends in `+fail` fails for good, a mobile numb
 
 from enum import StrEnum
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 
 
 class Behaviour(StrEnum):

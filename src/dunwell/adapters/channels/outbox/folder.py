@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
-from dunwell.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.platform.crypto import KeyRing
 from dunwell.sending.channel import Message
 

@@ -17,8 +17,8 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.outbox.records import LetterRecord, SmsRecord
-from dunwell.merchants.configuration import Channel
 
 _HEAD_BYTES = 8192
 # The file that makes it a message.

@@ -16,6 +16,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 from starlette.templating import Jinja2Templates
 
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.outbox.folder import outbox_folder
 from dunwell.adapters.channels.outbox.listing import (
     find_enclosure,
@@ -25,7 +26,6 @@ from dunwell.adapters.channels.outbox.listing import (
     open_letter,
     open_sms,
 )
-from dunwell.merchants.configuration import Channel
 from dunwell.messages.mail_style import render_frame_policy
 from dunwell.platform.errors import InvalidRequest
 from dunwell.platform.resources import Resources

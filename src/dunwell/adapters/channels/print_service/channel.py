@@ -10,15 +10,15 @@ from uuid import UUID
 
 import structlog
 
+from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine, locate
+from dunwell.accounts.installation.lines.line import Pace
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.gathering import Gathering
 from dunwell.adapters.channels.print_service.letter_files import (
     LetterFiles,
     LetterUnfit,
     make_files,
 )
-from dunwell.installation.lines.letters import FolderLine, SftpLine, locate
-from dunwell.installation.lines.line import Pace
-from dunwell.merchants.configuration import Channel
-from dunwell.merchants.gathering import Gathering
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.platform.resources import Resources
 from dunwell.sending.batches.depot import Depot, HostKeyRefused

@@ -10,9 +10,9 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from dunwell.accounts.installation.identity import Operator
+from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
 from dunwell.adapters.channels.print_service.letter_files import LetterFiles, make_files
-from dunwell.installation.identity import Operator
-from dunwell.installation.lines.letters import FolderLine, SftpLine
 from dunwell.messages.facts import CreditorFacts
 from dunwell.messages.formatting import NamedTexts
 from dunwell.messages.letters.printer import LetterPrinter

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
+from dunwell.accounts.installation.lines.letters import SftpLine
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.adapters.channels.sftp.depot import SftpDepot
-from dunwell.installation.lines.letters import SftpLine
 from dunwell.platform.resources import Resources
 from dunwell.sending.channel import LineUnusable
 

@@ -12,6 +12,9 @@ from dataclasses import replace
 import aiosmtplib
 import structlog
 
+from dunwell.accounts.installation.lines.email import SmtpLine
+from dunwell.accounts.installation.lines.line import Pace
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.internet_message import (
     AddressUnusable,
     build_internet_message,
@@ -32,9 +35,6 @@ from dunwell.adapters.channels.smtp.connections import (
     read_host,
 )
 from dunwell.adapters.channels.smtp.signing import Signer, open_signer
-from dunwell.installation.lines.email import SmtpLine
-from dunwell.installation.lines.line import Pace
-from dunwell.merchants.configuration import Channel
 from dunwell.platform.crypto import KeyRing
 from dunwell.sending.channel import (
     Accepted,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from dunwell.installation.lines.email import SmtpLine
+from dunwell.accounts.installation.lines.email import SmtpLine
 from dunwell.sending.channel import LineUnusable
 
 # What a reader sees of a message, and what programs act upon.

@@ -10,6 +10,9 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
+from dunwell.accounts.installation.lines.line import Pace
+from dunwell.accounts.installation.lines.sms import TwilioLine
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.gateway import (
     REFUSED,
     Gateway,
@@ -18,9 +21,6 @@ from dunwell.adapters.channels.gateway import (
     is_number,
     is_sender,
 )
-from dunwell.installation.lines.line import Pace
-from dunwell.installation.lines.sms import TwilioLine
-from dunwell.merchants.configuration import Channel
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.http.client import Answer
 from dunwell.sending.channel import Accepted, LineUnusable, Message, Outcome, Permanent, Temporary

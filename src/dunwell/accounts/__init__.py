@@ -1,0 +1,1 @@
+"""Who uses Dunwell: merchants, users, credentials and permissions, and the installation itself."""

@@ -1,0 +1,156 @@
+"""Apply an installation file: what it names changes, what it leaves out stays."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import msgspec
+
+from dunwell.accounts.installation.alarms.setup import find_line_faults
+from dunwell.accounts.installation.audit import Act, save_installation_audit
+from dunwell.accounts.installation.document import (
+    Installation,
+    list_changes,
+    list_secret_files,
+    merge,
+)
+from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine, locate
+from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.installation.secrets import keep_secrets_of, load_secrets, save_secrets
+from dunwell.accounts.installation.store import (
+    Revision,
+    find_lines_with_letters,
+    find_users_of_lines,
+    load_installation,
+    lock_installation,
+    save_installation,
+)
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.shape import render_pointer
+
+_APPLIED_BY = "dunwell apply"
+_NO_SECRETS: Mapping[str, bytes] = MappingProxyType({})
+# Merchants named in a fault.
+_MOST_TOLD = 10
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedInstallation:
+    """The number of the revision in force, and what changed, in lines for a person."""
+
+    revision: int
+    changes: list[str]
+
+
+async def plan_installation(
+    resources: Resources, given: Installation, secrets: Mapping[str, bytes] = _NO_SECRETS
+) -> AppliedInstallation:
+    """What applying it would change. Raises ValidationError."""
+    async with resources.database.connection() as connection:
+        present = await load_installation(connection)
+        after = merge(present.installation, given)
+        await _refuse_used(connection, present.installation, after)
+        changes = list_changes(present.installation, after)
+        changes += await _list_changed_secrets(resources, connection, secrets)
+    return AppliedInstallation(present.number, changes)
+
+
+async def apply_installation(
+    resources: Resources, given: Installation, secrets: Mapping[str, bytes] = _NO_SECRETS
+) -> AppliedInstallation:
+    """secrets: what the files hold that `given` names, by the names of `list_secret_files`. Raises
+    InvalidState when somebody else applied one at the same moment, ValidationError for a line that
+    a merchant uses and that is gone."""
+    async with resources.database.transaction() as tx:
+        present = await lock_installation(tx)
+        after = merge(present.installation, given)
+        await _refuse_used(tx, present.installation, after)
+        changes = list_changes(present.installation, after)
+        changes += await _list_changed_secrets(resources, tx, secrets)
+        if not changes:
+            return AppliedInstallation(present.number, changes)
+        revision = Revision(present.number + 1, after)
+        is_saved = await save_installation(
+            tx, revision, applied_at=resources.clock.now(), applied_by=_APPLIED_BY
+        )
+        if not is_saved:
+            raise InvalidState(
+                "Another installation file was applied meanwhile. Look, and apply yours again.",
+                state="CHANGED",
+            )
+        await save_secrets(tx, resources.keys, secrets, resources.clock.now())
+        await keep_secrets_of(tx, list(list_secret_files(after)))
+        act = _describe(present.installation, revision)
+        await save_installation_audit(tx, act, resources.clock.now(), resources.ids)
+    return AppliedInstallation(revision.number, changes)
+
+
+async def _refuse_used(tx: Connection, before: Installation, after: Installation) -> None:
+    """A line that merchants send by stays, and goes on carrying what it carried; so does one whose
+    letters wait for their batch, and it stays where they lie: else they would never be printed; so
+    does one that alarms are told by. Raises ValidationError."""
+    lines = after.lines or {}
+    moved = [
+        name for name, line in (before.lines or {}).items() if _is_moved(line, lines.get(name))
+    ]
+    gone = [
+        name
+        for name, line in (before.lines or {}).items()
+        if name not in lines or lines[name].channel != line.channel
+    ]
+    used = await find_users_of_lines(tx, gone) if gone else {}
+    faults = [_say_used(name, keys) for name, keys in sorted(used.items())]
+    left = {*gone, *moved}
+    waiting = await find_lines_with_letters(tx, sorted(left)) if left else ()
+    faults += [_say_waiting(name, lines) for name in sorted(waiting) if name not in used]
+    faults += find_line_faults(after.alarms, lines)
+    if faults:
+        raise ValidationError(faults)
+
+
+def _say_used(line: str, merchant_keys: Sequence[str]) -> Fault:
+    told = ", ".join(merchant_keys[:_MOST_TOLD])
+    words = f"These merchants send by it: {told}. Give them another line first, and apply that."
+    return Fault(render_pointer(["lines", line]), words, "IN_USE")
+
+
+def _is_moved(line: Line, after: Line | None) -> bool:
+    """Where its letters would lie, if it has any."""
+    if isinstance(line, FolderLine | SftpLine) and isinstance(after, FolderLine | SftpLine):
+        return locate(line) != locate(after)
+    return False
+
+
+def _say_waiting(line: str, lines: Mapping[str, Line]) -> Fault:
+    words = "Letters wait there for their batch. Take it out when they were released."
+    if line in lines:
+        words = (
+            "Letters wait in its folder for their batch. Change server, user or folder when they "
+            "were released, or give the new one a line of its own."
+        )
+    return Fault(render_pointer(["lines", line]), words, "IN_USE")
+
+
+async def _list_changed_secrets(
+    resources: Resources, connection: Connection, secrets: Mapping[str, bytes]
+) -> list[str]:
+    """Never what they are."""
+    known = await load_secrets(connection, resources.keys) if secrets else {}
+    return [f"{name}: a secret, changed" for name in secrets if known.get(name) != secrets[name]]
+
+
+def _describe(before: Installation, revision: Revision) -> Act:
+    """Nothing of it is secret: secrets are given by file name."""
+    was, now = msgspec.to_builtins(before), msgspec.to_builtins(revision.installation)
+    changed = [name for name in now if now[name] != was[name]]
+    return Act(
+        actor_kind="OPERATOR",
+        actor_id=_APPLIED_BY,
+        action="installation.apply",
+        subject=f"installation:{revision.number}",
+        before={name: was[name] for name in changed},
+        after={name: now[name] for name in changed},
+        origin={"face": "COMMAND_LINE"},
+    )

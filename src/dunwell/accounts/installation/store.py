@@ -1,0 +1,97 @@
+"""The SQL of installation files, each that was applied a row, and of forwarders that were seen."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from dunwell.accounts.installation.document import Installation
+from dunwell.platform.database.database import Connection
+
+# By the primary key.
+_LOAD = "SELECT revision, document FROM installation_revisions ORDER BY revision DESC LIMIT 1"
+# Whoever begins what is done by the one in force (`sending.batches.item_store`) holds it.
+_LOCK = "SELECT FROM installation_revisions ORDER BY revision DESC LIMIT 1 FOR UPDATE"
+# Whoever applied another one meanwhile took the number.
+_SAVE = """
+INSERT INTO installation_revisions (revision, document, applied_at, applied_by)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT (revision) DO NOTHING
+RETURNING revision
+"""
+# Once in a while, and few: only addresses that are no visitor's are noted.
+_NOTE_FORWARDERS = """
+INSERT INTO seen_forwarders (address, seen_at)
+SELECT address, $2 FROM unnest($1::text[]) AS given (address)
+WHERE (SELECT count(*) FROM seen_forwarders) < 100
+ON CONFLICT (address) DO UPDATE SET seen_at = EXCLUDED.seen_at
+"""
+_LIST_FORWARDERS = "SELECT address FROM seen_forwarders WHERE seen_at >= $1 ORDER BY address"
+# Over all merchants, as a file is applied: who names one of the lines.
+_FIND_USERS = """
+SELECT used.line, array_agg(DISTINCT m.key ORDER BY m.key) AS keys
+FROM merchants m
+CROSS JOIN LATERAL jsonb_path_query(m.configuration::jsonb, '$.channels.*.line') AS named (line)
+CROSS JOIN LATERAL (SELECT named.line #>> '{}' AS line) used
+WHERE used.line = ANY($1::text[])
+GROUP BY used.line
+"""
+# By letter_batch_items_waiting, letter_batch_items_open and letter_batches_open.
+_FIND_WAITING = """
+SELECT line FROM letter_batch_items WHERE state = 'WAITING' AND line = ANY($1::text[])
+UNION
+SELECT line FROM letter_batch_items
+WHERE state IN ('UPLOADING', 'TAKING_BACK') AND line = ANY($1::text[])
+UNION
+SELECT line FROM letter_batches WHERE state <> 'RELEASED' AND line = ANY($1::text[])
+"""
+
+
+class Revision(msgspec.Struct, frozen=True, gc=False):
+    number: int
+    installation: Installation
+
+
+async def load_installation(connection: Connection) -> Revision:
+    """The one in force; number 0 and an empty one where none was applied."""
+    row = await connection.fetchrow(_LOAD)
+    if row is None:
+        return Revision(0, Installation())
+    return Revision(row["revision"], msgspec.convert(row["document"], Installation))
+
+
+async def lock_installation(tx: Connection) -> Revision:
+    """The one in force, once nothing is being begun by it."""
+    await tx.execute(_LOCK)
+    return await load_installation(tx)
+
+
+async def save_installation(
+    tx: Connection, revision: Revision, *, applied_at: datetime, applied_by: str
+) -> bool:
+    """Whether it was saved: its number was still free."""
+    document = msgspec.to_builtins(revision.installation)
+    kept = {name: value for name, value in document.items() if value is not None}
+    saved = await tx.fetchval(_SAVE, revision.number, kept, applied_at, applied_by)
+    return saved is not None
+
+
+async def note_forwarders(tx: Connection, addresses: Sequence[str], seen_at: datetime) -> None:
+    """That these addresses forwarded requests, untrusted."""
+    await tx.execute(_NOTE_FORWARDERS, addresses, seen_at)
+
+
+async def list_forwarders(connection: Connection, since: datetime) -> Sequence[str]:
+    """The untrusted ones that were seen since then."""
+    return [row["address"] for row in await connection.fetch(_LIST_FORWARDERS, since)]
+
+
+async def find_users_of_lines(connection: Connection, lines: Sequence[str]) -> dict[str, list[str]]:
+    """The keys of merchants that send by each of the lines, those without any left out."""
+    rows = await connection.fetch(_FIND_USERS, list(lines))
+    return {row["line"]: row["keys"] for row in rows}
+
+
+async def find_lines_with_letters(connection: Connection, lines: Sequence[str]) -> Sequence[str]:
+    """Those of the lines where letters lie, or begin to, which nothing has released yet."""
+    return [row["line"] for row in await connection.fetch(_FIND_WAITING, list(lines))]

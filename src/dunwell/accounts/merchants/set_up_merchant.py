@@ -1,0 +1,71 @@
+"""Create a merchant account (spec, What the service does 5), and change its configuration."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from dunwell.accounts.merchants.account import Work, check_right
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.audit import keep_changed, save_audit
+from dunwell.accounts.merchants.configuration import Configuration
+from dunwell.accounts.merchants.merchant import Merchant, NewMerchant
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store_changes import save_configuration, save_merchant
+from dunwell.platform.crypto import sha256
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.ids import Ids
+
+
+async def create_merchant(
+    tx: Connection, actor: Actor, new: NewMerchant, now: datetime, ids: Ids
+) -> Work:
+    """Store the merchant; answers the work that goes on with it. `now` is real time.
+
+    A sandbox merchant's clock begins at the second of `now`, so that an answer, which shows
+    milliseconds, names the instant it stands at. Raises InvalidState: the key is taken.
+    """
+    check_right(actor, Right.CONFIGURE)
+    sandbox_now = now.replace(microsecond=0) if new.is_sandbox else None
+    merchant_id = await save_merchant(tx, new, now, sandbox_now)
+    if merchant_id is None:
+        raise InvalidState(f'A merchant with the key "{new.key}" exists already.', state="EXISTS")
+    merchant = Merchant(
+        merchant_id=merchant_id,
+        key=new.key,
+        name=new.name,
+        switched_to_workflows=new.switched_to_workflows,
+        revision=1,
+        configuration=new.configuration,
+        sandbox_now=sandbox_now,
+    )
+    work = Work(tx=tx, merchant=merchant, actor=actor, now=now, real_now=now, ids=ids)
+    await save_audit(
+        work, "merchant.create", f"merchant:{merchant_id}",
+        after=_list_values(new.name, new.configuration), sandbox=new.is_sandbox,
+    )  # fmt: skip
+    return work
+
+
+async def change_configuration(work: Work, name: str, configuration: Configuration) -> None:
+    """Store both, which have been checked; the audit row names the parts that differ."""
+    work.need(Right.CONFIGURE)
+    before, after = keep_changed(
+        _list_values(work.merchant.name, work.merchant.configuration),
+        _list_values(name, configuration),
+    )
+    await save_configuration(work.tx, work.merchant_id, name, configuration)
+    await save_audit(
+        work, "merchant.change_configuration", f"merchant:{work.merchant_id}",
+        before=before, after=after, changed=[*after],
+    )  # fmt: skip
+
+
+def _list_values(name: str, configuration: Configuration) -> dict[str, Any]:
+    values: dict[str, Any] = {"name": name, **msgspec.to_builtins(configuration)}
+    logo = configuration.brand.logo
+    if logo is not None:
+        # As many bytes as it has nobody reads in a log.
+        values["brand"]["logo"] = sha256(msgspec.json.encode(logo)).hex()
+    return values

@@ -1,0 +1,202 @@
+"""The SQL of merchants, credentials, tokens and quotas: rows in, values out, no rules."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.accounts.merchants.access import Access, Credential, CredentialKey
+from dunwell.accounts.merchants.configuration_cache import (
+    CachedConfiguration,
+    find_cached,
+    read_configuration,
+)
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Scope
+from dunwell.platform.database.database import Connection, Row
+
+_LOAD_MERCHANT = """
+SELECT merchant_id, key, name, switched_to_workflows, revision, sandbox_now,
+    CASE WHEN revision = $2 THEN NULL ELSE configuration END AS configuration
+FROM merchants
+WHERE merchant_id = $1
+"""
+
+_LOAD_MERCHANTS_PAGE = """
+SELECT merchant_id, key, name, switched_to_workflows, revision, sandbox_now, configuration
+FROM merchants
+WHERE merchant_id > $1
+ORDER BY merchant_id
+LIMIT $2
+"""
+
+_INSERT_CREDENTIAL = """
+WITH created AS (
+    INSERT INTO credentials
+        (merchant_id, credential_id, name, client_id, requests_per_minute, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (merchant_id, name) DO NOTHING
+    RETURNING merchant_id, credential_id
+), secret AS (
+    INSERT INTO credential_secrets (merchant_id, credential_id, secret_hash, created_at)
+    SELECT merchant_id, credential_id, $7, $6
+    FROM created
+), reach AS (
+    INSERT INTO credential_reach (merchant_id, owner_id, credential_id, granted_at, scopes)
+    SELECT merchant_id, merchant_id, credential_id, $6, $8
+    FROM created
+)
+SELECT credential_id
+FROM created
+"""
+
+_LOAD_CREDENTIALS = """
+SELECT c.credential_id, c.name, c.client_id, c.requests_per_minute, c.revoked_at, r.scopes
+FROM credentials c
+JOIN credential_reach r
+    ON r.merchant_id = c.merchant_id
+    AND r.owner_id = c.merchant_id
+    AND r.credential_id = c.credential_id
+WHERE c.merchant_id = $1
+ORDER BY c.created_at, c.credential_id
+"""
+
+# The secret so far ends at $5, one that was already ending ends now ($4): two live at most.
+_ROTATE = """
+WITH live AS (
+    SELECT merchant_id, credential_id
+    FROM credentials
+    WHERE merchant_id = $1 AND client_id = $2 AND revoked_at IS NULL
+    FOR UPDATE
+), ending AS (
+    UPDATE credential_secrets AS secret
+    SET expires_at = CASE
+        WHEN secret.expires_at IS NULL THEN $5
+        ELSE LEAST(secret.expires_at, $4)
+    END
+    FROM live
+    WHERE secret.merchant_id = live.merchant_id AND secret.credential_id = live.credential_id
+)
+INSERT INTO credential_secrets (merchant_id, credential_id, secret_hash, created_at)
+SELECT merchant_id, credential_id, $3, $4
+FROM live
+RETURNING credential_id
+"""
+
+_LOAD_REACH = """
+SELECT scopes
+FROM credential_reach
+WHERE merchant_id = $1 AND owner_id = $2 AND credential_id = $3
+FOR UPDATE
+"""
+
+_SAVE_REACH = """
+INSERT INTO credential_reach (merchant_id, owner_id, credential_id, granted_at, scopes)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (merchant_id, owner_id, credential_id) DO UPDATE SET scopes = EXCLUDED.scopes
+"""
+
+_ISSUE = """
+INSERT INTO access_tokens (merchant_id, token_hash, credential_id, issued_at, expires_at)
+VALUES ($1, $2, $3, $4, $5)
+"""
+
+# Overshoots the limit by less than one block in each process, and stops growing there.
+_DRAW_REQUESTS = """
+INSERT INTO request_quotas AS quota (merchant_id, credential_id, minute, drawn)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT (merchant_id, credential_id, minute) DO UPDATE
+SET drawn = quota.drawn + $4
+WHERE quota.drawn < $5
+RETURNING drawn
+"""
+
+
+async def load_merchant(tx: Connection, merchant_id: int) -> Merchant | None:
+    cached = find_cached(merchant_id)
+    row = await tx.fetchrow(_LOAD_MERCHANT, merchant_id, cached.revision)
+    return None if row is None else read_merchant(row, cached)
+
+
+async def load_merchants_page(tx: Connection, after: int, limit: int) -> list[Merchant]:
+    """Merchants with greater ids, in order: for those who go over all of them."""
+    rows = await tx.fetch(_LOAD_MERCHANTS_PAGE, after, limit)
+    return [read_merchant(row, CachedConfiguration()) for row in rows]
+
+
+async def save_credential(
+    tx: Connection, merchant_id: int, credential: Credential, secret_hash: bytes, now: datetime
+) -> bool:
+    """Store a credential that reaches its own merchant; False: the name is taken."""
+    saved = await tx.fetchval(
+        _INSERT_CREDENTIAL, merchant_id, credential.credential_id, credential.name,
+        credential.client_id, credential.requests_per_minute, now, secret_hash, credential.scopes,
+    )  # fmt: skip
+    return saved is not None
+
+
+async def load_credentials(tx: Connection, merchant_id: int) -> Sequence[Credential]:
+    return [
+        Credential(**{**row, "scopes": _read_scopes(row)})
+        for row in await tx.fetch(_LOAD_CREDENTIALS, merchant_id)
+    ]
+
+
+async def save_rotation(
+    tx: Connection, merchant_id: int, client_id: str, secret_hash: bytes,
+    *, now: datetime, old_until: datetime,
+) -> UUID | None:  # fmt: skip
+    """Add a secret, the one so far ending at `old_until`; None: no live credential has this id."""
+    credential_id: UUID | None = await tx.fetchval(
+        _ROTATE, merchant_id, client_id, secret_hash, now, old_until
+    )
+    return credential_id
+
+
+async def load_reach(
+    tx: Connection, merchant_id: int, key: CredentialKey
+) -> tuple[Scope, ...] | None:
+    """What the credential may do at the merchant, locked; None: it does not reach it."""
+    row = await tx.fetchrow(_LOAD_REACH, merchant_id, key.owner_id, key.credential_id)
+    return None if row is None else _read_scopes(row)
+
+
+async def save_reach(
+    tx: Connection, merchant_id: int, key: CredentialKey, scopes: Sequence[Scope], *, now: datetime
+) -> None:
+    """Let a credential reach the merchant, with these scopes from now on."""
+    await tx.execute(_SAVE_REACH, merchant_id, key.owner_id, key.credential_id, now, scopes)
+
+
+async def save_token(
+    tx: Connection, key: CredentialKey, token_hash: bytes,
+    *, issued_at: datetime, expires_at: datetime,
+) -> None:  # fmt: skip
+    await tx.execute(_ISSUE, key.owner_id, token_hash, key.credential_id, issued_at, expires_at)
+
+
+async def draw_requests(tx: Connection, access: Access, minute: datetime, block: int) -> int | None:
+    """Draw a block from the minute; answers all that is drawn now, None when nothing is left."""
+    drawn: int | None = await tx.fetchval(
+        _DRAW_REQUESTS, access.owner_id, access.credential_id, minute, block,
+        access.requests_per_minute,
+    )  # fmt: skip
+    return drawn
+
+
+def _read_scopes(row: Row) -> tuple[Scope, ...]:
+    return tuple(Scope(each) for each in row["scopes"])
+
+
+def read_merchant(row: Row, cached: CachedConfiguration) -> Merchant:
+    """A merchant from its columns; `configuration` is null when `cached` is the newest."""
+    return Merchant(
+        merchant_id=row["merchant_id"],
+        key=row["key"],
+        name=row["name"],
+        switched_to_workflows=row["switched_to_workflows"],
+        revision=row["revision"],
+        configuration=read_configuration(
+            row["merchant_id"], row["revision"], row["configuration"], cached
+        ),
+        sandbox_now=row["sandbox_now"],
+    )

@@ -1,0 +1,146 @@
+"""Makes users and the one-time links by which they join, or come in again who have lost their way.
+
+A link lasts 72 hours and is good once. Whoever has it chooses a password and sets up the second
+factor; without both nobody has a session.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from dunwell.accounts.merchants.rights import Right, Role
+from dunwell.accounts.users.audit import save_people_audit
+from dunwell.accounts.users.local_sign_in import is_single_sign_on_required, may_sign_in_here
+from dunwell.accounts.users.people_work import PeopleWork
+from dunwell.accounts.users.session_rules import SECRET_BYTES, hash_secret, render_secret
+from dunwell.accounts.users.sessions import end_all_sessions
+from dunwell.accounts.users.store import (
+    find_user,
+    has_anybody_joined,
+    list_named_merchants,
+    lock_user,
+    remove_password,
+    save_new_user,
+)
+from dunwell.accounts.users.store_entries import remove_entries_of, save_invitation
+from dunwell.accounts.users.store_factors import remove_all_factors, remove_started_app
+from dunwell.accounts.users.user import NewUser, Place, User, find_place_faults, find_user_faults
+from dunwell.platform.errors import Fault, InvalidState, NotFound, Said, ValidationError
+
+LINK_LASTS = timedelta(hours=72)
+# What a link draws: its secret.
+RANDOM_BYTES = SECRET_BYTES
+# Whom development begins with.
+FIRST_ADMIN = NewUser("admin@example.org", "Admin", "en", Place(Role.ADMIN))
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """`secret`: of its address; kept nowhere."""
+
+    user_id: UUID
+    secret: str
+    expires_at: datetime
+
+
+async def invite_user(work: PeopleWork, new: NewUser, randomness: bytes) -> Invitation:
+    """randomness: RANDOM_BYTES. Raises InsufficientScope, ValidationError."""
+    work.need(Right.PEOPLE)
+    faults = [*find_user_faults(new)]
+    if faults:
+        raise ValidationError(faults)
+    await check_merchants(work, new.place)
+    user_id = work.ids.new(work.now)
+    if not await save_new_user(work.tx, user_id, new, work.now):
+        message = "Somebody with this e-mail address is a user already."
+        raise ValidationError([Fault("/email", message, "EMAIL_TAKEN")])
+    await _require_local(work, user_id)
+    await save_people_audit(work, "user.invite", user_id, after=describe_place(new.place))
+    return await _make_link(work, user_id, randomness)
+
+
+async def reset_user(work: PeopleWork, user_id: UUID, randomness: bytes) -> Invitation:
+    """Password, second factors, recovery codes and sessions end at once; the link leads to new
+    ones. Raises InsufficientScope, NotFound, InvalidState."""
+    work.need(Right.PEOPLE)
+    await _require_local(work, user_id)
+    await remove_password(work.tx, user_id)
+    await remove_all_factors(work.tx, user_id)
+    await remove_entries_of(work.tx, user_id)
+    ended = await end_all_sessions(work.tx, user_id, work.now)
+    await save_people_audit(work, "user.reset", user_id, after={"sessionsEnded": ended})
+    return await _make_link(work, user_id, randomness)
+
+
+async def invite_first_admin(work: PeopleWork, randomness: bytes) -> Invitation | None:
+    """None: somebody has joined already, or is to by single sign-on. Before that the link is made
+    anew each time."""
+    work.need(Right.PEOPLE)
+    if await has_anybody_joined(work.tx) or await is_single_sign_on_required(work.tx):
+        return None
+    known = await find_user(work.tx, FIRST_ADMIN.email)
+    if known is None:
+        return await invite_user(work, FIRST_ADMIN, randomness)
+    return await reset_user(work, known.user_id, randomness)
+
+
+async def require_user(work: PeopleWork, user_id: UUID) -> User:
+    """Locked, and not ended. Raises NotFound, InvalidState."""
+    user = await lock_user(work.tx, user_id)
+    if user is None:
+        raise NotFound("There is no such user.")
+    if user.ended_at is not None:
+        raise InvalidState(
+            Said("USER_ENDED", "This user was ended. Invite the person anew."), state="ENDED"
+        )
+    return user
+
+
+async def _require_local(work: PeopleWork, user_id: UUID) -> None:
+    """As `require_user`: somebody whom a link would let in. Raises InvalidState too for others."""
+    user = await require_user(work, user_id)
+    if user.provider is not None:
+        raise InvalidState(
+            Said(
+                "USER_OF_PROVIDER",
+                "This user comes by single sign-on. Let them in there, by their groups.",
+            ),
+            state="LINKED",
+        )
+    if not await may_sign_in_here(work.tx, user):
+        raise InvalidState(
+            Said(
+                "PROVIDER_REQUIRED",
+                "Single sign-on is required here: people come by their groups. Only a break-glass "
+                "admin is made by a link, at the server.",
+            ),
+            state="REQUIRED",
+        )
+
+
+async def check_merchants(work: PeopleWork, place: Place) -> None:
+    """That there are those it names. Raises ValidationError."""
+    faults = [*find_place_faults(place)]
+    known = {each.merchant_id for each in await list_named_merchants(work.tx)}
+    if not place.memberships.keys() <= known:
+        faults.append(Fault("/merchants", "Choose among the merchants there are.", "MERCHANT"))
+    if faults:
+        raise ValidationError(faults)
+
+
+def describe_place(place: Place) -> dict[str, object]:
+    """For the audit log."""
+    memberships = {str(merchant): str(role) for merchant, role in place.memberships.items()}
+    return {"everywhere": place.everywhere, "memberships": memberships}
+
+
+async def _make_link(work: PeopleWork, user_id: UUID, randomness: bytes) -> Invitation:
+    secret, expires_at = render_secret(randomness), work.now + LINK_LASTS
+    invitation_hash = hash_secret(secret)
+    assert invitation_hash is not None
+    await save_invitation(
+        work.tx, invitation_hash, user_id=user_id, now=work.now, expires_at=expires_at
+    )
+    # An earlier version made an app with each link.
+    await remove_started_app(work.tx, user_id)
+    return Invitation(user_id, secret, expires_at)

@@ -1,0 +1,151 @@
+"""What everybody may look at and change of their own account: it needs no right.
+
+Whoever changes how they sign in says the password once more, or, without one, has signed in just
+now: a session that somebody left open must not become an account that somebody took.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from dunwell.accounts.users.audit import save_people_audit, save_refused_sign_in
+from dunwell.accounts.users.people_work import PeopleWork
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.session_rules import is_just_opened
+from dunwell.accounts.users.sessions import ShownSession, end_session, list_sessions
+from dunwell.accounts.users.sign_in import TooOften, Wrong
+from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.store import load_password, load_user, lock_user, save_profile
+from dunwell.accounts.users.store_factors import (
+    Factor,
+    count_codes,
+    load_factors,
+    remove_factor,
+)
+from dunwell.accounts.users.store_sessions import (
+    SessionRow,
+    forget_devices,
+    load_new_places,
+    load_opening,
+)
+from dunwell.accounts.users.tries import give_back_try, list_own_subjects, take_try
+from dunwell.accounts.users.user import NewUser, User, find_user_faults
+from dunwell.accounts.users.visitor import Visitor
+from dunwell.platform.errors import Fault, InvalidState, NotFound, Said, ValidationError
+from dunwell.platform.security_events import tell_security_event
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """`codes_left`: recovery codes that are still good. `new_places`: sign-ins of the last 90 days
+    from where nobody had signed in as this user before."""
+
+    user: User
+    sessions: Sequence[ShownSession]
+    new_places: Sequence[SessionRow]
+    factors: Sequence[Factor]
+    codes_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Who asks for a change of how they sign in, with the password said once more."""
+
+    signed_in: SignedIn
+    password: str
+    visitor: Visitor
+
+
+@dataclass(frozen=True, slots=True)
+class TooLongAgo:
+    """There is no password, and the passkey was shown too long ago."""
+
+
+async def read_account(work: PeopleWork, signed_in: SignedIn) -> Account:
+    user = await load_user(work.tx, signed_in.user_id)
+    assert user is not None, "nobody is deleted"
+    return Account(
+        user,
+        await list_sessions(work.tx, signed_in, work.now),
+        new_places=await load_new_places(work.tx, signed_in.user_id),
+        factors=await load_factors(work.tx, signed_in.user_id),
+        codes_left=await count_codes(work.tx, signed_in.user_id),
+    )
+
+
+async def check_own_password(
+    reception: Reception, asking: Asking
+) -> Wrong | TooOften | TooLongAgo | None:
+    """None: it is right; or there is none, as for whoever has passkeys alone, and the session was
+    opened just now."""
+    person, now = asking.signed_in, reception.now()
+    async with reception.resources.database.transaction() as tx:
+        stored = await load_password(tx, person.user_id)
+        if stored is None:
+            opening = await load_opening(tx, person.user_id, person.session_id)
+            if opening and is_just_opened(opening.opened_by, opening.opened_at, now):
+                return None
+            return TooLongAgo()
+        subjects = list_own_subjects(reception.resources.keys, person.user_id)
+        wait = await take_try(tx, subjects, now)
+    if wait is not None:
+        tell_security_event("PORTAL_LOCKED")
+        return TooOften(wait)
+    if not await reception.passwords.verify(stored, asking.password):
+        async with reception.work(person.actor) as work:
+            await save_refused_sign_in(work, person.user_id, asking.visitor.host)
+        tell_security_event("PORTAL_SIGN_IN_FAILED")
+        return Wrong()
+    async with reception.resources.database.transaction() as tx:
+        await give_back_try(tx, subjects)
+    return None
+
+
+async def change_profile(work: PeopleWork, signed_in: SignedIn, name: str, language: str) -> None:
+    """Raises ValidationError."""
+    user = await load_user(work.tx, signed_in.user_id)
+    assert user is not None, "nobody is deleted"
+    given = NewUser(user.email, name, "de" if language == "de" else "en", user.place)
+    faults = [*find_user_faults(given)]
+    if language not in ("en", "de"):
+        faults.append(Fault("/language", "Choose English or German.", "LANGUAGE"))
+    if faults:
+        raise ValidationError(faults)
+    await save_profile(work.tx, user.user_id, name, language)
+    await save_people_audit(work, "user.change_profile", user.user_id)
+
+
+async def end_own_session(work: PeopleWork, signed_in: SignedIn, session_id: UUID) -> None:
+    """Raises NotFound, also for somebody else's."""
+    if not await end_session(work.tx, signed_in, session_id, work.now):
+        raise NotFound("This session has ended already.")
+    # Whoever it was is a stranger from now on.
+    await forget_devices(work.tx, signed_in.user_id, session_id)
+    after = {"session": str(session_id)}
+    await save_people_audit(work, "session.end", signed_in.user_id, after=after)
+
+
+async def remove_own_factor(work: PeopleWork, signed_in: SignedIn, factor_id: UUID) -> None:
+    """Raises NotFound; InvalidState when nobody could sign in without it."""
+    user = await lock_user(work.tx, signed_in.user_id)
+    assert user is not None, "nobody is deleted"
+    factors = [each for each in await load_factors(work.tx, user.user_id) if each.confirmed_at]
+    others = [each for each in factors if each.factor_id != factor_id]
+    if len(others) == len(factors):
+        raise NotFound("There is no such second factor.")
+    if not can_sign_in(others, has_password=user.has_password):
+        raise InvalidState(
+            Said(
+                "LAST_FACTOR",
+                "Without it you could not sign in any more. Set up another one first.",
+            ),
+            state="LAST",
+        )
+    kind = await remove_factor(work.tx, user.user_id, factor_id)
+    await save_people_audit(work, "factor.remove", user.user_id, before={"factor": kind})
+
+
+def can_sign_in(factors: Sequence[Factor], *, has_password: bool) -> bool:
+    """A passkey suffices; an authenticator app stands behind a password."""
+    kinds = {each.kind for each in factors if each.confirmed_at}
+    return "PASSKEY" in kinds or ("TOTP" in kinds and has_password)

@@ -1,0 +1,194 @@
+"""Decides what somebody is here whom a provider has told, and begins their session.
+
+Whoever comes for the first time becomes a user; whoever was there before is found by issuer and
+subject alone. What their groups make of them replaces what they were; where that is nothing, what
+was open ends.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from hashlib import sha256
+from uuid import UUID
+
+from dunwell.accounts.installation.sign_in import GroupRule, Provider
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.users.audit import save_people_audit, save_refused_sign_in, visiting
+from dunwell.accounts.users.invite_user import describe_place
+from dunwell.accounts.users.open_session import OpenedBy, OpenedSession, open_session
+from dunwell.accounts.users.people_work import PeopleWork
+from dunwell.accounts.users.sessions import end_all_sessions
+from dunwell.accounts.users.signed_in import Language
+from dunwell.accounts.users.single_sign_on.groups import (
+    choose_rules,
+    decide_place,
+    is_nothing,
+    is_strong_enough,
+)
+from dunwell.accounts.users.single_sign_on.provider import Told
+from dunwell.accounts.users.single_sign_on.store_identities import (
+    find_identified,
+    find_merchants,
+    is_logged_out,
+    save_email,
+    save_identity,
+    save_seen,
+    take_turn,
+)
+from dunwell.accounts.users.store import lock_user, save_joined, save_new_user, save_place
+from dunwell.accounts.users.user import NewUser, Place, User
+from dunwell.accounts.users.visitor import Visitor
+from dunwell.platform.security_events import tell_security_event
+from dunwell.platform.text.texts import is_email_address
+
+
+class Reason(StrEnum):
+    """Why somebody whom the provider knows is not let in."""
+
+    # None of their groups makes them anything here.
+    NO_GROUP = "NO_GROUP"
+    # Not as strongly signed in there as is asked for.
+    WEAK = "WEAK"
+    # An admin ended them here.
+    ENDED = "ENDED"
+    # The provider tells no e-mail address.
+    NO_EMAIL = "NO_EMAIL"
+    # A user has this address whom the provider does not know.
+    EMAIL_TAKEN = "EMAIL_TAKEN"
+    # They signed out there meanwhile.
+    OVER = "OVER"
+
+
+@dataclass(frozen=True, slots=True)
+class Unwelcome:
+    """`told`: who it is, to be shown to them alone."""
+
+    reason: Reason
+    told: Told
+
+
+async def let_in(
+    work: PeopleWork, provider: Provider, told: Told, visitor: Visitor, randomness: bytes
+) -> OpenedSession | Unwelcome:
+    """One transaction, which is kept whatever it answers. The rules are those of this moment."""
+    await take_turn(work.tx, told.issuer)
+    user_id = await find_identified(work.tx, told.issuer, told.subject)
+    user = None if user_id is None else await lock_user(work.tx, user_id)
+    work = replace(work, actor=visiting(user_id, visitor.host))
+    rules = await _find_rules(work, provider, told)
+    place = decide_place(rules, await find_merchants(work.tx, _list_merchants(rules)))
+    reason = await _find_reason(work, provider, told=told, user=user, place=place)
+    if reason is not None:
+        return await _refuse(work, provider, told=told, user=user, reason=reason, visitor=visitor)
+    if user is None:
+        outcome = await _make_user(work, provider, told, place)
+        if isinstance(outcome, Reason):
+            return await _refuse(
+                work, provider, told=told, user=None, reason=outcome, visitor=visitor
+            )
+        user_id = outcome
+    else:
+        user_id = user.user_id
+        await _change(work, user, told, place)
+    await save_seen(work.tx, (told.issuer, told.subject), provider.name, work.now)
+    return await open_session(
+        work, user_id, by=OpenedBy.PROVIDER, visitor=visitor, randomness=randomness,
+        provider_session=hash_provider_session(told.issuer, told.session),
+    )  # fmt: skip
+
+
+def hash_provider_session(issuer: str, session: str | None) -> bytes | None:
+    return None if session is None else sha256(f"{issuer}\0{session}".encode()).digest()
+
+
+def hash_subject(subject: str) -> bytes:
+    return sha256(subject.encode()).digest()
+
+
+async def _find_rules(work: PeopleWork, provider: Provider, told: Told) -> list[GroupRule]:
+    """Those that apply; none once the file knows no such provider."""
+    sign_in = (await load_installation(work.tx)).installation.sign_in
+    known = None if sign_in is None else sign_in.find(provider.name)
+    if sign_in is None or known is None or known.issuer != told.issuer:
+        return []
+    return [*choose_rules(sign_in.groups, provider.name, told.groups)]
+
+
+def _list_merchants(rules: list[GroupRule]) -> list[str]:
+    return [key for rule in rules for key in rule.merchants or ()]
+
+
+async def _find_reason(
+    work: PeopleWork, provider: Provider, told: Told, user: User | None, place: Place
+) -> Reason | None:
+    session_hash = hash_provider_session(told.issuer, told.session)
+    subject_hash = hash_subject(told.subject)
+    if await is_logged_out(
+        work.tx,
+        told.issuer,
+        session_hash=session_hash,
+        subject_hash=subject_hash,
+        since=told.issued_at,
+    ):
+        return Reason.OVER
+    if not is_strong_enough(provider, told):
+        return Reason.WEAK
+    if user is not None and user.ended_at is not None:
+        return Reason.ENDED
+    if is_nothing(place):
+        return Reason.NO_GROUP
+    if user is None and not is_email_address(told.email):
+        return Reason.NO_EMAIL
+    return None
+
+
+async def _refuse(
+    work: PeopleWork, provider: Provider, told: Told, user: User | None, reason: Reason,
+    visitor: Visitor,
+) -> Unwelcome:  # fmt: skip
+    """Whose groups are gone is nothing here any more, at once."""
+    user_id = None if user is None else user.user_id
+    if user is not None and reason is Reason.NO_GROUP:
+        await _save_place(work, user, Place())
+        ended = await end_all_sessions(work.tx, user.user_id, work.now)
+        after = {"sessionsEnded": ended}
+        await save_people_audit(work, "session.end_without_group", user.user_id, after=after)
+    told_why = {"provider": provider.name, "reason": str(reason)}
+    await save_refused_sign_in(work, user_id, visitor.host, after=told_why)
+    tell_security_event("PORTAL_SIGN_IN_FAILED")
+    return Unwelcome(reason, told)
+
+
+async def _make_user(
+    work: PeopleWork, provider: Provider, told: Told, place: Place
+) -> UUID | Reason:
+    user_id = work.ids.new(work.now)
+    language: Language = "de" if told.locale.lower().startswith("de") else "en"
+    new = NewUser(told.email, told.name or told.email, language, place)
+    if not await save_new_user(work.tx, user_id, new, work.now):
+        return Reason.EMAIL_TAKEN
+    await save_identity(
+        work.tx, user_id, who=(told.issuer, told.subject), provider=provider.name, now=work.now
+    )
+    await save_joined(work.tx, user_id, work.now)
+    after = {"provider": provider.name, **describe_place(place)}
+    await save_people_audit(work, "user.join_by_provider", user_id, after=after)
+    return user_id
+
+
+async def _change(work: PeopleWork, user: User, told: Told, place: Place) -> None:
+    """What they are, and how they are reached, as the provider has it."""
+    if is_email_address(told.email):
+        await save_email(work.tx, user.user_id, told.email)
+    await _save_place(work, user, place)
+    if user.joined_at is None:
+        await save_joined(work.tx, user.user_id, work.now)
+
+
+async def _save_place(work: PeopleWork, user: User, place: Place) -> None:
+    if place == user.place:
+        return
+    await save_place(work.tx, user.user_id, place, user.revision)
+    await save_people_audit(
+        work, "user.change_by_groups", user.user_id,
+        before=describe_place(user.place), after=describe_place(place),
+    )  # fmt: skip

@@ -1,0 +1,201 @@
+"""The SQL of single sign-on: who is known by which provider, attempts, logouts; no rules."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.users.user import fold_email
+from dunwell.platform.database.database import Connection
+
+# Sign-ins and logouts of one issuer end one after the other: a session that begins is either seen
+# by the logout, or sees it.
+_TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended($1, 74))"
+# By primary key.
+_FIND = "SELECT user_id FROM user_identities WHERE issuer = $1 AND subject = $2"
+_SAVE = """
+INSERT INTO user_identities (issuer, subject, user_id, provider, known_since)
+VALUES ($1, $2, $3, $4, $5)
+"""
+_SAVE_SEEN = """
+UPDATE user_identities SET provider = $3, last_seen_at = $4 WHERE issuer = $1 AND subject = $2
+"""
+# An ended user's goes to whom it is given anew.
+_GIVE = """
+INSERT INTO user_identities (issuer, subject, user_id, provider, known_since)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (issuer, subject) DO UPDATE
+SET user_id = excluded.user_id, provider = excluded.provider, known_since = excluded.known_since
+WHERE EXISTS (
+    SELECT FROM users u WHERE u.user_id = user_identities.user_id AND u.ended_at IS NOT NULL)
+RETURNING user_id
+"""
+# By users_email_key_key; somebody else's address stays theirs.
+_SAVE_EMAIL = """
+UPDATE users SET email = $2, email_key = $3
+WHERE user_id = $1 AND email <> $2 AND ended_at IS NULL
+    AND NOT EXISTS (SELECT FROM users o WHERE o.email_key = $3 AND o.user_id <> $1)
+"""
+# By merchants_key_key.
+_FIND_MERCHANTS = "SELECT key, merchant_id FROM merchants WHERE key = ANY($1::text[])"
+_INSERT_ATTEMPT = """
+INSERT INTO single_sign_on_attempts
+    (attempt_hash, provider, next_page, expires_at, started_at, confirms_session)
+VALUES ($1, $2, $3, $4, $5, $6)
+"""
+# By primary key: of two that come back with one attempt at once, the second finds none.
+_TAKE_ATTEMPT = """
+DELETE FROM single_sign_on_attempts
+WHERE attempt_hash = $1 AND provider = $2
+RETURNING next_page, expires_at > $3 AS is_live, started_at, confirms_session
+"""
+# Rides on single_sign_on_attempts_expiry.
+_REMOVE_ATTEMPTS = """
+DELETE FROM single_sign_on_attempts
+WHERE attempt_hash IN (
+    SELECT attempt_hash FROM single_sign_on_attempts WHERE expires_at < $1 LIMIT $2)
+"""
+_INSERT_LOGOUT = """
+INSERT INTO provider_logouts
+    (issuer, token_hash, session_hash, subject_hash, issued_at, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT DO NOTHING
+RETURNING issuer
+"""
+# By primary key's first column: the logouts of some minutes.
+_IS_LOGGED_OUT = """
+SELECT EXISTS (
+    SELECT FROM provider_logouts
+    WHERE issuer = $1
+        AND (session_hash = $2
+            OR session_hash IS NULL AND subject_hash = $3 AND issued_at >= $4))
+"""
+# Rides on portal_sessions_provider, or by user_identities_pkey on portal_sessions_user. A session
+# of which the provider told no name is anyone of its subject's.
+_END_SESSIONS = """
+UPDATE portal_sessions s
+SET ended_at = $4
+FROM user_identities i
+WHERE i.issuer = $1 AND i.user_id = s.user_id AND s.ended_at IS NULL
+    AND ($3::text IS NULL OR i.subject = $3)
+    AND ($2::bytea IS NULL OR s.provider_session = $2
+        OR s.provider_session IS NULL AND i.subject = $3)
+RETURNING s.user_id
+"""
+# Rides on provider_logouts_expiry.
+_REMOVE_LOGOUTS = """
+DELETE FROM provider_logouts
+WHERE (issuer, token_hash) IN (
+    SELECT issuer, token_hash FROM provider_logouts WHERE expires_at < $1 LIMIT $2)
+"""
+
+
+class NewAttempt(msgspec.Struct, frozen=True, gc=False):
+    """In the order of its statement's columns. `confirms_session` as of `Attempt`."""
+
+    attempt_hash: bytes
+    provider: str
+    next_page: str
+    expires_at: datetime
+    started_at: datetime
+    confirms_session: UUID | None
+
+
+class Attempt(msgspec.Struct, frozen=True, gc=False):
+    """`is_live`: not too long ago. `confirms_session`: the session that is to be confirmed; None:
+    it is a sign-in."""
+
+    next_page: str
+    is_live: bool
+    started_at: datetime | None
+    confirms_session: UUID | None
+
+
+class NewLogout(msgspec.Struct, frozen=True, gc=False):
+    issuer: str
+    token_hash: bytes
+    session_hash: bytes | None
+    subject_hash: bytes | None
+    issued_at: datetime
+    expires_at: datetime
+
+
+async def take_turn(tx: Connection, issuer: str) -> None:
+    """Others of this issuer wait until the transaction ends."""
+    await tx.execute(_TAKE_TURN, issuer)
+
+
+async def find_identified(tx: Connection, issuer: str, subject: str) -> UUID | None:
+    """Whoever was ended too."""
+    user_id: UUID | None = await tx.fetchval(_FIND, issuer, subject)
+    return user_id
+
+
+async def save_identity(
+    tx: Connection, user_id: UUID, who: tuple[str, str], provider: str, now: datetime
+) -> None:
+    """who: issuer and subject, which nobody has."""
+    await tx.execute(_SAVE, *who, user_id, provider, now)
+
+
+async def give_identity(
+    tx: Connection, user_id: UUID, who: tuple[str, str], provider: str, now: datetime
+) -> bool:
+    """False: somebody has it who was not ended."""
+    return await tx.fetchval(_GIVE, *who, user_id, provider, now) is not None
+
+
+async def save_seen(tx: Connection, who: tuple[str, str], provider: str, now: datetime) -> None:
+    await tx.execute(_SAVE_SEEN, *who, provider, now)
+
+
+async def save_email(tx: Connection, user_id: UUID, email: str) -> None:
+    """Unless somebody else has it."""
+    await tx.execute(_SAVE_EMAIL, user_id, email, fold_email(email))
+
+
+async def find_merchants(tx: Connection, keys: Sequence[str]) -> Mapping[str, int]:
+    """Ids of those that are there, by key."""
+    rows = await tx.fetch(_FIND_MERCHANTS, list(keys))
+    return {row["key"]: row["merchant_id"] for row in rows}
+
+
+async def save_attempt(tx: Connection, attempt: NewAttempt) -> None:
+    await tx.execute(_INSERT_ATTEMPT, *msgspec.structs.astuple(attempt))
+
+
+async def take_attempt(
+    tx: Connection, attempt_hash: bytes, provider: str, now: datetime
+) -> Attempt | None:
+    """Once. None: there is none, or it is another provider's."""
+    row = await tx.fetchrow(_TAKE_ATTEMPT, attempt_hash, provider, now)
+    return None if row is None else Attempt(**row)
+
+
+async def save_logout(tx: Connection, logout: NewLogout) -> bool:
+    """False: this token came before."""
+    values = msgspec.structs.astuple(logout)
+    return await tx.fetchval(_INSERT_LOGOUT, *values) is not None
+
+
+async def is_logged_out(
+    tx: Connection, issuer: str, session_hash: bytes | None, subject_hash: bytes, since: datetime
+) -> bool:
+    """In this session of the provider's; or everywhere, since then."""
+    is_out: bool = await tx.fetchval(_IS_LOGGED_OUT, issuer, session_hash, subject_hash, since)
+    return is_out
+
+
+async def save_provider_end(
+    tx: Connection, issuer: str, session_hash: bytes | None, subject: str | None, now: datetime
+) -> Sequence[UUID]:
+    """Whose sessions ended, one for each session."""
+    rows = await tx.fetch(_END_SESSIONS, issuer, session_hash, subject, now)
+    return [row["user_id"] for row in rows]
+
+
+async def remove_left_behind(tx: Connection, now: datetime, limit: int) -> int:
+    """Attempts and logouts that are over."""
+    tags = [await tx.execute(each, now, limit) for each in (_REMOVE_ATTEMPTS, _REMOVE_LOGOUTS)]
+    return sum(int(tag.rpartition(" ")[2]) for tag in tags)

@@ -1,0 +1,224 @@
+"""The SQL of users and their memberships: rows in, values out, no rules."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.user import NewUser, Place, User, fold_email
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
+
+_READ = """
+SELECT u.user_id, u.email, u.name, u.language, u.everywhere,
+    ARRAY(SELECT (m.merchant_id, m.role) FROM memberships m WHERE m.user_id = u.user_id)
+        AS memberships,
+    u.password_hash IS NOT NULL AS has_password, u.created_at, u.joined_at, u.ended_at, u.revision,
+    u.is_break_glass, u.second_factor_locked_at,
+    (SELECT i.provider FROM user_identities i WHERE i.user_id = u.user_id) AS provider
+FROM users u
+"""
+# By primary key, and memberships_user.
+_LOAD = compose("{read}WHERE u.user_id = $1", read=_READ)
+_LOCK = compose("{read}WHERE u.user_id = $1\nFOR UPDATE OF u", read=_READ)
+# By users_email_key_key.
+_FIND = compose("{read}WHERE u.email_key = $1", read=_READ)
+# People are few: hundreds, not millions.
+_LIST = compose("{read}ORDER BY u.ended_at IS NOT NULL, lower(u.name), u.user_id\nLIMIT $1",
+                read=_READ)  # fmt: skip
+_FIND_HASH = """
+SELECT user_id, password_hash, ended_at IS NULL AS is_live FROM users WHERE email_key = $1
+"""
+_LOAD_HASH = "SELECT password_hash FROM users WHERE user_id = $1 AND ended_at IS NULL"
+_INSERT = """
+INSERT INTO users
+    (user_id, email, email_key, name, language, everywhere, created_at, is_break_glass)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (email_key) DO NOTHING
+RETURNING user_id
+"""
+_REMOVE_MEMBERSHIPS = "DELETE FROM memberships WHERE user_id = $1"
+_INSERT_MEMBERSHIPS = """
+INSERT INTO memberships (merchant_id, user_id, role)
+SELECT merchant_id, $1, role FROM unnest($2::integer[], $3::text[]) AS given (merchant_id, role)
+"""
+_SAVE_PLACE = """
+UPDATE users SET everywhere = $3, revision = revision + 1
+WHERE user_id = $1 AND revision = $2 AND ended_at IS NULL
+RETURNING revision
+"""
+_SAVE_PROFILE = "UPDATE users SET name = $2, language = $3 WHERE user_id = $1 AND ended_at IS NULL"
+# Whoever guessed codes after the old password begins at nothing with the new one: the count and the
+# lock go with it.
+_SAVE_HASH = """
+WITH forgotten AS (DELETE FROM wrong_second_factors WHERE user_id = $1)
+UPDATE users SET password_hash = $2, password_changed_at = $3, joined_at = coalesce(joined_at, $3),
+    second_factor_locked_at = NULL
+WHERE user_id = $1 AND ended_at IS NULL
+"""
+_REMOVE_HASH = """
+WITH forgotten AS (DELETE FROM wrong_second_factors WHERE user_id = $1)
+UPDATE users SET password_hash = NULL, second_factor_locked_at = NULL WHERE user_id = $1
+"""
+_SAVE_REHASHED = "UPDATE users SET password_hash = $3 WHERE user_id = $1 AND password_hash = $2"
+_SAVE_JOINED = "UPDATE users SET joined_at = coalesce(joined_at, $2) WHERE user_id = $1"
+_END = """
+-- Somebody else, or the same person, may have the address anew.
+UPDATE users
+SET ended_at = $2, password_hash = NULL, revision = revision + 1,
+    email_key = concat('ended:', user_id)
+WHERE user_id = $1 AND ended_at IS NULL
+RETURNING user_id
+"""
+# In one order, so that two who end one another take turns.
+_LOCK_ADMINS = """
+SELECT user_id, joined_at IS NOT NULL AS has_joined FROM users
+WHERE everywhere = 'ADMIN' AND ended_at IS NULL
+ORDER BY user_id
+FOR UPDATE
+"""
+_SAVE_BREAK_GLASS = "UPDATE users SET is_break_glass = $2 WHERE user_id = $1"
+_COUNT_BREAK_GLASS = """
+SELECT count(*) FROM users
+WHERE is_break_glass AND joined_at IS NOT NULL AND ended_at IS NULL AND everywhere = 'ADMIN'
+"""
+_HAS_JOINED = "SELECT EXISTS (SELECT FROM users WHERE joined_at IS NOT NULL)"
+_LIST_MERCHANTS = (
+    "SELECT merchant_id, key, name FROM merchants ORDER BY lower(name), merchant_id LIMIT $1"
+)
+_MOST_USERS = 1000
+
+
+class KnownPassword(msgspec.Struct, frozen=True, gc=False):
+    """`is_live`: not of a user that was ended."""
+
+    user_id: UUID
+    password_hash: str | None
+    is_live: bool
+
+
+class Admin(msgspec.Struct, frozen=True, gc=False):
+    user_id: UUID
+    has_joined: bool
+
+
+class NamedMerchant(msgspec.Struct, frozen=True, gc=False):
+    merchant_id: int
+    key: str
+    name: str
+
+
+async def load_user(tx: Connection, user_id: UUID) -> User | None:
+    return _read(await tx.fetchrow(_LOAD, user_id))
+
+
+async def lock_user(tx: Connection, user_id: UUID) -> User | None:
+    """Others who change the user wait until this transaction ends."""
+    return _read(await tx.fetchrow(_LOCK, user_id))
+
+
+async def find_user(tx: Connection, email: str) -> User | None:
+    """Ended ones too."""
+    return _read(await tx.fetchrow(_FIND, fold_email(email)))
+
+
+async def list_users(tx: Connection) -> Sequence[User]:
+    """Those who work here first, by name; at most a thousand."""
+    return [user for row in await tx.fetch(_LIST, _MOST_USERS) if (user := _read(row))]
+
+
+async def find_password(tx: Connection, email: str) -> KnownPassword | None:
+    row = await tx.fetchrow(_FIND_HASH, fold_email(email))
+    return None if row is None else KnownPassword(**row)
+
+
+async def load_password(tx: Connection, user_id: UUID) -> str | None:
+    found: str | None = await tx.fetchval(_LOAD_HASH, user_id)
+    return found
+
+
+async def save_new_user(tx: Connection, user_id: UUID, new: NewUser, now: datetime) -> bool:
+    """False: somebody has this e-mail address."""
+    saved = await tx.fetchval(
+        _INSERT, user_id, new.email.strip(), fold_email(new.email), new.name, new.language,
+        new.place.everywhere, now, new.is_break_glass,
+    )  # fmt: skip
+    if saved is not None:
+        await _save_memberships(tx, user_id, new.place.memberships)
+    return saved is not None
+
+
+async def save_place(tx: Connection, user_id: UUID, place: Place, revision: int) -> bool:
+    """False: the user was changed since this revision, or ended."""
+    if await tx.fetchval(_SAVE_PLACE, user_id, revision, place.everywhere) is None:
+        return False
+    await tx.execute(_REMOVE_MEMBERSHIPS, user_id)
+    await _save_memberships(tx, user_id, place.memberships)
+    return True
+
+
+async def save_profile(tx: Connection, user_id: UUID, name: str, language: str) -> None:
+    await tx.execute(_SAVE_PROFILE, user_id, name, language)
+
+
+async def save_password(tx: Connection, user_id: UUID, password_hash: str, now: datetime) -> None:
+    await tx.execute(_SAVE_HASH, user_id, password_hash, now)
+
+
+async def remove_password(tx: Connection, user_id: UUID) -> None:
+    await tx.execute(_REMOVE_HASH, user_id)
+
+
+async def save_rehashed(tx: Connection, user_id: UUID, before: str, after: str) -> None:
+    """Of the same password; one that was chosen meanwhile stays."""
+    await tx.execute(_SAVE_REHASHED, user_id, before, after)
+
+
+async def save_joined(tx: Connection, user_id: UUID, now: datetime) -> None:
+    await tx.execute(_SAVE_JOINED, user_id, now)
+
+
+async def save_user_end(tx: Connection, user_id: UUID, now: datetime) -> bool:
+    return await tx.fetchval(_END, user_id, now) is not None
+
+
+async def save_break_glass(tx: Connection, user_id: UUID, *, is_on: bool) -> None:
+    await tx.execute(_SAVE_BREAK_GLASS, user_id, is_on)
+
+
+async def count_break_glass(tx: Connection) -> int:
+    """Admins who have joined and may sign in without single sign-on."""
+    count: int = await tx.fetchval(_COUNT_BREAK_GLASS)
+    return count
+
+
+async def lock_admins(tx: Connection) -> Sequence[Admin]:
+    return [Admin(**row) for row in await tx.fetch(_LOCK_ADMINS)]
+
+
+async def has_anybody_joined(tx: Connection) -> bool:
+    has_joined: bool = await tx.fetchval(_HAS_JOINED)
+    return has_joined
+
+
+async def list_named_merchants(tx: Connection) -> Sequence[NamedMerchant]:
+    """By name; at most a thousand."""
+    return [NamedMerchant(**row) for row in await tx.fetch(_LIST_MERCHANTS, _MOST_USERS)]
+
+
+async def _save_memberships(tx: Connection, user_id: UUID, memberships: Mapping[int, Role]) -> None:
+    roles = [str(role) for role in memberships.values()]
+    await tx.execute(_INSERT_MEMBERSHIPS, user_id, list(memberships), roles)
+
+
+def _read(row: Row | None) -> User | None:
+    if row is None:
+        return None
+    values: dict[str, Any] = {**row}
+    everywhere = values.pop("everywhere")
+    memberships = {merchant_id: Role(role) for merchant_id, role in values.pop("memberships")}
+    place = Place(None if everywhere is None else Role(everywhere), memberships)
+    return User(**values, place=place)
