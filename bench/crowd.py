@@ -27,11 +27,11 @@ from dunwell.accounts.users.user import NewUser, Place
 from dunwell.accounts.users.visitor import Visitor
 from dunwell.assignment.edit_rules import edit_rules_draft
 from dunwell.assignment.editing import SetDefault
-from dunwell.events.store_spans import save_spans
+from dunwell.core.events.store_spans import save_spans
+from dunwell.core.workflows.open_workflow import find_workflow
+from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.store import load_current
 from dunwell.platform.database.database import Connection
-from dunwell.workflows.open_workflow import find_workflow
-from dunwell.workflows.save_draft import save_draft
-from dunwell.workflows.store import load_current
 
 # A year of claims.
 _STEP = timedelta(seconds=30)

@@ -11,7 +11,8 @@ import psutil
 from bench.ground import Ground
 from bench.line import Line
 from bench.rounds import Scale, alternate
-from dunwell.claims.fields import DebtorName
+from dunwell.core.claims.fields import DebtorName
+from dunwell.core.workflows.definition import LetterTemplate
 from dunwell.messages.facts import (
     ClaimFacts,
     CreditorFacts,
@@ -22,7 +23,6 @@ from dunwell.messages.facts import (
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.letters.rendering import Post, render_letter
 from dunwell.messages.letters.sheet import write_sheet
-from dunwell.workflows.definition import LetterTemplate
 
 _LETTERS = 2_000
 # 150 letters a second and core.

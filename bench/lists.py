@@ -16,12 +16,12 @@ from bench.ground import Ground
 from bench.line import Line
 from bench.merchant import MONDAY_MORNING, BenchMerchant, make_merchant
 from bench.rounds import Scale, alternate
-from dunwell.claims.find_claims import find_claims
-from dunwell.claims.states import Status
-from dunwell.claims.store_lists import ClaimFilter, ClaimPlace, load_page
-from dunwell.events.cursor import Position, encode_cursor
-from dunwell.events.find_events import EventFilter, load_events_page
-from dunwell.events.store_spans import save_spans
+from dunwell.core.claims.find_claims import find_claims
+from dunwell.core.claims.states import Status
+from dunwell.core.claims.store_lists import ClaimFilter, ClaimPlace, load_page
+from dunwell.core.events.cursor import Position, encode_cursor
+from dunwell.core.events.find_events import EventFilter, load_events_page
+from dunwell.core.events.store_spans import save_spans
 from dunwell.platform.database.database import Connection
 
 _ROWS, _PAGE, _TRIES = 1_000_000, 200, 100

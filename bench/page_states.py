@@ -11,11 +11,11 @@ import pikepdf
 
 from bench.debtor import Debtor, find_place, open_claim
 from bench.merchant import BenchMerchant
+from dunwell.core.files.inspection import Inspector
+from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.upload import NewUpload
+from dunwell.core.files.upload_file import accept_upload, check_upload
 from dunwell.escalation.change_attachments import attach_file
-from dunwell.files.inspection import Inspector
-from dunwell.files.sealed_files import SealedFiles
-from dunwell.files.upload import NewUpload
-from dunwell.files.upload_file import accept_upload, check_upload
 from dunwell.landing.session.session import Level
 from dunwell.messages.claim_link import give_claim_token
 

@@ -18,13 +18,13 @@ from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale, alternate
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import RuleSet
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.open_workflow import find_workflow
+from dunwell.core.workflows.publish_draft import publish_draft
+from dunwell.core.workflows.save_draft import save_draft
 from dunwell.jobs.run_previews import run_previews
 from dunwell.jobs.start_preview import read_preview, start_preview
 from dunwell.platform.text.yaml_document import parse_yaml
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.open_workflow import find_workflow
-from dunwell.workflows.publish_draft import publish_draft
-from dunwell.workflows.save_draft import save_draft
 
 _FEW, _MANY = 10_000, 100_000
 # A day's claims begin at as many instants as claims that come in one by one.

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from bench.captured import Statement
-from dunwell.claims.fields import FIELDS
+from dunwell.core.claims.fields import FIELDS
 
 Row = dict[str, Any]
 _CLAIM = ("reference_number", "currency", "workflow_id", "workflow_major", "next_step_id", "due_at")

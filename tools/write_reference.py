@@ -15,9 +15,8 @@ import msgspec
 from msgspec import NODEFAULT
 from tools.write_states import CLAIM, draw_diagram
 
-from dunwell.escalation import schedule
-from dunwell.workflows.checking import definition_schema
-from dunwell.workflows.definition import (
+from dunwell.core.workflows.checking import definition_schema
+from dunwell.core.workflows.definition import (
     Bounds,
     CheckpointStep,
     CommunicationStep,
@@ -35,9 +34,10 @@ from dunwell.workflows.definition import (
     TextTest,
     WaitStep,
 )
-from dunwell.workflows.document import default_of
-from dunwell.workflows.reference import FIELD_WORDS
-from dunwell.workflows.versions import FIELD_VERDICTS, Verdict
+from dunwell.core.workflows.document import default_of
+from dunwell.core.workflows.reference import FIELD_WORDS
+from dunwell.core.workflows.versions import FIELD_VERDICTS, Verdict
+from dunwell.escalation import schedule
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "operator" / "workflows.md"

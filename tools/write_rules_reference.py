@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dunwell.assignment.matching import RuleOutcome, RuleVerdict
 from dunwell.assignment.wording import describe_verdict
-from dunwell.claims.conditions import PROPERTIES
+from dunwell.core.claims.conditions import PROPERTIES
 
 PAGE = Path(__file__).parents[1] / "docs" / "operator" / "assignment-rules.md"
 _SECTION = re.compile(r"(<!-- drawn: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -8,8 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from dunwell.claims import states as claims
-from dunwell.claims.states import Happening, Status
+from dunwell.core.claims import states as claims
+from dunwell.core.claims.states import Happening, Status
 from dunwell.disputes import dispute as disputes
 from dunwell.disputes.dispute import DisputeState
 from dunwell.modalities import modality as modalities
@@ -60,7 +60,7 @@ def _list_moves(
 
 CLAIM = Life(
     title="Claims",
-    source="claims/states.py",
+    source="core/claims/states.py",
     states=list(Status),
     moves={
         _spell(happening): {

@@ -31,22 +31,22 @@ from dunwell.alarms.tell_clocks import telling_clocks
 from dunwell.api.app import build_app, build_operators_app
 from dunwell.api.edge import build_outside_answer
 from dunwell.api.figures import Figures
-from dunwell.claims.expire_holds import expire_holds
-from dunwell.claims.searching.fill_search import (
+from dunwell.core.claims.expire_holds import expire_holds
+from dunwell.core.claims.searching.fill_search import (
     MISSING_SECONDS,
     SEARCH_SECONDS,
     fill_search,
     queue_missing_claims,
 )
+from dunwell.core.events.deliver import WebhookDispatcher
+from dunwell.core.events.sender import WebhookSender, open_webhook_sender
+from dunwell.core.files.inspection import Inspector
+from dunwell.core.files.pictures import PagePainter
+from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.escalation.ask_channels import ASK_SECONDS, ask_channels
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.escalation.join_reports import REPORTS_SECONDS, join_reports, sweep_old_reports
-from dunwell.events.deliver import WebhookDispatcher
-from dunwell.events.sender import WebhookSender, open_webhook_sender
-from dunwell.files.inspection import Inspector
-from dunwell.files.pictures import PagePainter
-from dunwell.files.sealed_files import SealedFiles
 from dunwell.jobs.run_exports import run_exports
 from dunwell.jobs.run_jobs import JOB_SECONDS, run_jobs
 from dunwell.jobs.run_previews import run_previews

@@ -12,9 +12,9 @@ import pytest
 
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.mail_reader import MailReader
-from dunwell.files.content_types import PDF
-from dunwell.files.inspection import Inspector
-from dunwell.files.pictures import PagePainter, Shown
+from dunwell.core.files.content_types import PDF
+from dunwell.core.files.inspection import Inspector
+from dunwell.core.files.pictures import PagePainter, Shown
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.letters.sheet import write_sheet
 from dunwell.platform.children.child_process import LENGTH

@@ -10,7 +10,7 @@ from unittest.mock import ANY
 import psutil
 import pytest
 
-from dunwell.files.inspection import Inspector
+from dunwell.core.files.inspection import Inspector
 from dunwell.platform.errors import RateLimited, Unavailable, UnsupportedMediaType
 from tests.support.children import end_all, find_children
 from tests.support.files import a_noisy_jpeg, a_pdf, a_png_bomb, an_image

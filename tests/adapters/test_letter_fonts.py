@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tools.write_font_coverage import FOLDER, write_coverage
 
-from dunwell.claims.fields import DebtorName
+from dunwell.core.claims.fields import DebtorName
 from dunwell.messages.letters.address import render_address
 from dunwell.messages.letters.fonts.shelf import Choice, FontShelf, name_script
 from dunwell.messages.letters.printer import LetterPrinter, ScriptMissing, describe_missing

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from dunwell.claims.fields import DebtorName
+from dunwell.core.claims.fields import DebtorName
 from dunwell.messages.facts import ClaimFacts, CreditorFacts, ItemFacts, LandingFacts
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.letters.sheet import Enclosure, Picture, write_sheet

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dunwell.files.inspection import Inspector
+from dunwell.core.files.inspection import Inspector
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.onboarding.logo import LogoMaker
 from dunwell.platform.children.fair_queue import PERSON_WAITS

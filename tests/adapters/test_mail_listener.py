@@ -10,7 +10,7 @@ import pytest
 
 from dunwell.adapters.channels.smtp.addresses import write_address
 from dunwell.adapters.mail.listener import MOST_BYTES, Doorkeeper, Protocol, listen
-from dunwell.claims.store import lock_claim
+from dunwell.core.claims.store import lock_claim
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.bounces import a_block, a_plain_mail, a_report

@@ -11,7 +11,7 @@ import pytest
 from dunwell.adapters.payments.callbacks import callback_routes
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
 from dunwell.api.app import build_app
-from dunwell.claims.states import Status
+from dunwell.core.claims.states import Status
 from dunwell.payments.provider import Providers
 from dunwell.payments.start_payment import StartPayment, start_payment
 from dunwell.platform.clock import MovableClock

@@ -8,9 +8,9 @@ from obstore.store import LocalStore, MemoryStore, ObjectStore
 
 from dunwell.adapters.channels.outbox.folder import OutboxFolder, list_marks
 from dunwell.adapters.installed import choose_channels
-from dunwell.files.content_types import ALLOWED_TYPES
-from dunwell.files.sealed_files import HEAD, SealedFiles
-from dunwell.files.storage import Storage
+from dunwell.core.files.content_types import ALLOWED_TYPES
+from dunwell.core.files.sealed_files import HEAD, SealedFiles
+from dunwell.core.files.storage import Storage
 from dunwell.platform.config import Settings, load_settings
 from dunwell.platform.crypto import KeyRing, SealBroken
 from dunwell.sending.channel import Accepted

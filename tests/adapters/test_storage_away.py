@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from dunwell.files import storage
-from dunwell.files.storage import ContentMissing, Storage
+from dunwell.core.files import storage
+from dunwell.core.files.storage import ContentMissing, Storage
 from dunwell.platform.errors import Unavailable
 
 _PATIENCE_SECONDS = 0.5

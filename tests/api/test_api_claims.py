@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.claims.fields import FIELDS
+from dunwell.core.claims.fields import FIELDS
 from tests.support.api import Api
 from tests.support.claims import a_claim
 

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.claims.raise_event import raise_event
-from dunwell.events.body import EVENT_TYPES
-from dunwell.events.payloads import details_accessed
+from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.events.body import EVENT_TYPES
+from dunwell.core.events.payloads import details_accessed
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api

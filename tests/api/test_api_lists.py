@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.events.endpoints import WantedEndpoint, add_endpoint
+from dunwell.core.events.endpoints import WantedEndpoint, add_endpoint
 from dunwell.messages.suppression import suppress
 from dunwell.platform.clock import MovableClock
 from tests.support.api import Api

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.claims.raise_event import raise_event
-from dunwell.events.payloads import (
+from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.events.payloads import (
     Payment,
     details_accessed,
     payment_completed,

@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.credentials import allow_credential
 from dunwell.accounts.merchants.rights import SCOPE_RIGHTS, Right, Scope
 from dunwell.api.catalogue import ENDPOINTS
 from dunwell.api.operation import Operation
-from dunwell.events.endpoints import WantedEndpoint, add_endpoint
+from dunwell.core.events.endpoints import WantedEndpoint, add_endpoint
 from tests.support.api import Api
 
 # The right of every operation but those that only read.

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from dunwell.adapters.channels.outbox.adapter import OutboxLetter
+from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.files.sealed_files import SealedFiles
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.resources import Resources

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.files.sealed_files import SealedFiles
+from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.landing.sweep_landing import sweep_landing
 from dunwell.platform.clock import MovableClock
 from dunwell.worker.housekeeping import Housekeeping

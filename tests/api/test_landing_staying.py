@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.files.upload import MAX_FILE_BYTES
+from dunwell.core.files.upload import MAX_FILE_BYTES
 from dunwell.platform.clock import MovableClock
 from tests.support.files import a_pdf
 from tests.support.landing import OWN_FORM, Browser, Doorstep, read_hidden

@@ -10,15 +10,15 @@ from msgspec.structs import replace
 from playwright.async_api import Page
 
 from dunwell.accounts.merchants.credentials import create_credential
-from dunwell.events.endpoint import WantedEndpoint
-from dunwell.events.endpoints import add_endpoint
+from dunwell.core.events.endpoint import WantedEndpoint
+from dunwell.core.events.endpoints import add_endpoint
+from dunwell.core.workflows.definition import FeeStep
+from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.store import load_current, load_draft, load_workflows
 from dunwell.jobs.run_previews import run_previews
 from dunwell.jobs.start_preview import start_preview
 from dunwell.messages.suppression import suppress
 from dunwell.portal.render.addresses import PATHS
-from dunwell.workflows.definition import FeeStep
-from dunwell.workflows.save_draft import save_draft
-from dunwell.workflows.store import load_current, load_draft, load_workflows
 from tests.browser.judges import keep_screenshot
 from tests.browser.site import Site
 from tests.browser.visit import Tabs

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import pytest
 from playwright.async_api import expect
 
-from dunwell.workflows.store import load_workflows
+from dunwell.core.workflows.store import load_workflows
 from tests.browser.clerk import WAYS, AtWork, PortalWay, in_all_portal_ways, sit_down
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 from playwright.async_api import Locator
 
+from dunwell.core.workflows.checking import read_definition
 from dunwell.platform.text.yaml_document import parse_yaml
-from dunwell.workflows.checking import read_definition
 from tests.browser.clerk import AtWork, PortalWay, sit_down
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site

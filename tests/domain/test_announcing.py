@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.claims.conditions import ConditionFacts
+from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.escalation.announcing import Announced, Prospect, find_pay_by, list_announced
 from dunwell.escalation.forecast import Foreseen, forecast
 from dunwell.escalation.pay_by import foresee_pay_by

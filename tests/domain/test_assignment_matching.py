@@ -19,7 +19,7 @@ from dunwell.assignment.matching import (
     prepare_rules,
 )
 from dunwell.assignment.rules import Rule, RuleSet, Share, is_split, list_targets
-from dunwell.claims.conditions import ConditionFacts, find_unmet
+from dunwell.core.claims.conditions import ConditionFacts, find_unmet
 from tests.support.rules import (
     FACTS,
     RULE_SETS,

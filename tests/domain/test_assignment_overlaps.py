@@ -14,8 +14,8 @@ from dunwell.assignment.matching import RuleOutcome, RuleTarget, match_rules
 from dunwell.assignment.overlaps import Extent, Overlap, find_overlaps
 from dunwell.assignment.rules import Rule, RuleSet, Share
 from dunwell.assignment.witness import find_witness
-from dunwell.claims.conditions import PROPERTIES, ConditionFacts, find_unmet
-from dunwell.workflows.definition import Condition
+from dunwell.core.claims.conditions import PROPERTIES, ConditionFacts, find_unmet
+from dunwell.core.workflows.definition import Condition
 from tests.support.rules import (
     CONDITIONS,
     FACTS,

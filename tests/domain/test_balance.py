@@ -5,7 +5,7 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.claims.balance import Item, allocate, sum_balance
+from dunwell.core.claims.balance import Item, allocate, sum_balance
 
 _ITEMS = st.lists(
     st.builds(

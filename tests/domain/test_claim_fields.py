@@ -4,8 +4,8 @@ import msgspec
 
 from dunwell.accounts.merchants.audit_fields import FieldClass, find_class
 from dunwell.api.schemas.claims import Address, Claim
-from dunwell.claims.debtor_rows import define_record, list_columns, make_row, read_row
-from dunwell.claims.fields import (
+from dunwell.core.claims.debtor_rows import define_record, list_columns, make_row, read_row
+from dunwell.core.claims.fields import (
     ADDRESS_FIELDS,
     FIELDS,
     AddressSubmission,

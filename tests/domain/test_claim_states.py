@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from dunwell.claims.states import ACTIVE, TRANSITIONS, Happening, Status, decide_status
+from dunwell.core.claims.states import ACTIVE, TRANSITIONS, Happening, Status, decide_status
 from dunwell.platform.errors import InvalidState
 
 FINAL = {Status.ARCHIVED, Status.WITHDRAWN}

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.claims.conditions import ConditionFacts, find_unmet
-from dunwell.workflows.definition import Condition
+from dunwell.core.claims.conditions import ConditionFacts, find_unmet
+from dunwell.core.workflows.definition import Condition
 
 FACTS = ConditionFacts(
     outstanding_cents=5000,

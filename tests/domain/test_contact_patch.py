@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.claims.fields import ContactData
+from dunwell.core.claims.fields import ContactData
 from dunwell.intake.contact_patch import apply_patch
 from dunwell.intake.submission import ClaimSubmission, ContactPatch
 from dunwell.platform.errors import ValidationError

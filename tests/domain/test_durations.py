@@ -21,10 +21,11 @@ from dunwell.accounts.merchants.configuration import Guards
 from dunwell.accounts.users.totp import find_step
 from dunwell.adapters.payments.sandbox.checkout import render_reference
 from dunwell.adapters.payments.sandbox.signing import read_notice, render_notice, sign_notice
-from dunwell.claims.conditions import ConditionFacts
-from dunwell.claims.holds import Hold, HoldKind, check_new_hold
-from dunwell.claims.states import Status
 from dunwell.cli.doctor import check_clocks
+from dunwell.core.claims.conditions import ConditionFacts
+from dunwell.core.claims.holds import Hold, HoldKind, check_new_hold
+from dunwell.core.claims.states import Status
+from dunwell.core.events.retry import Health, judge_endpoint, plan_next_probe
 from dunwell.disputes.dispute import Dispute, DisputeState, has_room
 from dunwell.disputes.reasons import DisputeType
 from dunwell.escalation.due_claim import DueClaim
@@ -32,7 +33,6 @@ from dunwell.escalation.process import make_process
 from dunwell.escalation.render_leased import render_leased
 from dunwell.escalation.running_claims import RunningClaim, foresee
 from dunwell.escalation.schedule import Position, StepFacts, Tried
-from dunwell.events.retry import Health, judge_endpoint, plan_next_probe
 from dunwell.jobs.job import Archive, find_keeping
 from dunwell.landing.entering.tries import Tries, count_wrong, decide_lock
 from dunwell.landing.session.session import Level, Session
@@ -187,7 +187,7 @@ def _find_last_probe_gap() -> timedelta | None:
 EDGES: Mapping[str, Edge] = {
     "adapters/payments/sandbox/signing.py _TOLERANCE":
         Edge(timedelta(minutes=5) + JUST, _is_refused_notice, before=False, after=True),
-    "claims/holds.py _DEBTORS_INTERVAL": Edge(
+    "core/claims/holds.py _DEBTORS_INTERVAL": Edge(
         timedelta(days=30),
         lambda age: _is_taken(
             lambda: check_new_hold(_a_debtors_hold(NOW + age), [_a_debtors_hold(NOW)])
@@ -203,8 +203,8 @@ EDGES: Mapping[str, Edge] = {
     ),
     "escalation/running_claims.py FARTHEST":
         Edge(timedelta(days=3_650) + JUST, _is_claim_foreseen),
-    "events/retry.py _FAILING_FOR": Edge(timedelta(days=5), _judge(500, 500)),
-    "events/retry.py _GONE_AGAIN_AFTER": Edge(timedelta(hours=1), _judge(410, 410)),
+    "core/events/retry.py _FAILING_FOR": Edge(timedelta(days=5), _judge(500, 500)),
+    "core/events/retry.py _GONE_AGAIN_AFTER": Edge(timedelta(hours=1), _judge(410, 410)),
     "landing/entering/tries.py DAY": Edge(
         timedelta(days=1), lambda age: count_wrong(_lock(14), NOW + age).day_failures,
         before=15, after=1,
@@ -248,8 +248,8 @@ LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {
         (lambda: _find_next_try(Unavailable("away")), timedelta(minutes=1)),
     "escalation/render_leased.py _AFTER_FAULT":
         (lambda: _find_next_try(ValueError("wrong")), timedelta(hours=1)),
-    "events/retry.py _FIRST_PROBE": (_find_first_probe, timedelta(hours=1)),
-    "events/retry.py _LONGEST_PROBE_GAP": (_find_last_probe_gap, timedelta(hours=24)),
+    "core/events/retry.py _FIRST_PROBE": (_find_first_probe, timedelta(hours=1)),
+    "core/events/retry.py _LONGEST_PROBE_GAP": (_find_last_probe_gap, timedelta(hours=24)),
     "jobs/job.py _KEPT": (lambda: find_keeping(Archive()), timedelta(days=30)),
     "notices/notice.py _LETTER_SENT_WITHIN": (
         lambda: {decide_expiry(kind, "LETTER", NOW) - NOW for kind in Kind}, {timedelta(days=3)},
@@ -302,6 +302,6 @@ def test_a_day_that_is_written_down_is_found_wherever_it_stands() -> None:
     """Of what is looked for: a constant, a number by its name, SQL, and within a function."""
     found = list_durations().keys()
     assert {
-        "events/retry.py GAPS", "landing/entering/tries.py LONGEST_WAIT_SECONDS",
+        "core/events/retry.py GAPS", "landing/entering/tries.py LONGEST_WAIT_SECONDS",
         "escalation/due_claim_store.py _POSTPONE", "accounts/merchants/sweep.py sweep_outdated",
     } <= found  # fmt: skip

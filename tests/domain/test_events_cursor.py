@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.events.cursor import Position, decode_cursor, encode_cursor
+from dunwell.core.events.cursor import Position, decode_cursor, encode_cursor
 from dunwell.platform.errors import ValidationError
 
 MERCHANTS = st.integers(min_value=1, max_value=2**31 - 1)

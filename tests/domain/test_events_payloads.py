@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.events.body import EVENT_TYPES, EventActionStep, ModalityState, ModalityType
-from dunwell.events.payloads import (
+from dunwell.core.events.body import EVENT_TYPES, EventActionStep, ModalityState, ModalityType
+from dunwell.core.events.payloads import (
     Event,
     EventHead,
     Fee,

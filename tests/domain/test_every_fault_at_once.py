@@ -15,7 +15,7 @@ from dunwell.api.catalogue import OPERATIONS
 from dunwell.api.operation import Operation
 from dunwell.api.reading import read_shape
 from dunwell.api.reference.document import build_document
-from dunwell.claims.fields import ContactData
+from dunwell.core.claims.fields import ContactData
 from dunwell.intake.check_claims import Rejected, check_claims
 from dunwell.intake.contact_patch import apply_patch
 from dunwell.intake.submission import ClaimSubmission, ContactPatch

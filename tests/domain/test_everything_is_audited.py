@@ -25,8 +25,8 @@ _READS = {None, Right.READ_CLAIMS.name, Right.AUDIT.name}
 _NO_ROW = {
     "It only reads.": (
         "alarms.read_alarms.read_alarms",
-        "events.read_log.find_deliveries", "events.read_log.prove_deliveries",
-        "events.read_log.read_delivery", "events.read_log.read_endpoint",
+        "core.events.read_log.find_deliveries", "core.events.read_log.prove_deliveries",
+        "core.events.read_log.read_delivery", "core.events.read_log.read_endpoint",
         "explanation.read_letter_batches.read_asked_letters",
         "explanation.read_letter_batches.read_batch",
         "explanation.read_letter_batches.read_batches", "explanation.read_lines.read_lines",
@@ -48,7 +48,7 @@ _NO_ROW = {
     ),
     "A use case that it calls writes the row.": (
         "assignment.edit_rules.edit_rules_draft", "assignment.rules_draft.publish_rules_draft",
-        "claims.pause_claim.pause_claim", "claims.pause_claim.resume_claim",
+        "core.claims.pause_claim.pause_claim", "core.claims.pause_claim.resume_claim",
         "intake.create_together.ClaimIntake.create",
         "jobs.start_preview.start_preview", "landing.entering.send_code.send_code",
         "landing.reaching.change_address.ask_change",
@@ -60,8 +60,8 @@ _NO_ROW = {
         "payments.announce_transfer.announce_transfer", "payments.start_payment.start_payment",
         "portal.processes.parts_shown.save_part", "rollout.publish_workflow.publish_workflow",
         "rollout.texts.edit_text.edit_text", "sending.heed_refusals.heed_refusals",
-        "workflows.arrange_steps.add_step", "workflows.arrange_steps.double_step",
-        "workflows.arrange_steps.move_step", "workflows.arrange_steps.shift_step",
+        "core.workflows.arrange_steps.add_step", "core.workflows.arrange_steps.double_step",
+        "core.workflows.arrange_steps.move_step", "core.workflows.arrange_steps.shift_step",
     ),
     "The use case that calls it writes the row.": (
         "assignment.start_runs.start_runs", "disputes.evidence_store.save_evidence",
@@ -72,7 +72,7 @@ _NO_ROW = {
         "payments.balancing.use_surplus", "payments.expire_transfer.complete_transfer",
         "payments.expire_transfer.find_arrived",
         "payments.expire_transfer.load_awaited_requests",
-        "workflows.record_changes.store_changed_draft",
+        "core.workflows.record_changes.store_changed_draft",
     ),
     "What a debtor types is no deed until it is sent, which writes the row.": (
         "landing.objecting.keep_draft.keep_draft",
@@ -89,7 +89,7 @@ _NO_ROW = {
     ),
     "It writes the rows themselves.": ("accounts.merchants.audit.save_audit",),
     "It stores search terms of a claim, whose change wrote a row.": (
-        "claims.searching.fill_search.replace_terms",
+        "core.claims.searching.fill_search.replace_terms",
     ),
     "It finds the claims of a job; starting the job writes the row.": (
         "portal.jobs.bulk.select_all",
@@ -127,18 +127,18 @@ _SENT = "something left the house, and nothing here changed by it"
 _VISIT = "a debtor's visit begins, proves more, ends: nothing of the claim"
 _TOLD = "whether a message arrived, which its own state tells"
 _NO_BEFORE = {
-    "claims.expire_holds._expire_for": _SET,
+    "core.claims.expire_holds._expire_for": _SET,
     "disputes.rest_after_answer.rest_after_answer": _TOLD,
     "escalation.engine._run": _SET,
     "escalation.report_failure.report_failure": _TOLD,
     "escalation.settle_contacts.settle_contacts": _SET,
-    "events.replay_deliveries.replay_given_up": _SENT,
-    "events.replay_events.replay_events": _SENT,
-    "events.send_test.begin_test": _SENT,
+    "core.events.replay_deliveries.replay_given_up": _SENT,
+    "core.events.replay_events.replay_events": _SENT,
+    "core.events.send_test.begin_test": _SENT,
     "rollout.trials.send_trial.begin_trial": _SENT,
     "replies.take_reply.see_replies": _LOOK,
     "replies.take_reply.take_reply": "it is new, and a hold it opens tells its own",
-    "files.remove_unused_uploads._remove_rows": _SET,
+    "core.files.remove_unused_uploads._remove_rows": _SET,
     "jobs.read_export.open_export": _LOOK,
     "landing.session.extend_session.end_session": _VISIT,
     "landing.session.open_session.open_session": _VISIT,
@@ -182,7 +182,7 @@ def test_what_changes_something_says_what_was_before_and_after() -> None:
 # Functions that write what a person began, which a module with another row would hide.
 _WRITES_ITSELF = (
     "assignment.rules_draft.keep_draft", "portal.disputes.drafts.save_draft",
-    "workflows.save_draft.save_draft",
+    "core.workflows.save_draft.save_draft",
 )  # fmt: skip
 
 

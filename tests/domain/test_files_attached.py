@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.claims.states import ACTIVE, Status
-from dunwell.files.attached import MAX_ATTACHMENTS, check_attachable, check_space
-from dunwell.files.names import render_disposition
+from dunwell.core.claims.states import ACTIVE, Status
+from dunwell.core.files.attached import MAX_ATTACHMENTS, check_attachable, check_space
+from dunwell.core.files.names import render_disposition
 from dunwell.platform.errors import InvalidState, ValidationError
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.claims.conditions import ConditionFacts
+from dunwell.core.claims.conditions import ConditionFacts
+from dunwell.core.workflows.definition import CommunicationStep
 from dunwell.escalation.forecast import Foreseen, UnderWay, forecast
 from dunwell.escalation.process import Process, make_process
 from dunwell.escalation.schedule import (
@@ -22,7 +23,6 @@ from dunwell.escalation.schedule import (
     StepFacts,
     Tried,
 )
-from dunwell.workflows.definition import CommunicationStep
 from tests.support.definitions import a_definition
 
 # A Monday, 10:00 in Berlin.

@@ -2,15 +2,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.claims.balance import Item
-from dunwell.claims.item_rules import (
+from dunwell.core.claims.balance import Item
+from dunwell.core.claims.item_rules import (
     MAX_ITEMS,
     check_changeable,
     check_fee_of,
     check_room,
     find_going,
 )
-from dunwell.claims.states import ACTIVE, Status
+from dunwell.core.claims.states import ACTIVE, Status
 from dunwell.platform.errors import InvalidState, ValidationError
 
 FIRST = Item(1, 0, "PRIMARY", 1000)

@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.states import Status
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import Status
 from dunwell.landing.session.facts import (
     ClaimFacts,
     HoldFacts,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.claims.fields import DebtorName
+from dunwell.core.claims.fields import DebtorName
 from dunwell.messages.letters.address import MAX_LINES, render_address
 from dunwell.platform.text.codes import find_home
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.configuration import Configuration, Letters
-from dunwell.claims.conditions import ConditionFacts
+from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.escalation.calendars import find_arrival_day
 from dunwell.escalation.forecast import forecast
 from dunwell.escalation.process import Process, build_process, make_process

@@ -10,7 +10,7 @@ from babel.numbers import format_currency
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.claims.fields import DebtorName
+from dunwell.core.claims.fields import DebtorName
 from dunwell.messages.formatting import (
     Values,
     render_day,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.claims.fields import DebtorName
+from dunwell.core.claims.fields import DebtorName
 from dunwell.messages.facts import LandingFacts
 from dunwell.messages.formatting import Values
 from dunwell.messages.markdown import parse_line, parse_markdown

@@ -11,8 +11,8 @@ import pytest
 
 from dunwell.api.reference.document import build_document
 from dunwell.api.reference.fields import list_fields
-from dunwell.events.body import EVENT_TYPES, EventActionStep
-from dunwell.events.payloads import (
+from dunwell.core.events.body import EVENT_TYPES, EventActionStep
+from dunwell.core.events.payloads import (
     Event,
     EventHead,
     Fee,

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from dunwell.accounts.installation.identity import Operator
+from dunwell.core.workflows.definition import EmailTemplate
 from dunwell.messages.creditors import list_operator, write_operator
 from dunwell.messages.rendering import render_email
 from dunwell.messages.wording import find_wording
-from dunwell.workflows.definition import EmailTemplate
 from tests.support.messages import CREDITOR, some_facts
 from tests.support.operators import AGENCY, ITSELF, OWN
 

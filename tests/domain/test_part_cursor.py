@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
+from dunwell.core.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
 from dunwell.platform.errors import ValidationError
 
 LISTED = PartList(b"tst1", 7, 41)

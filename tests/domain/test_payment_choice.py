@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dunwell.accounts.merchants.configuration import PartialPayments
-from dunwell.claims.balance import Item, allocate
+from dunwell.core.claims.balance import Item, allocate
 from dunwell.landing.paying.choosing import Options, Refused, read_choice, render_choice
 from dunwell.payments.choice import (
     Bounds,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.claims.states import Status
+from dunwell.core.claims.states import Status
 from dunwell.modalities.modality import EndReason, Modality, ModalityState, ModalityType
 from dunwell.modalities.plans import cover, plan_instalments
 from dunwell.modalities.progress import decide_course, local_date

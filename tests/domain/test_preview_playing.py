@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
-from dunwell.claims.conditions import ConditionFacts
+from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.escalation.process import make_process
 from dunwell.escalation.schedule import Position, StepFacts
 from dunwell.messages.guards import HeldBy

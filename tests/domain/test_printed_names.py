@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.claims.fields import DebtorName
+from dunwell.core.claims.fields import DebtorName
 from dunwell.messages.letters.address import render_address
 from dunwell.messages.letters.printed_names import leave_out_emoji, print_debtor
 

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 import yaml
 
+from dunwell.core.workflows.audited import list_parts
+from dunwell.core.workflows.checking import find_definition_faults, read_definition
+from dunwell.core.workflows.definition import WaitStep
+from dunwell.core.workflows.document import render_document
+from dunwell.core.workflows.parts import join_parts
 from dunwell.portal.processes.fields import Manner, place_faults
 from dunwell.portal.processes.settings_form import read_settings, show_settings
 from dunwell.portal.processes.step_form import FIELDS, read_step, show_step
 from dunwell.portal.processes.views_editor import count_days
 from dunwell.portal.web.visit import Fields
-from dunwell.workflows.audited import list_parts
-from dunwell.workflows.checking import find_definition_faults, read_definition
-from dunwell.workflows.definition import WaitStep
-from dunwell.workflows.document import render_document
-from dunwell.workflows.parts import join_parts
 from tests.support.definitions import a_definition, a_document
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"

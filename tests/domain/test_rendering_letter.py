@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from dunwell.claims.fields import DebtorName
+from dunwell.core.claims.fields import DebtorName
 from dunwell.messages.letters.sheet import Enclosure, write_sheet
 from tests.support.letters import a_letter
 

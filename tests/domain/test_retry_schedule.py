@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.events.retry import (
+from dunwell.core.events.retry import (
     GAPS,
     MOST_TRIES,
     Delivered,

@@ -49,8 +49,8 @@ _ASKED_BY = {
         "messages.suppression.suppress",
     },
     Right.CONFIGURE: {
-        "events.endpoints.add_endpoint", "events.endpoints.change_endpoint",
-        "events.endpoints.remove_endpoint", "events.endpoints.rotate_secret",
+        "core.events.endpoints.add_endpoint", "core.events.endpoints.change_endpoint",
+        "core.events.endpoints.remove_endpoint", "core.events.endpoints.rotate_secret",
         "accounts.merchants.credentials.allow_credential",
         "accounts.merchants.credentials.create_credential",
         "accounts.merchants.credentials.disallow_credential",
@@ -62,20 +62,21 @@ _ASKED_BY = {
         "accounts.merchants.set_up_merchant.create_merchant",
         "accounts.merchants.tokens.revoke_token",
         "assignment.rules_draft.save_rules_draft", "rollout.delete_workflow.delete_workflow",
-        "workflows.save_draft.save_draft",
+        "core.workflows.save_draft.save_draft",
     },
     Right.PUBLISH: {
         "assignment.publish_rules.publish_rules", "assignment.rules_draft.publish_rules_draft",
         "rollout.publish_workflow.publish_workflow", "rollout.save_scenario.save_scenario",
-        "rollout.switch.switch_to_workflows", "workflows.change_workflow.activate_workflow",
-        "workflows.change_workflow.deactivate_workflow", "workflows.publish_draft.publish_draft",
+        "rollout.switch.switch_to_workflows", "core.workflows.change_workflow.activate_workflow",
+        "core.workflows.change_workflow.deactivate_workflow",
+        "core.workflows.publish_draft.publish_draft",
     },
     Right.AUDIT: {
         "accounts.merchants.find_audit.find_audit",
         "accounts.merchants.find_audit.find_installation_audit",
     },
     Right.OPERATE: {
-        "events.replay_events.replay_events", "sandbox.advance_clock.advance_clock",
+        "core.events.replay_events.replay_events", "sandbox.advance_clock.advance_clock",
     },
 }  # fmt: skip
 _MERCHANTS = {Right.READ_CLAIMS, Right.CHANGE_CLAIMS, Right.RECORD_MONEY, Right.ANSWER}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.claims.searching.terms import LONGEST, Searched, list_terms, read_search
+from dunwell.core.claims.searching.terms import LONGEST, Searched, list_terms, read_search
 
 
 def test_a_claims_words_are_folded_once_each() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Channel, Configuration, Guards, QuietHours
+from dunwell.core.workflows.definition import CommunicationStep
 from dunwell.escalation.process import make_process
 from dunwell.escalation.sending_hours import (
     SendingHours,
@@ -16,7 +17,6 @@ from dunwell.escalation.sending_hours import (
     find_sending_hours,
 )
 from dunwell.messages.guards import HeldBy, KeptBack
-from dunwell.workflows.definition import CommunicationStep
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.merchants import CONFIGURATION
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.core.workflows.definition import CommunicationStep
 from dunwell.escalation.schedule import ContactPlanned, Tried
 from dunwell.escalation.settlement import (
     MAX_TRIES,
@@ -20,7 +21,6 @@ from dunwell.escalation.settlement import (
     decide_settlement,
 )
 from dunwell.sending.channel import Accepted, Answer, Permanent, Temporary, Unanswered, Uncalled
-from dunwell.workflows.definition import CommunicationStep
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 STEP = CommunicationStep(

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.claims.fields import DebtorName
+from dunwell.core.claims.fields import DebtorName
+from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate
 from dunwell.messages.checking import find_template_faults
 from dunwell.messages.facts import ClaimFacts, ItemFacts
 from dunwell.messages.formatting import Values
@@ -23,7 +24,6 @@ from dunwell.messages.placeholders import (
 from dunwell.messages.rendering import render_email, render_sms
 from dunwell.messages.size_limits import MessageTooLarge, join_within
 from dunwell.platform.errors import Fault
-from dunwell.workflows.definition import EmailTemplate, SmsTemplate
 from tests.support.definitions import a_definition
 from tests.support.letters import a_letter
 from tests.support.messages import CLAIM, some_facts

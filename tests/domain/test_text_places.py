@@ -2,8 +2,8 @@
 
 import pytest
 
-from dunwell.workflows.definition import Template
-from dunwell.workflows.text_places import (
+from dunwell.core.workflows.definition import Template
+from dunwell.core.workflows.text_places import (
     Place,
     Written,
     list_places,

@@ -6,7 +6,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 import pytest
 
-from dunwell.workflows.definition import (
+from dunwell.core.workflows.definition import (
     CheckpointStep,
     CommunicationStep,
     Condition,
@@ -19,7 +19,7 @@ from dunwell.workflows.definition import (
     Template,
     WaitStep,
 )
-from dunwell.workflows.versions import FIELD_VERDICTS, Verdict, find_verdict
+from dunwell.core.workflows.versions import FIELD_VERDICTS, Verdict, find_verdict
 
 STEPS = [CommunicationStep, WaitStep, FeeStep, CheckpointStep]
 TEXT = {"en": "Another text"}

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from dunwell.events.proof import (
+from dunwell.core.events.proof import (
     MOST_NUMBERED,
     Counted,
     Gap,

@@ -5,12 +5,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from dunwell.platform.errors import Fault, ValidationError
-from dunwell.workflows.checking import (
+from dunwell.core.workflows.checking import (
     check_definition,
     definition_schema,
     find_definition_faults,
 )
+from dunwell.platform.errors import Fault, ValidationError
 from tests.support.definitions import a_definition, a_document
 
 CONTACT = {"id": 1, "name": "Mail", "kind": "COMMUNICATION", "channel": "EMAIL"}

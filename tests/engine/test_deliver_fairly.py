@@ -9,9 +9,9 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.events.deliver import WebhookDispatcher
-from dunwell.events.delivery_pool import Limits
-from dunwell.events.sender import WebhookSender, open_webhook_sender
+from dunwell.core.events.deliver import WebhookDispatcher
+from dunwell.core.events.delivery_pool import Limits
+from dunwell.core.events.sender import WebhookSender, open_webhook_sender
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.resources import Resources
 from tests.support.receiver import a_receiver, answers, hangs, wait_until

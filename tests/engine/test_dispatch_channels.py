@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.core.files.storage import Storage
 from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.files.storage import Storage
 from dunwell.messages.codes import (
     CODE_MASK,
     derive_check,

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import Disputes
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.states import Status
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import Status
 from dunwell.landing.telling.tell_occasions import tell_occasions
 from dunwell.messages.suppression import suppress
 from dunwell.notices.settled import report_notice_failure

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from dunwell.claims.states import Status
+from dunwell.core.claims.states import Status
 from dunwell.disputes.dispute import Dispute, DisputeState, NewDispute
 from dunwell.disputes.end_dispute import Resolution, resolve_dispute
 from dunwell.disputes.open_dispute import open_dispute

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.claims.pause_claim import pause_claim
-from dunwell.claims.states import Status
-from dunwell.claims.store import lock_claim
+from dunwell.core.claims.pause_claim import pause_claim
+from dunwell.core.claims.states import Status
+from dunwell.core.claims.store import lock_claim
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.escalation.engine import Engine

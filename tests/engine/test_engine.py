@@ -3,7 +3,7 @@
 import asyncio
 from datetime import timedelta
 
-from dunwell.claims.states import Status
+from dunwell.core.claims.states import Status
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.intake.change_contact_data import change_contact_data

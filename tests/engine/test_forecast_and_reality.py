@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.claims.conditions import ConditionFacts
+from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.escalation.forecast import forecast
 from dunwell.escalation.process import make_process
 from dunwell.escalation.schedule import ContactPlanned, Outcome, Position, StepFacts

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.core.files.storage import Storage
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
-from dunwell.files.storage import Storage
 from dunwell.keys.reseal import Resealer
 from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.messages.letters.reseal_letters import SealedLetters

@@ -10,7 +10,7 @@ import pytest
 
 from dunwell.accounts.installation.lines.letters import Batch
 from dunwell.accounts.merchants.actor import COMMAND_LINE, Actor, ActorKind
-from dunwell.claims.pause_claim import resume_claim
+from dunwell.core.claims.pause_claim import resume_claim
 from dunwell.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import Brand, Logo
+from dunwell.core.workflows.definition import Definition
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.workflows.definition import Definition
 from tests.support.definitions import DOCUMENT
 from tests.support.house import House, a_house
 from tests.support.merchants import CONFIGURATION

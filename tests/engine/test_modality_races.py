@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.claims.states import Status
+from dunwell.core.claims.states import Status
 from dunwell.modalities.modality import EndReason, ModalityState
 from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.payments.record_payment import NewPayment, record_payment

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.claims.holds import HoldKind
+from dunwell.core.claims.holds import HoldKind
 from dunwell.escalation.end_claim import archive_claim
 from dunwell.landing.telling.tell_occasions import tell_occasions
 from dunwell.modalities.bounds import PlanTerms

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.claims.holds import HoldKind
+from dunwell.core.claims.holds import HoldKind
 from dunwell.disputes.find_disputes import find_disputes
 from dunwell.landing.objecting.tell_overdue import tell_overdue
 from dunwell.platform.clock import MovableClock

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.claims.states import Status
+from dunwell.core.claims.states import Status
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.payments.provider import Failed, Pending, Succeeded

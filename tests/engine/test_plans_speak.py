@@ -10,8 +10,8 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.claims.access import access_claim
-from dunwell.claims.states import Happening
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.states import Happening
 from dunwell.escalation.end_claim import end_claim
 from dunwell.landing.entering.store_ways import find_link
 from dunwell.landing.telling.tell_occasions import tell_occasions

@@ -8,13 +8,13 @@ from uuid import UUID
 import pytest
 
 from dunwell.assignment.assign_claims import assign_to_workflow
+from dunwell.core.workflows.publish_draft import publish_draft
+from dunwell.core.workflows.save_draft import save_draft
 from dunwell.escalation.settle_unknown import settle_unknown
 from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources
-from dunwell.workflows.publish_draft import publish_draft
-from dunwell.workflows.save_draft import save_draft
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, ScriptedChannel, a_house
 from tests.support.ledgers import outcomes, seal_and_verify

@@ -7,22 +7,22 @@ from uuid import UUID, uuid4
 import pytest
 from standardwebhooks import Webhook
 
-from dunwell.events.deliver import WebhookDispatcher
-from dunwell.events.endpoints import load_endpoints, rotate_secret
-from dunwell.events.proof import GapKind, Proof
-from dunwell.events.read_log import (
+from dunwell.core.events.deliver import WebhookDispatcher
+from dunwell.core.events.endpoints import load_endpoints, rotate_secret
+from dunwell.core.events.proof import GapKind, Proof
+from dunwell.core.events.read_log import (
     LogPage,
     find_deliveries,
     prove_deliveries,
     read_delivery,
     read_endpoint,
 )
-from dunwell.events.record import save_events
-from dunwell.events.replay_deliveries import replay_delivery, replay_given_up
-from dunwell.events.send_test import begin_test, send_test
-from dunwell.events.sender import open_webhook_sender
-from dunwell.events.store_log import LogFilter
-from dunwell.events.switch_on_endpoint import switch_on_endpoint
+from dunwell.core.events.record import save_events
+from dunwell.core.events.replay_deliveries import replay_delivery, replay_given_up
+from dunwell.core.events.send_test import begin_test, send_test
+from dunwell.core.events.sender import open_webhook_sender
+from dunwell.core.events.store_log import LogFilter
+from dunwell.core.events.switch_on_endpoint import switch_on_endpoint
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

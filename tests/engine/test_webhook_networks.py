@@ -12,10 +12,10 @@ from aiohttp import web
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.document import check_installation
-from dunwell.events.deliver import WebhookDispatcher
-from dunwell.events.delivery_pool import Limits
-from dunwell.events.send_test import begin_test, send_test
-from dunwell.events.sender import open_webhook_sender
+from dunwell.core.events.deliver import WebhookDispatcher
+from dunwell.core.events.delivery_pool import Limits
+from dunwell.core.events.send_test import begin_test, send_test
+from dunwell.core.events.sender import open_webhook_sender
 from dunwell.platform.resources import Resources
 from tests.engine.test_hostile_addresses import ANSWERED, SPELLED, Names, a_listener
 from tests.support.certificates import write_certificate

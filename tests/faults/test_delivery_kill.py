@@ -11,9 +11,9 @@ from multiprocessing.context import ForkServerProcess
 
 from aiohttp import web
 
-from dunwell.events.deliver import WebhookDispatcher
-from dunwell.events.delivery_pool import Limits
-from dunwell.events.sender import open_webhook_sender
+from dunwell.core.events.deliver import WebhookDispatcher
+from dunwell.core.events.delivery_pool import Limits
+from dunwell.core.events.sender import open_webhook_sender
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.resources import Resources

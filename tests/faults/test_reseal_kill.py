@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from dunwell.events.reseal_endpoints import SealedEndpoints
-from dunwell.events.sealing import open_secret
+from dunwell.core.events.reseal_endpoints import SealedEndpoints
+from dunwell.core.events.sealing import open_secret
 from dunwell.keys.reseal import Resealer
 from dunwell.platform.resources import Resources
 from tests.faults.installation import ROUNDS

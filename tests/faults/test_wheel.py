@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.workflows.checking import definition_schema
+from dunwell.core.workflows.checking import definition_schema
 from tests.faults.installation import Installation, plain_environment
 
 ROOT = Path(__file__).parents[2]

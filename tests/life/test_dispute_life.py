@@ -1,6 +1,6 @@
 """The life of a disputed claim, read as dates."""
 
-from dunwell.claims.states import Status
+from dunwell.core.claims.states import Status
 from dunwell.disputes.dispute import Dispute
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -5,8 +5,8 @@ and nobody is contacted twice a day; what was late through a hold was not missed
 from collections import Counter
 from datetime import timedelta
 
-from dunwell.claims.hold_claim import lift_hold, open_hold
-from dunwell.claims.holds import HoldKind
+from dunwell.core.claims.hold_claim import lift_hold, open_hold
+from dunwell.core.claims.holds import HoldKind
 from dunwell.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.claims.hold_claim import lift_hold, open_hold
-from dunwell.claims.holds import HoldKind
+from dunwell.core.claims.hold_claim import lift_hold, open_hold
+from dunwell.core.claims.holds import HoldKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.life.test_life import START, STEPS

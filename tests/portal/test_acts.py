@@ -2,8 +2,8 @@
 
 import pytest
 
-from dunwell.claims.pause_claim import pause_claim
-from dunwell.claims.states import Status
+from dunwell.core.claims.pause_claim import pause_claim
+from dunwell.core.claims.states import Status
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields
 

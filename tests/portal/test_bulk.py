@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.files.sealed_files import SealedFiles
+from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.jobs.job import MOST_LIVE
 from dunwell.jobs.run_exports import run_exports
 from dunwell.jobs.run_jobs import run_jobs

@@ -16,8 +16,8 @@ from bench.portal import Portal, load_known, open_portal, read_page
 from bench.portal_pages import list_pages
 
 from dunwell.accounts.merchants import newest_first
-from dunwell.claims import narrowing, sorting
-from dunwell.claims.searching import store as searching
+from dunwell.core.claims import narrowing, sorting
+from dunwell.core.claims.searching import store as searching
 from dunwell.explanation import read_overview
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources

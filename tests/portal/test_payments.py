@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.actor import debtor_actor
-from dunwell.claims.states import Status
+from dunwell.core.claims.states import Status
 from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
 from dunwell.payments.choice import Choice, ChoiceKind

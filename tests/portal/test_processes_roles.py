@@ -7,13 +7,13 @@ import pytest
 
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
+from dunwell.core.workflows.edit_draft import Edit, edit_draft
+from dunwell.core.workflows.parts import fingerprint
+from dunwell.core.workflows.store import load_workflows
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.portal.application import ROUTES
 from dunwell.portal.render.addresses import PATHS
-from dunwell.workflows.edit_draft import Edit, edit_draft
-from dunwell.workflows.parts import fingerprint
-from dunwell.workflows.store import load_workflows
 from tests.support.application import an_application
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house

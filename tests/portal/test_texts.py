@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.workflows.store import load_draft
-from dunwell.workflows.text_places import Place, Written, read_text
+from dunwell.core.workflows.store import load_draft
+from dunwell.core.workflows.text_places import Place, Written, read_text
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields
 from tests.support.portal_world import MARKUP

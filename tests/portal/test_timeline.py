@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.claims.pause_claim import pause_claim, resume_claim
+from dunwell.core.claims.pause_claim import pause_claim, resume_claim
 from dunwell.messages.codes import CODE_MASK
 from dunwell.messages.facts import CHECK_MASK
 from dunwell.messages.links import TOKEN_MASK

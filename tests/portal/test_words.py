@@ -9,8 +9,8 @@ from babel.messages.pofile import read_po
 from jinja2.ext import babel_extract
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.states import Status
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import Status
 from dunwell.disputes.reasons import KNOWN_NAMES
 from dunwell.portal.render.pages import TEMPLATES, load_environment
 from dunwell.portal.render.wording import list_catalogues, load_languages

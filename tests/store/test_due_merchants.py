@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.claims.store_holds import find_ended_holds
+from dunwell.core.claims.store_holds import find_ended_holds
 from dunwell.escalation.contact_store import find_channels_with_contacts
 from dunwell.escalation.due_claim_store import find_due_merchants
 from dunwell.messages.ledger_store import find_merchants_to_seal

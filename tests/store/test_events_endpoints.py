@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from dunwell.events.endpoints import (
+from dunwell.core.events.endpoints import (
     WantedEndpoint,
     add_endpoint,
     change_endpoint,
@@ -15,7 +15,7 @@ from dunwell.events.endpoints import (
     remove_endpoint,
     rotate_secret,
 )
-from dunwell.events.sealing import open_secret
+from dunwell.core.events.sealing import open_secret
 from dunwell.platform.crypto import SealBroken
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

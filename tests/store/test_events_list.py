@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.events.find_events import NO_FILTER, EventFilter, EventPage, load_events_page
-from dunwell.events.record import save_events
+from dunwell.core.events.find_events import NO_FILTER, EventFilter, EventPage, load_events_page
+from dunwell.core.events.record import save_events
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources

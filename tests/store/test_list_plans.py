@@ -9,13 +9,13 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.claims.find_claims import find_claims
-from dunwell.claims.read_claim import read_claim
-from dunwell.claims.states import Status
-from dunwell.claims.store_lists import ClaimFilter
+from dunwell.core.claims.find_claims import find_claims
+from dunwell.core.claims.read_claim import read_claim
+from dunwell.core.claims.states import Status
+from dunwell.core.claims.store_lists import ClaimFilter
+from dunwell.core.events.store_deliveries import Lease, find_due_endpoints, lease_deliveries
+from dunwell.core.files.read_attachments import list_attachments
 from dunwell.disputes.read_disputes import list_disputes
-from dunwell.events.store_deliveries import Lease, find_due_endpoints, lease_deliveries
-from dunwell.files.read_attachments import list_attachments
 from dunwell.messages.read_communications import list_communications
 from dunwell.modalities.list_modalities import list_modalities
 from dunwell.platform.database.database import Connection

@@ -12,14 +12,14 @@ import pytest
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.newest_first import BUDGET
-from dunwell.claims.find_claims import count_claims, find_claims
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.narrowing import FEW
-from dunwell.claims.searching.search_claims import search_claims
-from dunwell.claims.searching.store import BUDGET as SEARCH_BUDGET
-from dunwell.claims.sorting import ClaimOrder, SortKey
-from dunwell.claims.states import Status
-from dunwell.claims.store_lists import ClaimFilter
+from dunwell.core.claims.find_claims import count_claims, find_claims
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.narrowing import FEW
+from dunwell.core.claims.searching.search_claims import search_claims
+from dunwell.core.claims.searching.store import BUDGET as SEARCH_BUDGET
+from dunwell.core.claims.sorting import ClaimOrder, SortKey
+from dunwell.core.claims.states import Status
+from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.disputes.find_disputes import find_disputes
 from dunwell.jobs.read_jobs import find_jobs
 from dunwell.messages.lists.find_communications import CommunicationFilter, find_communications

@@ -2,7 +2,7 @@
 
 import re
 
-from dunwell.claims.fields import FIELDS
+from dunwell.core.claims.fields import FIELDS
 from dunwell.platform.database.database import Database
 from dunwell.platform.migrations.revisions import list_own_tables
 

@@ -4,10 +4,10 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.events.proof import MOST_NUMBERED
-from dunwell.events.replay_deliveries import count_given_up
-from dunwell.events.store_health import load_proof
-from dunwell.events.store_log import BUDGET, LogFilter, find_end, load_log
+from dunwell.core.events.proof import MOST_NUMBERED
+from dunwell.core.events.replay_deliveries import count_given_up
+from dunwell.core.events.store_health import load_proof
+from dunwell.core.events.store_log import BUDGET, LogFilter, find_end, load_log
 from dunwell.platform.resources import Resources
 from tests.support.plans import Explaining, fill
 from tests.support.webhooks import Outbox, an_outbox

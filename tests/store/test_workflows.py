@@ -8,20 +8,20 @@ import pytest
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.platform.database.database import Connection, Database
-from dunwell.platform.errors import InvalidState, NotFound
-from dunwell.platform.resources import Resources
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.drafts import discard_draft, new_draft
-from dunwell.workflows.publish_draft import publish_draft
-from dunwell.workflows.save_draft import save_draft
-from dunwell.workflows.store import (
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.drafts import discard_draft, new_draft
+from dunwell.core.workflows.publish_draft import publish_draft
+from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.store import (
     load_current,
     load_draft,
     load_newest,
     load_workflows,
 )
-from dunwell.workflows.versions import Version
+from dunwell.core.workflows.versions import Version
+from dunwell.platform.database.database import Connection, Database
+from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition, a_document
 from tests.support.merchants import a_merchant
 

@@ -18,9 +18,9 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.credentials import create_credential
 from dunwell.accounts.merchants.secrets import CREDENTIAL_RANDOM_BYTES, NewCredential
 from dunwell.api.reference.document import build_document
+from dunwell.core.workflows.versions import Version
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.workflows.versions import Version
 from tests.support.application import Application, an_application, connect
 from tests.support.claims import a_claim
 from tests.support.definitions import a_definition

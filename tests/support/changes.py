@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dunwell.assignment.assign_claims import assign_to_workflow
-from dunwell.claims.pause_claim import pause_claim, resume_claim
+from dunwell.core.claims.pause_claim import pause_claim, resume_claim
 from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.messages.suppression import suppress

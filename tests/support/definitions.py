@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.workflows.definition import Definition
+from dunwell.core.workflows.definition import Definition
 
 DOCUMENT: dict[str, Any] = {
     "settings": {

@@ -4,15 +4,15 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.accounts.merchants.actor import Actor, debtor_actor
+from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.store import save_upload
+from dunwell.core.files.upload import NewUpload
 from dunwell.disputes.add_evidence import add_evidence
 from dunwell.disputes.dispute import Dispute, DisputeState, NewDispute
 from dunwell.disputes.end_dispute import Outcome, Resolution, resolve_dispute, withdraw_dispute
 from dunwell.disputes.evidence_store import load_evidence
 from dunwell.disputes.open_dispute import open_dispute
 from dunwell.disputes.read_disputes import list_disputes
-from dunwell.files.sealed_files import SealedFiles
-from dunwell.files.store import save_upload
-from dunwell.files.upload import NewUpload
 from tests.support.children import INSPECTOR
 from tests.support.files import a_pdf
 from tests.support.house import ERP, House

@@ -3,10 +3,10 @@
 import re
 from uuid import UUID
 
-from dunwell.files.sealed_files import SealedFiles
-from dunwell.files.store import save_upload
-from dunwell.files.store_attachments import save_attachment
-from dunwell.files.upload import NewUpload
+from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.store import save_upload
+from dunwell.core.files.store_attachments import save_attachment
+from dunwell.core.files.upload import NewUpload
 from tests.support.children import INSPECTOR
 from tests.support.files import a_pdf
 from tests.support.house import House

@@ -18,8 +18,13 @@ from dunwell.accounts.merchants.rights import ALL_RIGHTS
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import RuleSet
-from dunwell.claims.expire_holds import expire_holds
-from dunwell.claims.read_claim import ClaimView, read_claim
+from dunwell.core.claims.expire_holds import expire_holds
+from dunwell.core.claims.read_claim import ClaimView, read_claim
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.publish_draft import publish_draft
+from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.store import load_current
+from dunwell.core.workflows.versions import Version
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.intake.create_claims import create_claims
@@ -30,11 +35,6 @@ from dunwell.platform.resources import Resources
 from dunwell.rollout.save_scenario import save_scenario
 from dunwell.rollout.switch import SwitchReport, switch_to_workflows
 from dunwell.sending.channel import Accepted, Message, Outcome
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.publish_draft import publish_draft
-from dunwell.workflows.save_draft import save_draft
-from dunwell.workflows.store import load_current
-from dunwell.workflows.versions import Version
 from tests.support.children import PRINTER
 from tests.support.claims import a_submission
 from tests.support.merchants import a_merchant

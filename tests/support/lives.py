@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 
 from dunwell.accounts.merchants.configuration import ChannelSetup, Configuration, Guards
+from dunwell.core.workflows.definition import Definition
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.workflows.definition import Definition
 from tests.support.channels import CHANNELS, TEMPLATE, three_channels
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.diary import berlin

@@ -139,7 +139,7 @@ _DELIVERY = {"endpoint_id": _ENDPOINT, "event_id": UUIDS}
 _DONE = "UPDATE deliveries SET state = 'DELIVERED', due_at = NULL"
 _DELIVERIES = [
     Moving(
-        "events.store_deliveries._FIND_DUE", (NOW, 0, UUID(int=0), 10),
+        "core.events.store_deliveries._FIND_DUE", (NOW, 0, UUID(int=0), 10),
         {"webhook_endpoints": {}, "deliveries": {"is_replay": is_replay}}, "webhook_endpoints",
         "endpoint_id",
         {
@@ -154,7 +154,7 @@ _DELIVERIES = [
     for is_replay in (False, True)
 ] + [
     Moving(
-        "events.store_deliveries._LEASE", (FIRST, _ENDPOINT, NOW, 10, UNTIL, LEASE),
+        "core.events.store_deliveries._LEASE", (FIRST, _ENDPOINT, NOW, 10, UNTIL, LEASE),
         {"events": {}, "deliveries": {**_DELIVERY, "is_replay": is_replay}}, "deliveries",
         "event_id",
         {
@@ -170,12 +170,12 @@ _DELIVERIES = [
     for is_replay in (False, True)
 ] + [
     Moving(
-        "events.store_deliveries._RELEASE", (FIRST, _ENDPOINT, UUIDS, [LEASE], UNTIL),
+        "core.events.store_deliveries._RELEASE", (FIRST, _ENDPOINT, UUIDS, [LEASE], UNTIL),
         {"deliveries": {**_DELIVERY, "lease_id": LEASE}}, "deliveries", "event_id",
         {"another's lease": f"UPDATE deliveries SET lease_id = '{OTHER_LEASE}'"},
     ),
     Moving(
-        "events.store_deliveries._RECORD",
+        "core.events.store_deliveries._RECORD",
         (
             [FIRST] * 2, [_ENDPOINT] * 2, UUIDS, [LEASE] * 2, IDS, ["DELIVERED"] * 2, [None] * 2,
             [NOW] * 2, IDS, [200] * 2, [None] * 2, [None] * 2,
@@ -236,20 +236,21 @@ _STANDS = {
 }
 _REST = [
     Moving(
-        "claims.store_holds._FIND_ENDED_HOLDS", (NOW, None, 10), _HELD, "holds", "claim_id",
+        "core.claims.store_holds._FIND_ENDED_HOLDS", (NOW, None, 10), _HELD, "holds", "claim_id",
         _STANDS,
         answers="claim_id", whose="ALL",
     ),
     Moving(
-        "claims.store_holds._FIND_ENDED_HOLDS", (NOW, FIRST, 10), _HELD, "holds", "claim_id",
+        "core.claims.store_holds._FIND_ENDED_HOLDS", (NOW, FIRST, 10), _HELD, "holds", "claim_id",
         _STANDS,
         answers="claim_id", case="of one merchant",
     ),
     Moving(
-        "claims.store_holds._LIFT_ENDED", (FIRST, IDS, NOW), _HELD, "claims", "claim_id", _STANDS
+        "core.claims.store_holds._LIFT_ENDED", (FIRST, IDS, NOW), _HELD, "claims", "claim_id",
+        _STANDS
     ),
     Moving(
-        "files.store._FIND_UNUSED", (LONG_AGO, NOW, 10),
+        "core.files.store._FIND_UNUSED", (LONG_AGO, NOW, 10),
         {"uploads": {"expires_at": LONG_AGO}}, "uploads", "ticket_id",
         {
             "not old enough": f"UPDATE uploads SET expires_at = '{NOW.isoformat()}'",
@@ -278,9 +279,9 @@ _BACKLOG = "counts over all merchants: tried by tests.usecases.test_backlog_figu
 _SEARCH = "what it takes names its merchant: tried by tests.usecases.test_fill_search"
 # Statements that look at the time or at what is locked and are tried elsewhere, and where.
 NOT_TWO = {
-    "claims.searching.filling_store._LOAD": _SEARCH,
-    "claims.searching.filling_store._LOCK_PROGRESS": _SEARCH,
-    "claims.searching.filling_store._TAKE": _SEARCH,
+    "core.claims.searching.filling_store._LOAD": _SEARCH,
+    "core.claims.searching.filling_store._LOCK_PROGRESS": _SEARCH,
+    "core.claims.searching.filling_store._TAKE": _SEARCH,
     "accounts.installation.alarms.mail_store._GIVE_UP": _ALARMS,
     "accounts.installation.alarms.mail_store._HAND_OVER": _ALARMS,
     "accounts.installation.alarms.mail_store._SWEEP_ALARMS": _ALARMS,
@@ -288,9 +289,9 @@ NOT_TWO = {
     "alarms.backlog_store._COUNT_STEPS": _BACKLOG,
     "alarms.signs_store._FAILING": _FAILING,
     "alarms.signs_store._OFF": _ALARMS,
-    "events.store_failing._MARK_FAILURES_TOLD": _FAILING,
-    "events.store_failing._MARK_LOGGED": _FAILING,
-    "events.store_failing._MARK_RECOVERIES_TOLD": _FAILING,
+    "core.events.store_failing._MARK_FAILURES_TOLD": _FAILING,
+    "core.events.store_failing._MARK_LOGGED": _FAILING,
+    "core.events.store_failing._MARK_RECOVERIES_TOLD": _FAILING,
     "alarms.signs_store._OVERDUE": _ALARMS,
     "alarms.signs_store._STEPS": _ALARMS,
     "alarms.signs_store._UNKNOWN": _ALARMS,
@@ -318,10 +319,10 @@ NOT_TWO = {
     "platform.database.attempts._REMOVE": _NO_MERCHANT,
     "landing.entering.store_tries._REMOVE_EVERYBODYS": _NO_MERCHANT,
     "landing.entering.store_tries._REMOVE_VISITORS": _NO_MERCHANT,
-    "events.replay_events._WANTED": "a part of the next two",
-    "events.replay_events._COUNT": "tried by tests.engine.test_replay_events",
-    "events.replay_events._REPLAY": "tried by tests.engine.test_replay_events",
-    "events.store_spans._FIND": _READS,
+    "core.events.replay_events._WANTED": "a part of the next two",
+    "core.events.replay_events._COUNT": "tried by tests.engine.test_replay_events",
+    "core.events.replay_events._REPLAY": "tried by tests.engine.test_replay_events",
+    "core.events.store_spans._FIND": _READS,
     "escalation.join_store._LOAD_UNKNOWN": _READS,
     "explanation.lines_store._BACKLOG": _READS,
     "explanation.read_overview._LOAD": _READS,

@@ -6,8 +6,8 @@ from datetime import date, timedelta
 from uuid import UUID
 
 from dunwell.accounts.merchants.actor import SYSTEM
-from dunwell.claims.notes import add_note
-from dunwell.claims.pause_claim import pause_claim
+from dunwell.core.claims.notes import add_note
+from dunwell.core.claims.pause_claim import pause_claim
 from dunwell.disputes.dispute import Dispute
 from dunwell.escalation.end_claim import archive_claim
 from dunwell.modalities.modality import ModalityType

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from dunwell.claims.states import Status
+from dunwell.core.claims.states import Status
 from dunwell.sandbox.store import load_agenda
 from tests.support.process_world import World
 

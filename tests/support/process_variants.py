@@ -6,7 +6,7 @@ Every text bears the definition's tag, so that a message tells which version it 
 import copy
 from typing import Any
 
-from dunwell.workflows.definition import Definition
+from dunwell.core.workflows.definition import Definition
 from tests.support.channels import TEMPLATE
 from tests.support.definitions import DOCUMENT, a_definition
 

@@ -4,7 +4,7 @@ usual settings. It says when it has done a part.
 
 import asyncio
 
-from dunwell.events.reseal_endpoints import SealedEndpoints
+from dunwell.core.events.reseal_endpoints import SealedEndpoints
 from dunwell.keys.reseal import Resealer
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.config import load_settings

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from dunwell.assignment.matching import RuleOutcome, RuleTarget
 from dunwell.assignment.rules import Rule, RuleSet, Share
-from dunwell.claims.conditions import ConditionFacts
-from dunwell.workflows.definition import Condition
+from dunwell.core.claims.conditions import ConditionFacts
+from dunwell.core.workflows.definition import Condition
 
 TODAY = date(2026, 3, 2)
 A, B, C = (UUID(int=number) for number in (1, 2, 3))

@@ -8,11 +8,11 @@ import msgspec
 from dunwell.accounts.installation.document import Installation
 from dunwell.accounts.installation.store import Revision, save_installation
 from dunwell.accounts.merchants.configuration import ChannelSetup, Configuration
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.save_draft import save_draft
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.save_draft import save_draft
 from tests.support.definitions import a_definition
 from tests.support.house import House, ScriptedLine, a_house
 from tests.support.merchants import CONFIGURATION

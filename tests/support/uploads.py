@@ -2,10 +2,10 @@
 
 from uuid import UUID
 
-from dunwell.files.inspection import Inspector
-from dunwell.files.sealed_files import SealedFiles
-from dunwell.files.upload import NewUpload, PreparedUpload
-from dunwell.files.upload_file import check_upload
+from dunwell.core.files.inspection import Inspector
+from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.upload import NewUpload, PreparedUpload
+from dunwell.core.files.upload_file import check_upload
 
 
 async def prepare_upload(

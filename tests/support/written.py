@@ -13,7 +13,7 @@ _STATEMENT = re.compile(r"\s*(--.*\n\s*)*(SELECT|WITH|INSERT|UPDATE|DELETE)\b")
 
 @cache
 def list_statements() -> Mapping[str, str]:
-    """By module and name: "claims.store._LOAD". One of several in a table has its key behind."""
+    """By module and name: "core.claims.store._LOAD". One in a table ends with its key."""
     return dict(_find_statements())
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.escalation.join_reports import sweep_old_reports
-from dunwell.files.sealed_files import SealedFiles
 from dunwell.jobs.sweep_jobs import sweep_jobs
 from dunwell.landing.sweep_landing import sweep_landing
 from dunwell.notices.settled import sweep_notices

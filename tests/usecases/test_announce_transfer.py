@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.configuration import PartialPayments
-from dunwell.claims.hold_claim import open_hold
-from dunwell.claims.holds import HoldKind
+from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.holds import HoldKind
 from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
 from dunwell.payments.choice import Choice, ChoiceKind
 from dunwell.payments.provider import Failed, Pending

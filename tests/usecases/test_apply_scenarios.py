@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
+from dunwell.core.workflows.scenario_store import load_scenarios
+from dunwell.core.workflows.versions import Scenario
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.workflows.scenario_store import load_scenarios
-from dunwell.workflows.versions import Scenario
 from tests.support.definitions import a_document
 from tests.support.house import House, ScriptedChannel
 from tests.usecases.test_apply import Applying

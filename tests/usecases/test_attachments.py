@@ -3,11 +3,11 @@
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from dunwell.core.files.remove_unused_uploads import remove_unused_uploads
+from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.escalation.change_attachments import attach_file, detach_file, replace_attachment
 from dunwell.escalation.contact_store import await_attachment, lease_contacts
 from dunwell.escalation.engine import Engine
-from dunwell.files.remove_unused_uploads import remove_unused_uploads
-from dunwell.files.sealed_files import SealedFiles
 from dunwell.messages.contact import PlannedContact
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

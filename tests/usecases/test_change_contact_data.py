@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.claims.fields import DebtorFields
+from dunwell.core.claims.fields import DebtorFields
 from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.platform.clock import MovableClock

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from dunwell.claims.states import Status
+from dunwell.core.claims.states import Status
 from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.escalation.engine import Engine
 from dunwell.payments.add_item import AddedItem, NewItem, add_fee, add_item

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from dunwell.core.workflows.save_draft import save_draft
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.workflows.save_draft import save_draft
 from tests.support.command_line import CommandLine, Done
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, a_house

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from dunwell.core.workflows.document import render_document
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml, render_yaml
-from dunwell.workflows.document import render_document
 from tests.support.command_line import CommandLine, Done
 from tests.support.definitions import a_definition, a_document
 from tests.support.house import House, a_house

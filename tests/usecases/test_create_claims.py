@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.claims.states import Status
+from dunwell.core.claims.states import Status
 from dunwell.intake.check_claims import Rejected, check_claims
 from dunwell.intake.create_claims import NO_CONTACT, CreationResult, create_claims
 from dunwell.intake.submission import ClaimSubmission

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
-from dunwell.claims.hold_claim import open_hold
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.states import Status
+from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import Status
 from dunwell.disputes.dispute import Dispute, DisputeState
 from dunwell.disputes.end_dispute import Outcome
 from dunwell.escalation.engine import Engine

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.events.lease_set import lease_set
-from dunwell.events.store_deliveries import Delivery
-from dunwell.events.store_endpoints import load_endpoint
+from dunwell.core.events.lease_set import lease_set
+from dunwell.core.events.store_deliveries import Delivery
+from dunwell.core.events.store_endpoints import load_endpoint
 from dunwell.landing.entering.visitors import admit_codes, count_visitors_wrong
 from dunwell.platform.resources import Resources
 from dunwell.sending.lease import begin_lease
@@ -64,8 +64,8 @@ EDGES: Mapping[str, StoredEdge] = {
     "landing/entering/visitors.py WINDOW": StoredEdge(timedelta(minutes=16), _counts_as_wrong),
 }
 LENGTHS: Mapping[str, tuple[Callable[[Resources], Awaitable[object]], object]] = {
-    "events/lease_set.py BEGIN_WITHIN": (_find_last_begin, timedelta(seconds=12)),
-    "events/lease_set.py LEASE": (_find_end_of_delivery, timedelta(seconds=30)),
+    "core/events/lease_set.py BEGIN_WITHIN": (_find_last_begin, timedelta(seconds=12)),
+    "core/events/lease_set.py LEASE": (_find_end_of_delivery, timedelta(seconds=30)),
     "sending/lease.py LEASE": (_find_end_of_lease, timedelta(seconds=15)),
 }
 

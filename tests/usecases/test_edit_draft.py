@@ -7,20 +7,20 @@ import pytest
 
 from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
+from dunwell.core.workflows.audited import list_parts
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.draft_changes import DraftChange, Ticks
+from dunwell.core.workflows.edit_draft import Edit, EditedDraft, PartOvertaken, edit_draft
+from dunwell.core.workflows.parts import fingerprint
+from dunwell.core.workflows.publish_draft import ChangesUnseen
+from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.store import load_draft
+from dunwell.core.workflows.store_draft_changes import load_open_changes, load_published_changes
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.rollout.drop_draft import drop_draft
 from dunwell.rollout.publish_workflow import publish_workflow
-from dunwell.workflows.audited import list_parts
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.draft_changes import DraftChange, Ticks
-from dunwell.workflows.edit_draft import Edit, EditedDraft, PartOvertaken, edit_draft
-from dunwell.workflows.parts import fingerprint
-from dunwell.workflows.publish_draft import ChangesUnseen
-from dunwell.workflows.save_draft import save_draft
-from dunwell.workflows.store import load_draft
-from dunwell.workflows.store_draft_changes import load_open_changes, load_published_changes
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.claims.hold_claim import open_hold
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.states import Status
+from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import Status
 from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock

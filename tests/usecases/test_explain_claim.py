@@ -8,8 +8,9 @@ import pytest
 
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import Rule, RuleSet
-from dunwell.claims.hold_claim import open_hold
-from dunwell.claims.holds import HoldKind
+from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.workflows.definition import Bounds, Condition
 from dunwell.escalation.engine import Engine
 from dunwell.explanation.explain_claim import explain_claim
 from dunwell.explanation.views import ClaimExplanation, ExplainedNextContact, write_plain
@@ -17,7 +18,6 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.wire import read_as_json, write_instant
-from dunwell.workflows.definition import Bounds, Condition
 from tests.support.channels import a_house_with_channels
 from tests.support.command_line import CommandLine
 from tests.support.definitions import DOCUMENT, a_definition

@@ -18,9 +18,9 @@ from dunwell.accounts.merchants.configuration import Contact
 from dunwell.alarms.failing_endpoints import EndpointWatch
 from dunwell.alarms.look import look_for_alarms
 from dunwell.alarms.send_mails import send_alarm_mails
-from dunwell.events.deliver import WebhookDispatcher
-from dunwell.events.sender import open_webhook_sender
-from dunwell.events.switch_on_endpoint import switch_on_endpoint
+from dunwell.core.events.deliver import WebhookDispatcher
+from dunwell.core.events.sender import open_webhook_sender
+from dunwell.core.events.switch_on_endpoint import switch_on_endpoint
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources

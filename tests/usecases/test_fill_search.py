@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from dunwell.claims.searching import fill_search as filling
-from dunwell.claims.searching import filling_store
-from dunwell.claims.searching.fill_search import fill_search, queue_missing_claims
-from dunwell.claims.searching.search_claims import search_claims
-from dunwell.claims.searching.terms import list_terms
+from dunwell.core.claims.searching import fill_search as filling
+from dunwell.core.claims.searching import filling_store
+from dunwell.core.claims.searching.fill_search import fill_search, queue_missing_claims
+from dunwell.core.claims.searching.search_claims import search_claims
+from dunwell.core.claims.searching.terms import list_terms
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.intake.create_claims import create_claims
 from dunwell.intake.create_together import ClaimIntake

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.files.sealed_files import SealedFiles
-from dunwell.files.storage import ContentMissing, upload_key
+from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import ContentMissing, upload_key
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources

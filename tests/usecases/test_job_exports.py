@@ -11,8 +11,8 @@ import pytest
 
 from dunwell.accounts.merchants.actor import Interface, Origin, operator_actor, user_actor
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
-from dunwell.files.sealed_files import SealedFiles
-from dunwell.files.storage import ContentMissing
+from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import ContentMissing
 from dunwell.jobs import run_exports as running
 from dunwell.jobs.cancel_job import cancel_job
 from dunwell.jobs.job import Export, ExportedList, Job, JobState

@@ -11,9 +11,9 @@ from dunwell.accounts.merchants.actor import Interface, Origin, operator_actor, 
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.accounts.users.change_user import end_user
 from dunwell.accounts.users.user import Place
-from dunwell.claims.hold_claim import open_hold
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.states import Status
+from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import Status
 from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.jobs import run_jobs as running
 from dunwell.jobs.act import act_on_claims

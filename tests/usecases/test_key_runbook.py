@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.events.reseal_endpoints import SealedEndpoints
+from dunwell.core.events.reseal_endpoints import SealedEndpoints
 from dunwell.keys.reseal import Resealer
 from dunwell.platform.clock import Clock, MovableClock
 from dunwell.platform.config import load_settings

@@ -7,10 +7,10 @@ import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.find_audit import find_installation_audit
-from dunwell.events.endpoints import load_endpoints
-from dunwell.events.reseal_endpoints import SealedEndpoints
-from dunwell.events.sealing import open_authorization, open_secret
-from dunwell.files.storage import Storage
+from dunwell.core.events.endpoints import load_endpoints
+from dunwell.core.events.reseal_endpoints import SealedEndpoints
+from dunwell.core.events.sealing import open_authorization, open_secret
+from dunwell.core.files.storage import Storage
 from dunwell.keys.reseal import Resealer
 from dunwell.keys.sealed import SealedValues
 from dunwell.keys.standing import Moment, give_up_version, load_standing, retire_version

@@ -4,8 +4,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from dunwell.claims.hold_claim import open_hold
-from dunwell.claims.holds import HoldKind
+from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.holds import HoldKind
 from dunwell.modalities.bounds import PlanTerms
 from dunwell.modalities.modality import EndReason, ModalityState, ModalityType
 from dunwell.platform.clock import MovableClock

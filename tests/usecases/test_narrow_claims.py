@@ -5,13 +5,13 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.merchants.newest_first import Count
-from dunwell.claims import narrowing
-from dunwell.claims.find_claims import count_claims, find_claims
-from dunwell.claims.hold_claim import open_hold
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.pause_claim import pause_claim
-from dunwell.claims.states import Status
-from dunwell.claims.store_lists import ClaimFilter
+from dunwell.core.claims import narrowing
+from dunwell.core.claims.find_claims import count_claims, find_claims
+from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.pause_claim import pause_claim
+from dunwell.core.claims.states import Status
+from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition

@@ -8,8 +8,11 @@ import pytest
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.claims.hold_claim import open_hold
-from dunwell.claims.holds import HoldKind
+from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.workflows.open_workflow import find_workflow
+from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.versions import Verdict
 from dunwell.escalation.engine import Engine
 from dunwell.messages.guards import HeldBy
 from dunwell.messages.suppression import suppress
@@ -22,9 +25,6 @@ from dunwell.rollout.next_contacts import Aspect, ClaimPreview, Kind
 from dunwell.rollout.preview_draft import Preview, preview_draft
 from dunwell.rollout.running_store import iterate_persons
 from dunwell.sending.channel import Accepted
-from dunwell.workflows.open_workflow import find_workflow
-from dunwell.workflows.save_draft import save_draft
-from dunwell.workflows.versions import Verdict
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import ERP, House, ScriptedChannel, a_house
 from tests.support.merchants import CONFIGURATION

@@ -12,6 +12,8 @@ from dunwell.accounts.installation.document import check_installation
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor, credential_actor
 from dunwell.accounts.merchants.configuration import ChannelSetup
+from dunwell.core.workflows.open_workflow import find_workflow
+from dunwell.core.workflows.save_draft import save_draft
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot
@@ -21,8 +23,6 @@ from dunwell.rollout.costs import Costs, Spent
 from dunwell.rollout.effects import Asked
 from dunwell.rollout.foresee_costs import foresee_costs, prepare_costs
 from dunwell.rollout.preview_draft import preview_draft
-from dunwell.workflows.open_workflow import find_workflow
-from dunwell.workflows.save_draft import save_draft
 from tests.support.channels import ADDRESS, TEMPLATE
 from tests.support.command_line import CommandLine
 from tests.support.definitions import DOCUMENT, a_definition

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.core.workflows.definition import Definition, Template
 from dunwell.messages.codes import CODE_MASK
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.links import TOKEN_MASK
@@ -19,7 +20,6 @@ from dunwell.rollout.preview_message import (
     prepare_message,
     render_preview,
 )
-from dunwell.workflows.definition import Definition, Template
 from tests.support.command_line import CommandLine
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house

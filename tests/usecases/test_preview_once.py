@@ -6,6 +6,8 @@ from uuid import UUID
 
 import pytest
 
+from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.store import load_draft
 from dunwell.jobs import run_previews as runner
 from dunwell.jobs.cancel_job import cancel_job
 from dunwell.jobs.job import Job
@@ -13,8 +15,6 @@ from dunwell.jobs.start_preview import PreviewRuns, start_preview
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources
-from dunwell.workflows.save_draft import save_draft
-from dunwell.workflows.store import load_draft
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 from tests.usecases.test_jobs import STARTER

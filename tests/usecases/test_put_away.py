@@ -9,11 +9,11 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.files.inspection import Inspector
-from dunwell.files.put_away import put_away, throw_away
-from dunwell.files.sealed_files import SealedFiles
-from dunwell.files.upload import NewUpload
-from dunwell.files.upload_file import check_upload
+from dunwell.core.files.inspection import Inspector
+from dunwell.core.files.put_away import put_away, throw_away
+from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.upload import NewUpload
+from dunwell.core.files.upload_file import check_upload
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources

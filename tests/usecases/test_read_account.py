@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from dunwell.claims.balance import Item
+from dunwell.core.claims.balance import Item
 from dunwell.payments.read_account import compose_account
 from dunwell.payments.store import PaidRow
 

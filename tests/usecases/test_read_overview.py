@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime, timedelta
 from uuid import uuid4
 
+from dunwell.core.workflows.definition import CommunicationStep, FeeStep, Step, WaitStep
 from dunwell.explanation.read_overview import (
     Due,
     Overview,
@@ -12,7 +13,6 @@ from dunwell.explanation.read_overview import (
 )
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.workflows.definition import CommunicationStep, FeeStep, Step, WaitStep
 from tests.support.definitions import a_definition
 from tests.support.durations import JUST
 from tests.support.house import House, a_house

@@ -6,7 +6,7 @@ import pytest
 
 from dunwell.accounts.merchants import newest_first
 from dunwell.accounts.merchants.newest_first import Count
-from dunwell.events.endpoints import WantedEndpoint, add_endpoint
+from dunwell.core.events.endpoints import WantedEndpoint, add_endpoint
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.waiting.read_waiting import Kind, Waiting, read_waiting

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.claims.states import Status
+from dunwell.core.claims.states import Status
 from dunwell.payments.record_payment import NewPayment, record_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from dunwell.claims.states import Status
+from dunwell.core.claims.states import Status
 from dunwell.payments.record_payment import RecordedPayment
 from dunwell.payments.request_states import RequestState
 from dunwell.payments.reverse_payment import reverse_payment

@@ -2,12 +2,12 @@
 
 import pytest
 
-from dunwell.claims.find_claims import ClaimPage, find_claims
-from dunwell.claims.searching import store
-from dunwell.claims.searching.fill_search import fill_search
-from dunwell.claims.searching.search_claims import search_claims
-from dunwell.claims.searching.terms import LONGEST
-from dunwell.claims.store_lists import ClaimFilter
+from dunwell.core.claims.find_claims import ClaimPage, find_claims
+from dunwell.core.claims.searching import store
+from dunwell.core.claims.searching.fill_search import fill_search
+from dunwell.core.claims.searching.search_claims import search_claims
+from dunwell.core.claims.searching.terms import LONGEST
+from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError

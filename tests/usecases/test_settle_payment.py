@@ -6,8 +6,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.states import Status
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import Status
 from dunwell.payments.find_request import LOAD_RECEIPT
 from dunwell.payments.provider import Cancelled, Failed, Open, Pending, ProviderAway, Succeeded
 from dunwell.payments.request_states import RequestState

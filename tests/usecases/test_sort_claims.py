@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.merchants import newest_first
-from dunwell.claims import sorting
-from dunwell.claims.find_claims import find_claims
-from dunwell.claims.pause_claim import pause_claim
-from dunwell.claims.sorting import ClaimOrder, SortKey
-from dunwell.claims.states import Status
-from dunwell.claims.store_lists import ClaimFilter
+from dunwell.core.claims import sorting
+from dunwell.core.claims.find_claims import find_claims
+from dunwell.core.claims.pause_claim import pause_claim
+from dunwell.core.claims.sorting import ClaimOrder, SortKey
+from dunwell.core.claims.states import Status
+from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources

@@ -9,13 +9,13 @@ import pytest
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.files.put_away import put_away, throw_away
-from dunwell.files.sealed_files import SealedFiles
-from dunwell.files.storage import upload_key
-from dunwell.files.storage_use import StorageFull, StorageUse
-from dunwell.files.store_use import list_near_limit, load_storage_use
-from dunwell.files.upload import PreparedUpload
-from dunwell.files.upload_file import CheckedUpload, accept_upload
+from dunwell.core.files.put_away import put_away, throw_away
+from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import upload_key
+from dunwell.core.files.storage_use import StorageFull, StorageUse
+from dunwell.core.files.store_use import list_near_limit, load_storage_use
+from dunwell.core.files.upload import PreparedUpload
+from dunwell.core.files.upload_file import CheckedUpload, accept_upload
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import PayloadTooLarge, Unavailable
 from dunwell.platform.resources import Resources

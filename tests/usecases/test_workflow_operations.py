@@ -9,6 +9,17 @@ from dunwell.accounts.merchants.configuration import Guards, QuietHours
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import Rule, RuleSet, Share
 from dunwell.assignment.store_drafts import save_draft as save_rules_draft
+from dunwell.core.workflows.change_workflow import (
+    activate_workflow,
+    deactivate_workflow,
+    rename_workflow,
+)
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.drafts import new_draft
+from dunwell.core.workflows.publish_draft import publish_draft
+from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.store import load_current, load_draft
+from dunwell.core.workflows.versions import Version
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
@@ -17,17 +28,6 @@ from dunwell.rollout.drop_draft import drop_draft
 from dunwell.rollout.plan_publication import describe_reach, plan_publication
 from dunwell.rollout.publish_workflow import publish_workflow
 from dunwell.rollout.read_workflows import compare_versions, list_workflows, show_version
-from dunwell.workflows.change_workflow import (
-    activate_workflow,
-    deactivate_workflow,
-    rename_workflow,
-)
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.drafts import new_draft
-from dunwell.workflows.publish_draft import publish_draft
-from dunwell.workflows.save_draft import save_draft
-from dunwell.workflows.store import load_current, load_draft
-from dunwell.workflows.versions import Version
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, a_house
 from tests.support.merchants import CONFIGURATION

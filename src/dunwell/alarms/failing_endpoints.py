@@ -14,9 +14,9 @@ from dunwell.accounts.installation.alarms.mail_store import NewMail, save_mails
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.alarms.merchant_mail_words import write_merchant_mail
-from dunwell.events.endpoint_health import TOLD_AFTER, ToldEndpoint
-from dunwell.events.figures import UndeliveredFigures, show_failing
-from dunwell.events.store_failing import (
+from dunwell.core.events.endpoint_health import TOLD_AFTER, ToldEndpoint
+from dunwell.core.events.figures import UndeliveredFigures, show_failing
+from dunwell.core.events.store_failing import (
     count_failing,
     count_undelivered,
     mark_failures_told,

@@ -6,7 +6,7 @@ may hold a secret. Pure.
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from dunwell.events.endpoint_health import ToldEndpoint, find_origin
+from dunwell.core.events.endpoint_health import ToldEndpoint, find_origin
 
 # Enough to see what is wrong; a merchant with more has one cause, and a page that lists them all.
 _MOST_NAMED = 20

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from dunwell.alarms.mail_words import Telling
 from dunwell.alarms.seen import OfLine, OfMerchant, Seen
-from dunwell.events.endpoint_health import TOLD_AFTER
+from dunwell.core.events.endpoint_health import TOLD_AFTER
 from dunwell.platform.database.database import Connection
 
 # The longest pause between two tries of a contact (escalation.settlement).

@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from dunwell.api.failures import INTERNAL_ERROR, kind_of
 from dunwell.api.schemas.failures import Failure
-from dunwell.files.names import name_for_reader, render_disposition
-from dunwell.files.sealed_files import SealedFiles
+from dunwell.core.files.names import name_for_reader, render_disposition
+from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.platform.errors import AuthenticationError, Refusal
 
 JSON = "application/json"

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 from starlette.requests import Request
 
-from dunwell.files.upload import MAX_FILE_BYTES
+from dunwell.core.files.upload import MAX_FILE_BYTES
 from dunwell.platform.errors import Fault, InvalidRequest, UnsupportedMediaType, ValidationError
 from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
 from dunwell.platform.http.requests import BodyTooLarge, stream_body

@@ -38,7 +38,7 @@ from dunwell.api.repeating import (
     hash_request,
     read_key,
 )
-from dunwell.files.read_storage_use import check_storage_room
+from dunwell.core.files.read_storage_use import check_storage_room
 from dunwell.platform.config import Settings
 from dunwell.platform.errors import Refusal
 from dunwell.platform.http.multipart import MEDIA_TYPE

@@ -15,10 +15,10 @@ from dunwell.assignment.decision import AssignableClaim, Target, decide_assignme
 from dunwell.assignment.outcome import Assignment, AssignmentFailure, AssignmentOutcome
 from dunwell.assignment.start_runs import start_runs
 from dunwell.assignment.store import lock_claims
+from dunwell.core.workflows.scenario_store import find_scenario_workflow
+from dunwell.core.workflows.store import hold_workflows, load_current
+from dunwell.core.workflows.versions import Version
 from dunwell.platform.errors import NotFound
-from dunwell.workflows.scenario_store import find_scenario_workflow
-from dunwell.workflows.store import hold_workflows, load_current
-from dunwell.workflows.versions import Version
 
 _NOT_SWITCHED = "The merchant is not switched to workflows; assign the claim to a scenario."
 

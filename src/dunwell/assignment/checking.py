@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 
 from dunwell.assignment.document import RuleDocument, RulesDocument, list_names
+from dunwell.core.workflows.condition_rules import find_condition_faults
+from dunwell.core.workflows.definition import Condition
+from dunwell.core.workflows.settings_rules import find_repeats
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.shape import find_faults, read_if_fits, render_nearest
 from dunwell.platform.text.texts import find_unprintable
-from dunwell.workflows.condition_rules import find_condition_faults
-from dunwell.workflows.definition import Condition
-from dunwell.workflows.settings_rules import find_repeats
 
 
 def check_rules(value: object) -> RulesDocument:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from dunwell.assignment.rules import Rule, RuleSet, Share
-from dunwell.workflows.definition import Condition, Name
+from dunwell.core.workflows.definition import Condition, Name
 
 MAX_RULES = 200
 MAX_SHARES = 20

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from dunwell.assignment.effect import PastClaim
 from dunwell.assignment.matching import ClaimFacts
-from dunwell.claims.conditions import ConditionFacts
+from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.platform.database.database import Connection, Row
 
 # Rides on the primary keys of claims (backwards), debtors and items. Ids count with time, so the

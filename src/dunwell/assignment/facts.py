@@ -3,10 +3,10 @@
 from datetime import date
 
 from dunwell.assignment.matching import ClaimFacts
-from dunwell.claims.balance import PRIMARY, sum_balance
-from dunwell.claims.conditions import ConditionFacts
-from dunwell.claims.fields import AddressSubmission
-from dunwell.claims.store import load_claim, load_items
+from dunwell.core.claims.balance import PRIMARY, sum_balance
+from dunwell.core.claims.conditions import ConditionFacts
+from dunwell.core.claims.fields import AddressSubmission
+from dunwell.core.claims.store import load_claim, load_items
 from dunwell.platform.database.database import Connection
 
 

@@ -7,8 +7,8 @@ is not seen. Pure.
 from collections.abc import Callable
 from typing import Any
 
-from dunwell.claims.conditions import list_values, read_bounds, reads
-from dunwell.workflows.definition import Bounds, Condition, TextTest
+from dunwell.core.claims.conditions import list_values, read_bounds, reads
+from dunwell.core.workflows.definition import Bounds, Condition, TextTest
 
 
 def implies(strict: Condition | None, lax: Condition | None) -> bool:

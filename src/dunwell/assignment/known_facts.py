@@ -6,8 +6,8 @@ from typing import Any
 
 from dunwell.assignment.document import RuleDocument
 from dunwell.assignment.matching import Match, RuleOutcome, RuleVerdict
-from dunwell.claims.conditions import PROPERTIES, ConditionFacts, list_tests
-from dunwell.workflows.definition import Condition
+from dunwell.core.claims.conditions import PROPERTIES, ConditionFacts, list_tests
+from dunwell.core.workflows.definition import Condition
 
 _PRESENT = (("email", "email"), ("mobileNumber", "mobile_number"))
 

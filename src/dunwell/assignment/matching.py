@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.assignment.rules import Rule, RuleSet
-from dunwell.claims.conditions import (
+from dunwell.core.claims.conditions import (
     ConditionFacts,
     Facts,
     Property,

@@ -13,8 +13,8 @@ from dunwell.accounts.merchants.store_changes import lock_merchant, raise_revisi
 from dunwell.assignment.document import list_names, write_rules
 from dunwell.assignment.rules import RuleSet, list_targets
 from dunwell.assignment.store import TargetRow, load_published_rules, load_targets, save_rules
+from dunwell.core.workflows.store import hold_workflows
 from dunwell.platform.errors import Fault, ValidationError
-from dunwell.workflows.store import hold_workflows
 
 
 async def publish_rules(work: Work, rules: RuleSet, *, comment: str | None = None) -> int:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.workflows.definition import Condition
+from dunwell.core.workflows.definition import Condition
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -11,8 +11,8 @@ from dunwell.assignment.rules import list_targets
 from dunwell.assignment.start_runs import start_runs
 from dunwell.assignment.store import lock_claims
 from dunwell.assignment.targets import Rulebook, find_today, load_rulebook
+from dunwell.core.workflows.store import hold_workflows
 from dunwell.platform.errors import InvalidState, NotFound
-from dunwell.workflows.store import hold_workflows
 
 
 async def start_assignment(work: Work, claim_id: int) -> Assignment:

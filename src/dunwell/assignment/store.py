@@ -10,8 +10,8 @@ import msgspec
 
 from dunwell.assignment.decision import AssignableClaim
 from dunwell.assignment.rules import RuleSet
+from dunwell.core.workflows.versions import Version
 from dunwell.platform.database.database import Connection, Row
-from dunwell.workflows.versions import Version
 
 _LOAD_RULES = """
 SELECT version, document, published_at, actor_kind, actor_id, comment

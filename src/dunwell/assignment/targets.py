@@ -20,9 +20,9 @@ from dunwell.assignment.store import (
     load_targets,
 )
 from dunwell.assignment.store_drafts import load_rules_draft
+from dunwell.core.workflows.store import load_newest
+from dunwell.core.workflows.versions import Version
 from dunwell.platform.database.database import Connection
-from dunwell.workflows.store import load_newest
-from dunwell.workflows.versions import Version
 
 _MOST_KEPT = 10_000
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
-from dunwell.claims.conditions import ConditionFacts, find_unmet, list_values, read_bounds
-from dunwell.workflows.definition import Bounds, Condition, TextTest
+from dunwell.core.claims.conditions import ConditionFacts, find_unmet, list_values, read_bounds
+from dunwell.core.workflows.definition import Bounds, Condition, TextTest
 
 # Any day will do; an age and a number of days are counted back from it.
 _TODAY = date(2026, 1, 1)

@@ -23,7 +23,7 @@ from dunwell.cli.findings.sign_in import check_sign_in
 from dunwell.cli.findings.webhook_networks import check_webhook_networks
 from dunwell.cli.findings.workflows import check_workflows
 from dunwell.cli.options import data_dir_option, read_settings
-from dunwell.files.storage import Storage
+from dunwell.core.files.storage import Storage
 from dunwell.platform.children.confinement import Confinement, find_confinement
 from dunwell.platform.config import Settings
 from dunwell.platform.config.checks import find_ssl_mode

@@ -9,12 +9,12 @@ from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json, render_table
 from dunwell.cli.work import merchant_of_key, run_change
 from dunwell.cli.workflow_document import read_given, render_faults
+from dunwell.core.workflows.checking import read_definition
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import render_yaml
 from dunwell.rollout.read_scenarios import ScenarioView, list_scenarios, show_scenario
 from dunwell.rollout.save_scenario import SavedScenario, save_scenario
-from dunwell.workflows.checking import read_definition
 
 _JSON = click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 

@@ -9,17 +9,17 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json, render_table
 from dunwell.cli.work import merchant_of_key, open_changing_work, run_change, run_reading
-from dunwell.events.body import EVENT_TYPES
-from dunwell.events.endpoint import Endpoint, NewSecret
-from dunwell.events.endpoints import load_endpoints, rotate_secret
-from dunwell.events.proof import Proof, list_proof_lines
-from dunwell.events.read_log import prove_deliveries
-from dunwell.events.replay_events import Replay, replay_events
-from dunwell.events.retry import is_success
-from dunwell.events.send_test import begin_test, find_endpoint, send_test
-from dunwell.events.sender import open_webhook_sender
-from dunwell.events.store_deliveries import Reply
-from dunwell.events.switch_on_endpoint import switch_on_endpoint
+from dunwell.core.events.body import EVENT_TYPES
+from dunwell.core.events.endpoint import Endpoint, NewSecret
+from dunwell.core.events.endpoints import load_endpoints, rotate_secret
+from dunwell.core.events.proof import Proof, list_proof_lines
+from dunwell.core.events.read_log import prove_deliveries
+from dunwell.core.events.replay_events import Replay, replay_events
+from dunwell.core.events.retry import is_success
+from dunwell.core.events.send_test import begin_test, find_endpoint, send_test
+from dunwell.core.events.sender import open_webhook_sender
+from dunwell.core.events.store_deliveries import Reply
+from dunwell.core.events.switch_on_endpoint import switch_on_endpoint
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.texts import say_count
 

@@ -6,18 +6,18 @@ import click
 
 from dunwell.cli.output import echo_json
 from dunwell.cli.workflow_document import read_given, render_faults
+from dunwell.core.workflows.checking import (
+    definition_schema,
+    find_definition_faults,
+    read_definition,
+)
+from dunwell.core.workflows.definition import Definition, ProcessSettings, Template
+from dunwell.core.workflows.given_definition import place_faults
 from dunwell.messages.checking import find_template_faults
 from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.shape import read_if_fits
 from dunwell.rollout.contact_waits import find_contact_warnings
-from dunwell.workflows.checking import (
-    definition_schema,
-    find_definition_faults,
-    read_definition,
-)
-from dunwell.workflows.definition import Definition, ProcessSettings, Template
-from dunwell.workflows.given_definition import place_faults
 
 
 @click.command("check")

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TextIO
 
+from dunwell.core.workflows.given_definition import GivenDefinition, place_faults, read_given_text
 from dunwell.platform.errors import Fault, InvalidRequest
-from dunwell.workflows.given_definition import GivenDefinition, place_faults, read_given_text
 
 
 def read_given(file: TextIO) -> GivenDefinition:

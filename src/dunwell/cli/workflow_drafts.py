@@ -11,6 +11,12 @@ from dunwell.cli.output import confirm, echo_json
 from dunwell.cli.work import merchant_of_key, run_change
 from dunwell.cli.workflow_document import read_given, render_faults
 from dunwell.cli.workflow_reading import render_differences, render_view
+from dunwell.core.workflows.checking import read_definition
+from dunwell.core.workflows.drafts import new_draft
+from dunwell.core.workflows.given_definition import GivenDefinition
+from dunwell.core.workflows.open_workflow import check_switched, find_workflow
+from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.versions import Verdict, Version
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.rollout.drop_draft import drop_draft
@@ -18,12 +24,6 @@ from dunwell.rollout.plan_publication import PublicationPlan, describe_reach, pl
 from dunwell.rollout.publish_workflow import publish_workflow
 from dunwell.rollout.read_workflows import DRAFT, show_version
 from dunwell.rollout.views import DefinitionView
-from dunwell.workflows.checking import read_definition
-from dunwell.workflows.drafts import new_draft
-from dunwell.workflows.given_definition import GivenDefinition
-from dunwell.workflows.open_workflow import check_switched, find_workflow
-from dunwell.workflows.save_draft import save_draft
-from dunwell.workflows.versions import Verdict, Version
 
 _YES = click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
 

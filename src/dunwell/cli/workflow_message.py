@@ -9,6 +9,7 @@ import msgspec
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.work import merchant_of_key, open_changing_work, run_reading
+from dunwell.core.workflows.definition import Definition
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.platform.resources import Resources
 from dunwell.rollout.preview_message import (
@@ -18,7 +19,6 @@ from dunwell.rollout.preview_message import (
     render_preview,
 )
 from dunwell.rollout.read_workflows import show_version
-from dunwell.workflows.definition import Definition
 
 
 @click.command("message")

@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 
 from dunwell.cli.output import render_table
 from dunwell.cli.workflow_reading import render_differences
+from dunwell.core.workflows.versions import Verdict
 from dunwell.messages.formatting import render_money
 from dunwell.messages.guards import HeldBy
 from dunwell.platform.text.texts import say_count
@@ -23,7 +24,6 @@ from dunwell.rollout.outlook_figures import (
 from dunwell.rollout.plan_publication import describe_reach
 from dunwell.rollout.preview_draft import Preview
 from dunwell.rollout.uses import describe_count
-from dunwell.workflows.versions import Verdict
 
 _HELD_WORDS = {
     HeldBy.GUARD_DAY.value: "by the limit for a day",

@@ -21,12 +21,12 @@ from msgspec.structs import replace
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.access import access_claim
-from dunwell.claims.hold_claim import lift_hold
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.states import ACTIVE, Happening
-from dunwell.claims.store import LockedClaim
-from dunwell.claims.store_holds import end_hold_at
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.hold_claim import lift_hold
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import ACTIVE, Happening
+from dunwell.core.claims.store import LockedClaim
+from dunwell.core.claims.store_holds import end_hold_at
 from dunwell.disputes.dispute import (
     Dispute,
     DisputeState,

@@ -12,11 +12,12 @@ from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.access import access_claim
-from dunwell.claims.hold_claim import open_hold
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.raise_event import raise_event
-from dunwell.claims.states import ACTIVE
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.claims.states import ACTIVE
+from dunwell.core.events.payloads import disputed
 from dunwell.disputes.dispute import (
     RECENT,
     Dispute,
@@ -28,7 +29,6 @@ from dunwell.disputes.dispute import (
 from dunwell.disputes.reasons import Reason
 from dunwell.disputes.store import load_recent_disputes, save_dispute
 from dunwell.disputes.withheld import ReachedAddress, withhold_claim
-from dunwell.events.payloads import disputed
 from dunwell.notices.facts import ObjectionFacts
 from dunwell.notices.tell_debtor import tell_debtor
 from dunwell.platform.crypto import KeyRing

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.access import check_claim
-from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
+from dunwell.core.claims.access import check_claim
+from dunwell.core.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
 from dunwell.disputes.dispute import Dispute
 from dunwell.disputes.evidence import EvidenceFile
 from dunwell.disputes.evidence_store import load_evidence, load_evidence_file

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.claims.part_cursor import Place
+from dunwell.core.claims.part_cursor import Place
 from dunwell.disputes.dispute import Dispute, DisputeState
 from dunwell.disputes.reasons import DisputeType
 from dunwell.platform.database.database import Connection

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import holidays as public_holidays
 
-from dunwell.workflows.definition import ContactHours, Holidays, ProcessSettings, WaitStep
+from dunwell.core.workflows.definition import ContactHours, Holidays, ProcessSettings, WaitStep
 
 _WEEKDAYS = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
 _BUSINESS_WEEK = frozenset(range(5))

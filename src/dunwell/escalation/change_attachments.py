@@ -9,23 +9,23 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.access import access_claim
-from dunwell.escalation.claim_contact_store import wake_contacts
-from dunwell.files.attached import (
+from dunwell.core.claims.access import access_claim
+from dunwell.core.files.attached import (
     AttachedFile,
     check_attachable,
     check_space,
     no_attachment,
     unknown_ticket,
 )
-from dunwell.files.store import load_usable_tickets
-from dunwell.files.store_attachments import (
+from dunwell.core.files.store import load_usable_tickets
+from dunwell.core.files.store_attachments import (
     delete_attachment,
     load_all_attached,
     load_attached,
     save_attachment,
     save_replacement,
 )
+from dunwell.escalation.claim_contact_store import wake_contacts
 
 
 async def attach_file(work: Work, claim_id: int, ticket_id: UUID) -> AttachedFile:

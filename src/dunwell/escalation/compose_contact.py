@@ -10,6 +10,8 @@ from datetime import date, datetime
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from dunwell.core.workflows.definition import CommunicationStep
+from dunwell.core.workflows.versions import Version
 from dunwell.escalation.letterhead import Letterhead, choose_language, gather_facts
 from dunwell.escalation.reach import has_postal_address
 from dunwell.messages.codes import (
@@ -35,8 +37,6 @@ from dunwell.platform.text.codes import find_home
 from dunwell.sending.channel import Message, MessageFile, Permanent
 from dunwell.sending.logo import find_logo
 from dunwell.sending.references import write_reference
-from dunwell.workflows.definition import CommunicationStep
-from dunwell.workflows.versions import Version
 
 _MASKS = (TOKEN_MASK, CODE_MASK, CHECK_MASK)
 

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.due_merchants import Due, list_due_merchants
-from dunwell.claims.debtor_rows import list_columns, read_row
-from dunwell.claims.fields import DebtorName
+from dunwell.core.claims.debtor_rows import list_columns, read_row
+from dunwell.core.claims.fields import DebtorName
 from dunwell.messages.contact import Contact, PlannedContact
 from dunwell.messages.facts import ClaimFacts, ItemFacts
 from dunwell.messages.guards import KeptBack

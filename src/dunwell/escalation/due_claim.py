@@ -8,8 +8,8 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.claims.conditions import ConditionFacts
-from dunwell.claims.states import Status
+from dunwell.core.claims.conditions import ConditionFacts
+from dunwell.core.claims.states import Status
 from dunwell.escalation.process import Process
 from dunwell.escalation.reach import has_postal_address
 from dunwell.escalation.schedule import Position, StepFacts, Tried

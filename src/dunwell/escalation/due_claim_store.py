@@ -7,7 +7,7 @@ from datetime import datetime
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.due_merchants import Due, list_due_merchants
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.claims.states import Status
+from dunwell.core.claims.states import Status
 from dunwell.escalation.due_claim import DueClaim
 from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.schedule import Position, Tried

@@ -7,9 +7,9 @@ as they are. No event is raised (CONTRACT 4): ARCHIVED tells of a process that r
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.access import access_claim
-from dunwell.claims.states import Happening, Status, decide_status
-from dunwell.claims.store import LockedClaim
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.states import Happening, Status, decide_status
+from dunwell.core.claims.store import LockedClaim
 from dunwell.escalation.claim_contact_store import cancel_contacts
 
 # By primary key; a plan or a deferment that it has is looked at without delay, by

@@ -16,6 +16,8 @@ from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
+from dunwell.core.workflows.store import load_newest
+from dunwell.core.workflows.versions import Version
 from dunwell.escalation.due_claim import DueClaim, find_position
 from dunwell.escalation.due_claim_store import (
     find_due_claims,
@@ -28,8 +30,6 @@ from dunwell.escalation.record_decisions import DecidedClaim, record_decisions
 from dunwell.escalation.schedule import decide
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
-from dunwell.workflows.store import load_newest
-from dunwell.workflows.versions import Version
 
 SET_SIZE = 500
 _MERCHANTS_PER_TURN = 50

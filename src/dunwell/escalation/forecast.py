@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.core.workflows.definition import Step
 from dunwell.escalation.process import Process
 from dunwell.escalation.schedule import (
     NOTHING_TRIED,
@@ -23,7 +24,6 @@ from dunwell.escalation.schedule import (
     decide,
     find_opening,
 )
-from dunwell.workflows.definition import Step
 
 # Asked before each contact: the first instant, from the given one on, at which it may be made. The
 # given one: it is made now, and counts.

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.core.workflows.store import find_cached, read_newest
 from dunwell.escalation.announcing import Announced, list_announced
 from dunwell.escalation.due_claim_store import read_claim
 from dunwell.escalation.foresee_store import load_foreseen
@@ -21,7 +22,6 @@ from dunwell.escalation.usable_channels import Reachable, find_address
 from dunwell.messages.identities import Person, digest_address, identify
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
-from dunwell.workflows.store import find_cached, read_newest
 
 
 @dataclass(frozen=True, slots=True)

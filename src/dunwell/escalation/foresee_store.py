@@ -7,11 +7,11 @@ from typing import get_args
 from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.core.workflows.store import LOAD_NEWEST
 from dunwell.escalation.due_claim_store import LOAD_FACTS
 from dunwell.escalation.running_claims import OpenContact
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose, nest
-from dunwell.workflows.store import LOAD_NEWEST
 
 # Of one claim on a process: what the engine asks, its newest version, the contact it waits for, the
 # days on which its person was contacted ($4: identities) and which of its addresses ($5) are

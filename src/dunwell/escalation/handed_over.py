@@ -16,6 +16,10 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.core.files.attachments import Attachment, find_attachments
+from dunwell.core.files.content_types import PDF
+from dunwell.core.files.storage import ContentMissing
+from dunwell.core.workflows.store import hold_workflows, load_newest
 from dunwell.escalation.claim_contact_store import load_tried
 from dunwell.escalation.compose_contact import Files, make_message
 from dunwell.escalation.contact_store import keep_contacts
@@ -25,9 +29,6 @@ from dunwell.escalation.schedule import NOTHING_TRIED, Tried
 from dunwell.escalation.settle_contacts import AnsweredContact, settle_contacts
 from dunwell.escalation.settlement import Answer, Attempt, TryAgain, decide_settlement
 from dunwell.escalation.usable_channels import load_usable_channels
-from dunwell.files.attachments import Attachment, find_attachments
-from dunwell.files.content_types import PDF
-from dunwell.files.storage import ContentMissing
 from dunwell.messages.contact import Contact, Content
 from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.platform.database.database import Connection
@@ -44,7 +45,6 @@ from dunwell.sending.channel import (
 from dunwell.sending.file_memory import FileMemory
 from dunwell.sending.heed_refusals import heed_refusals
 from dunwell.sending.lease import Lease
-from dunwell.workflows.store import hold_workflows, load_newest
 
 # Of one set: what reads letters from the storage for it.
 _CALLS_AT_ONCE = 50

@@ -9,9 +9,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.core.workflows.definition import CommunicationStep, WaitStep
 from dunwell.escalation.process import Process
 from dunwell.escalation.schedule import ContactPlanned, Position, Tried, find_channel
-from dunwell.workflows.definition import CommunicationStep, WaitStep
 
 
 @dataclass(frozen=True, slots=True)

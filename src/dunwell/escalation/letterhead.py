@@ -9,6 +9,7 @@ from dunwell.accounts.installation.identity import Operator
 from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
 from dunwell.accounts.installation.lines.lines import Line
 from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.core.workflows.definition import Definition
 from dunwell.messages.codes import CODE_MASK
 from dunwell.messages.contact import PlannedContact
 from dunwell.messages.creditors import find_creditor
@@ -16,7 +17,6 @@ from dunwell.messages.facts import LandingFacts, MessageFacts
 from dunwell.messages.letters.sheet import USUAL_LAYOUT
 from dunwell.messages.links import TOKEN_MASK
 from dunwell.platform.crypto import KeyRing
-from dunwell.workflows.definition import Definition
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.core.workflows.definition import CommunicationStep, Definition, Texts
 from dunwell.escalation.announcing import find_pay_by
 from dunwell.escalation.due_claim import DueClaim
 from dunwell.escalation.due_claim_store import load_claims
@@ -26,7 +27,6 @@ from dunwell.messages.identities import identify
 from dunwell.messages.placeholders import PAY_BY, find_snippets, find_used
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
-from dunwell.workflows.definition import CommunicationStep, Definition, Texts
 
 
 async def add_pay_by(

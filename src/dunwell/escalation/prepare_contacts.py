@@ -12,6 +12,10 @@ from uuid import UUID
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.core.files.attachments import load_attachments
+from dunwell.core.workflows.definition import CommunicationStep
+from dunwell.core.workflows.store import load_newest
+from dunwell.core.workflows.versions import Version
 from dunwell.escalation.contact_store import (
     await_attachment,
     keep_contacts,
@@ -24,7 +28,6 @@ from dunwell.escalation.pay_by import add_pay_by
 from dunwell.escalation.render_leased import Leased, Outcome, render_leased
 from dunwell.escalation.settlement import Answer, MissedInStandstill
 from dunwell.escalation.take_back import taking_back_when_broken_off
-from dunwell.files.attachments import load_attachments
 from dunwell.messages.contact import Contact, PlannedContact, RenderedContact
 from dunwell.messages.guards import KeptBack
 from dunwell.messages.letters.letter_files import LetterFiles
@@ -34,9 +37,6 @@ from dunwell.platform.resources import Resources
 from dunwell.sending.channel import Permanent
 from dunwell.sending.lease import BEAT_SECONDS, LEASE, Lease, keep_lease
 from dunwell.sending.pace_store import lock_room, take_room
-from dunwell.workflows.definition import CommunicationStep
-from dunwell.workflows.store import load_newest
-from dunwell.workflows.versions import Version
 
 ATTACHMENT_PATIENCE = timedelta(days=7)
 

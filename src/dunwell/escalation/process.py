@@ -10,14 +10,14 @@ from datetime import date, datetime, timedelta
 from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import Configuration, Letters, find_country
+from dunwell.core.workflows.definition import CommunicationStep, Definition, Step
+from dunwell.core.workflows.versions import Version
 from dunwell.escalation.calendars import (
     Calendar,
     find_arrival_day,
     load_post_holidays,
     make_calendar,
 )
-from dunwell.workflows.definition import CommunicationStep, Definition, Step
-from dunwell.workflows.versions import Version
 
 _MOST = 2000
 # By version, time zone, postal days and country of the creditor.

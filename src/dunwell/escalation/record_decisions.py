@@ -9,7 +9,17 @@ from datetime import date, datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.claims.states import Happening, Status, decide_status
+from dunwell.core.claims.states import Happening, Status, decide_status
+from dunwell.core.events.body import EventActionStep
+from dunwell.core.events.payloads import (
+    Event,
+    EventHead,
+    Fee,
+    archived,
+    checkpoint_reached,
+    fee_added,
+)
+from dunwell.core.events.record import save_events
 from dunwell.escalation.due_claim import DueClaim
 from dunwell.escalation.due_claim_store import FeeIds, add_fees, save_decided
 from dunwell.escalation.schedule import (
@@ -23,16 +33,6 @@ from dunwell.escalation.schedule import (
     Skipped,
     WaitBegun,
 )
-from dunwell.events.body import EventActionStep
-from dunwell.events.payloads import (
-    Event,
-    EventHead,
-    Fee,
-    archived,
-    checkpoint_reached,
-    fee_added,
-)
-from dunwell.events.record import save_events
 from dunwell.platform.ids import Ids
 
 # The step id under which history keeps the archiving after the last step.

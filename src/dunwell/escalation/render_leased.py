@@ -9,22 +9,22 @@ from datetime import date, datetime, timedelta
 
 import structlog
 
+from dunwell.core.files.attachments import Attachment
+from dunwell.core.workflows.definition import CommunicationStep, Template
+from dunwell.core.workflows.text_rules import channels_of
+from dunwell.core.workflows.versions import Version
 from dunwell.escalation.compose_contact import Occasion, render_contact
 from dunwell.escalation.letterhead import Letterhead
 from dunwell.escalation.process import find_process
 from dunwell.escalation.reach import find_usable_channels
 from dunwell.escalation.sending_hours import find_sending_hours
 from dunwell.escalation.settlement import MissedInStandstill, WithoutAttachment
-from dunwell.files.attachments import Attachment
 from dunwell.messages.contact import PlannedContact, RenderedContact
 from dunwell.messages.guards import KeptBack
 from dunwell.messages.letters.letter_files import LetterFiles
 from dunwell.messages.letters.printer import ScriptMissing, describe_missing
 from dunwell.platform.errors import Unavailable
 from dunwell.sending.channel import Permanent
-from dunwell.workflows.definition import CommunicationStep, Template
-from dunwell.workflows.text_rules import channels_of
-from dunwell.workflows.versions import Version
 
 _AFTER_FAULT = timedelta(hours=1)
 # A storage that is away or full comes back.

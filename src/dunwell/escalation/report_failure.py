@@ -5,7 +5,8 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.states import ACTIVE
+from dunwell.core.claims.states import ACTIVE
+from dunwell.core.workflows.store import load_newest
 from dunwell.escalation.claim_contact_store import load_tried
 from dunwell.escalation.late_failure import FallBackNow, decide_late_failure
 from dunwell.escalation.process import find_process
@@ -20,7 +21,6 @@ from dunwell.escalation.usable_channels import load_usable_channels
 from dunwell.messages.guard_store import give_back
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import NotFound
-from dunwell.workflows.store import load_newest
 
 
 async def report_failure(work: Work, keys: KeyRing, communication_id: UUID, reason: str) -> None:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.core.workflows.definition import CommunicationStep
 from dunwell.escalation.due_claim import DueClaim, find_position
 from dunwell.escalation.forecast import Foreseen, Guard, UnderWay, forecast
 from dunwell.escalation.process import Process
 from dunwell.escalation.schedule import ContactPlanned, Position
 from dunwell.messages.identities import Person
-from dunwell.workflows.definition import CommunicationStep
 
 # What is farther away is not foreseen.
 FARTHEST = timedelta(days=3_650)

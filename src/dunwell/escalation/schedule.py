@@ -25,10 +25,8 @@ from datetime import date, datetime
 from enum import StrEnum
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.claims.conditions import ConditionFacts, find_unmet
-from dunwell.escalation.calendars import make_calendar
-from dunwell.escalation.process import Process
-from dunwell.workflows.definition import (
+from dunwell.core.claims.conditions import ConditionFacts, find_unmet
+from dunwell.core.workflows.definition import (
     CheckpointStep,
     CommunicationStep,
     Definition,
@@ -36,6 +34,8 @@ from dunwell.workflows.definition import (
     Step,
     WaitStep,
 )
+from dunwell.escalation.calendars import make_calendar
+from dunwell.escalation.process import Process
 
 
 class SkipReason(StrEnum):

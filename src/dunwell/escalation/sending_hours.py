@@ -11,10 +11,10 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from dunwell.accounts.merchants.configuration import Channel, Configuration, QuietHours
+from dunwell.core.workflows.definition import CommunicationStep
 from dunwell.escalation.calendars import Calendar
 from dunwell.escalation.process import Process
 from dunwell.messages.guards import HeldBy, KeptBack
-from dunwell.workflows.definition import CommunicationStep
 
 # Contact hours and quiet hours that leave nothing between them are looked through no further.
 _MOST_DAYS = 40

@@ -11,7 +11,10 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
-from dunwell.claims.states import ACTIVE
+from dunwell.core.claims.states import ACTIVE
+from dunwell.core.events.body import EventActionStep
+from dunwell.core.events.payloads import Event, EventHead, escalated
+from dunwell.core.events.record import save_events
 from dunwell.escalation.process import Process
 from dunwell.escalation.schedule import SkipReason
 from dunwell.escalation.settlement import (
@@ -26,9 +29,6 @@ from dunwell.escalation.settlement import (
     Unknown,
 )
 from dunwell.escalation.settlement_store import ClaimNow, SettledRows, lock_answered, save_settled
-from dunwell.events.body import EventActionStep
-from dunwell.events.payloads import Event, EventHead, escalated
-from dunwell.events.record import save_events
 from dunwell.messages.contact import Contact
 from dunwell.messages.guard_store import give_back
 from dunwell.sending.report import find_destination

@@ -10,12 +10,12 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.store import load_newest
 from dunwell.escalation.process import find_process
 from dunwell.escalation.settle_contacts import AnsweredContact, record_answers
 from dunwell.escalation.settlement import Settled, TryAgain
 from dunwell.escalation.settlement_store import LockedContact, lock_contact, read_state
 from dunwell.platform.errors import InvalidState, NotFound, Said
-from dunwell.workflows.store import load_newest
 
 
 async def settle_unknown(work: Work, communication_id: UUID, *, was_sent: bool) -> str:

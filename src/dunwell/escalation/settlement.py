@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.core.workflows.definition import CommunicationStep
 from dunwell.escalation.schedule import ContactPlanned, SkipReason, Tried, find_channel
 from dunwell.sending.channel import Accepted, Temporary, Unanswered, Uncalled
 from dunwell.sending.channel import Answer as ChannelAnswer
-from dunwell.workflows.definition import CommunicationStep
 
 # With the pauses below, a channel that is away is waited for about 17 hours: a night and a morning.
 MAX_TRIES = 15

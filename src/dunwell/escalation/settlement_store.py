@@ -9,7 +9,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.claims.states import Status
+from dunwell.core.claims.states import Status
 from dunwell.escalation.contact_store import read_contact
 from dunwell.escalation.due_claim_store import columns
 from dunwell.escalation.late_failure import FallBackNow

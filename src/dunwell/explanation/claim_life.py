@@ -9,8 +9,8 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.access import check_claim
-from dunwell.claims.states import ACTIVE, Status
+from dunwell.core.claims.access import check_claim
+from dunwell.core.claims.states import ACTIVE, Status
 from dunwell.explanation.life_store import (
     LifeRow,
     load_actors,

@@ -10,10 +10,13 @@ from msgspec import UNSET
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.conditions import find_unmet
-from dunwell.claims.holds import Hold
-from dunwell.claims.states import ACTIVE, Status
-from dunwell.claims.store_holds import load_holds
+from dunwell.core.claims.conditions import find_unmet
+from dunwell.core.claims.holds import Hold
+from dunwell.core.claims.states import ACTIVE, Status
+from dunwell.core.claims.store_holds import load_holds
+from dunwell.core.workflows.definition import WaitStep
+from dunwell.core.workflows.store import load_newest
+from dunwell.core.workflows.versions import Version
 from dunwell.escalation.due_claim import DueClaim, find_position
 from dunwell.escalation.due_claim_store import load_claims
 from dunwell.escalation.person_guard import make_person_guard
@@ -48,9 +51,6 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import NotFound
 from dunwell.platform.text.wire import write_instant
-from dunwell.workflows.definition import WaitStep
-from dunwell.workflows.store import load_newest
-from dunwell.workflows.versions import Version
 
 _MOST_CONTACTS = 5
 _ARCHIVING = "Archiving"

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.core.workflows.versions import render_version_name
 from dunwell.explanation.records import OpenContact, PastStep, Standing
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import load_statement
-from dunwell.workflows.versions import render_version_name
 
 _LOAD = load_statement(__file__, "life.sql")
 # What nothing else tells of.

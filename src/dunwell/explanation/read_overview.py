@@ -14,10 +14,10 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.states import Status
+from dunwell.core.claims.states import Status
+from dunwell.core.workflows.definition import CommunicationStep, FeeStep, Step, WaitStep
+from dunwell.core.workflows.store import load_newest
 from dunwell.platform.database.sql import load_statement
-from dunwell.workflows.definition import CommunicationStep, FeeStep, Step, WaitStep
-from dunwell.workflows.store import load_newest
 
 MOST = 1_000
 NEWEST = 10_000

@@ -10,10 +10,10 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import keep_changed, mask, save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.debtor_rows import define_record, list_columns, make_row, read_row
-from dunwell.claims.fields import ContactData
-from dunwell.claims.searching.fill_search import replace_terms
-from dunwell.claims.store import lock_claim
+from dunwell.core.claims.debtor_rows import define_record, list_columns, make_row, read_row
+from dunwell.core.claims.fields import ContactData
+from dunwell.core.claims.searching.fill_search import replace_terms
+from dunwell.core.claims.store import lock_claim
 from dunwell.intake.contact_patch import apply_patch
 from dunwell.platform.database.sql import compose
 from dunwell.platform.errors import Fault, NotFound

@@ -15,7 +15,7 @@ import phonenumbers
 from babel import Locale
 from babel.core import get_global
 
-from dunwell.claims.fields import ContactData
+from dunwell.core.claims.fields import ContactData
 from dunwell.intake.given_keys import has_given_keys
 from dunwell.intake.plain_submission import decode_plain, is_plain
 from dunwell.intake.submission import MAX_CLAIMS, ClaimSubmission, ItemSubmission

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.claims.fields import ContactData
+from dunwell.core.claims.fields import ContactData
 from dunwell.intake.check_claims import find_faulty_debtor
 from dunwell.intake.submission import ClaimSubmission, ContactPatch
 from dunwell.platform.errors import Fault, ValidationError

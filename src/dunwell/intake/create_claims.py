@@ -18,10 +18,10 @@ from dunwell.accounts.merchants.legal_gaps import find_stopping_gaps
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.assignment.targets import find_today, load_rulebook
-from dunwell.claims.conditions import count_years
-from dunwell.claims.debtor_rows import define_record, list_columns
-from dunwell.claims.fields import DebtorFields
-from dunwell.files.store import load_usable_tickets
+from dunwell.core.claims.conditions import count_years
+from dunwell.core.claims.debtor_rows import define_record, list_columns
+from dunwell.core.claims.fields import DebtorFields
+from dunwell.core.files.store import load_usable_tickets
 from dunwell.intake.check_claims import Rejected
 from dunwell.intake.claim_ids import draw_claim_ids
 from dunwell.intake.rows import ItemRow, RequestRow, make_claim_row, make_item_rows

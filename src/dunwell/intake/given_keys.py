@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
-from dunwell.claims.fields import ADDRESS_FIELDS, FIELDS
+from dunwell.core.claims.fields import ADDRESS_FIELDS, FIELDS
 from dunwell.intake.submission import AttachmentSubmission, ClaimSubmission, ItemSubmission
 from dunwell.platform.text.json_text import count_keys
 

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from dunwell.claims.fields import ADDRESS_FIELDS, FIELDS, AddressSubmission, Field, Text
-from dunwell.claims.item_rules import MAX_ITEMS
+from dunwell.core.claims.fields import ADDRESS_FIELDS, FIELDS, AddressSubmission, Field, Text
+from dunwell.core.claims.item_rules import MAX_ITEMS
 from dunwell.intake.submission import ClaimSubmission, ItemSubmission
 
 _Text = Annotated[str, Meta(max_length=255)]

@@ -13,8 +13,8 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.claims.debtor_rows import make_address_row
-from dunwell.claims.fields import FIELDS
+from dunwell.core.claims.debtor_rows import make_address_row
+from dunwell.core.claims.fields import FIELDS
 from dunwell.intake.submission import ClaimSubmission
 
 

@@ -6,7 +6,7 @@ A value with all of it would cost a thousand claims more than their rules do. Pu
 from collections.abc import Collection, Mapping
 from datetime import date
 
-from dunwell.claims.conditions import count_years
+from dunwell.core.claims.conditions import count_years
 from dunwell.intake.submission import ClaimSubmission
 
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.assignment.assign_claims import assign_to_workflow
-from dunwell.claims.pause_claim import pause_claim, resume_claim
+from dunwell.core.claims.pause_claim import pause_claim, resume_claim
+from dunwell.core.workflows.store import hold_workflows, load_current
 from dunwell.escalation.end_claim import archive_claim
 from dunwell.jobs.decision import ClaimFacts, Target, decide_row
 from dunwell.jobs.job import (
@@ -24,7 +25,6 @@ from dunwell.jobs.job import (
 from dunwell.jobs.store_rows import load_facts, lock_claims
 from dunwell.platform.database.database import savepoint
 from dunwell.platform.errors import InsufficientScope, NotFound, Refusal, Unavailable
-from dunwell.workflows.store import hold_workflows, load_current
 
 
 async def act_on_claims(work: Work, action: Action, claim_ids: Sequence[int]) -> Outcomes:

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.states import ACTIVE, Status
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import ACTIVE, Status
 from dunwell.jobs.job import Action, Archive, Assign, NotDone, Pause, Reason, Resume, RowOutcome
 
 

@@ -11,8 +11,8 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_fields import redact
 from dunwell.accounts.merchants.find_audit import find_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.find_claims import find_claims
-from dunwell.claims.store_lists import ClaimFilter
+from dunwell.core.claims.find_claims import find_claims
+from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.disputes.dispute import DisputeState, render_case_number
 from dunwell.disputes.find_disputes import find_disputes
 from dunwell.jobs.cells import Cells, render_amount

@@ -6,7 +6,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.files.sealed_files import SealedFiles
+from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.jobs.exported_lists import check_readable
 from dunwell.jobs.job import Export, JobKind, JobState
 from dunwell.jobs.store import load_jobs

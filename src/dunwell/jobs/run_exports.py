@@ -12,7 +12,7 @@ from datetime import datetime
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.files.sealed_files import SealedFiles
+from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.jobs.cells import MARK, render_rows
 from dunwell.jobs.exported_lists import EXPORTED, check_export, check_readable
 from dunwell.jobs.job import Export, Job, JobKind, JobState, Progress, find_keeping

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.states import Status
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import Status
 from dunwell.jobs.decision import ClaimFacts
 from dunwell.jobs.job import JobRow, Outcomes, Reason, RowOutcome
 from dunwell.platform.database.database import Connection, Row

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from dunwell.files.sealed_files import SealedFiles
+from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.jobs.store import find_old, remove_job
 from dunwell.jobs.store_files import load_files
 from dunwell.platform.resources import Resources

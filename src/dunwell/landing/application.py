@@ -20,8 +20,8 @@ from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dunwell.accounts.installation.identity import FindOperator, find_nobody
-from dunwell.files.inspection import Inspector
-from dunwell.files.sealed_files import SealedFiles
+from dunwell.core.files.inspection import Inspector
+from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.landing.arranging import (
     routes as arranging,
 )

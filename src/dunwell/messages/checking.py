@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.core.workflows.definition import Definition, Template, Texts
 from dunwell.messages.gsm import (
     count_parts,
     find_outside,
@@ -43,7 +44,6 @@ from dunwell.messages.size_limits import (
 )
 from dunwell.platform.errors import Fault, Said
 from dunwell.platform.text.shape import render_nearest, render_pointer
-from dunwell.workflows.definition import Definition, Template, Texts
 
 # A whole text, its snippets put in, its language and its pointer.
 Check = Callable[[str, str, str], Iterator[Fault]]

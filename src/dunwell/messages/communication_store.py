@@ -9,7 +9,8 @@ from uuid import UUID
 
 from msgspec.structs import asdict
 
-from dunwell.claims.part_cursor import Place
+from dunwell.core.claims.part_cursor import Place
+from dunwell.core.workflows.versions import render_version_name
 from dunwell.messages.communication_views import (
     Communication,
     CommunicationStep,
@@ -19,7 +20,6 @@ from dunwell.messages.communication_views import (
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 from dunwell.platform.text.wire import write_instant
-from dunwell.workflows.versions import render_version_name
 
 # A contact not handed over has no version yet: its step's name is that of the newest minor of the
 # claim's process, if it still runs that one.

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.claims.fields import DebtorName
+from dunwell.core.claims.fields import DebtorName
 from dunwell.messages.facts import ClaimFacts
 
 

@@ -9,7 +9,7 @@ from datetime import date
 from typing import Literal
 
 from dunwell.accounts.installation.identity import Operator
-from dunwell.claims.fields import DebtorName
+from dunwell.core.claims.fields import DebtorName
 
 # Stands for the code that an e-mail or a text is checked by (`codes`), wherever content is stored
 # or shown; as long as what it stands for.

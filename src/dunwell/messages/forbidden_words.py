@@ -8,9 +8,9 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
+from dunwell.core.workflows.definition import Definition, Texts
 from dunwell.platform.errors import Fault, Said
 from dunwell.platform.text.shape import render_pointer
-from dunwell.workflows.definition import Definition, Texts
 
 # Language -> words and phrases, however written; a * in front stands for any beginning, one at the
 # end for any ending, and an umlaut for its two letters too. (Of "Pfändung" the verb's forms are

@@ -15,7 +15,7 @@ from babel.dates import format_date
 from babel.numbers import format_currency, get_currency_precision
 from markupsafe import escape as _escape
 
-from dunwell.claims.fields import DebtorName
+from dunwell.core.claims.fields import DebtorName
 from dunwell.messages.facts import ItemFacts, MessageFacts
 from dunwell.messages.placeholders import (
     GREETING_USED,

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from dunwell.accounts.merchants.configuration import Configuration, find_missing
+from dunwell.core.workflows.definition import ContactHours, Definition
 from dunwell.messages.forbidden_words import list_texts
 from dunwell.messages.placeholders import find_used
 from dunwell.platform.errors import Fault, Said
 from dunwell.platform.text.shape import render_pointer
-from dunwell.workflows.definition import ContactHours, Definition
 
 
 def find_value_faults(configuration: Configuration, definition: Definition) -> Iterator[Fault]:

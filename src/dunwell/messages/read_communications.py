@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.part_cursor import PartList, decode_cursor, encode_cursor
-from dunwell.claims.store import has_claim
+from dunwell.core.claims.part_cursor import PartList, decode_cursor, encode_cursor
+from dunwell.core.claims.store import has_claim
 from dunwell.messages.communication_store import load_communication, load_communications
 from dunwell.messages.communication_views import Communication, CommunicationList
 from dunwell.platform.database.database import snapshot

@@ -14,6 +14,7 @@ from jinja2 import Template as Frame
 from markupsafe import Markup
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate, Texts
 from dunwell.messages.creditors import list_operator
 from dunwell.messages.facts import CHECK_MASK, CreditorFacts, MessageFacts
 from dunwell.messages.formatting import Values, find_locale, render_line
@@ -30,7 +31,6 @@ from dunwell.messages.placeholders import (
 )
 from dunwell.messages.size_limits import MAX_MESSAGE_CHARACTERS, MAX_TEXT_CHARACTERS
 from dunwell.messages.wording import Wording, find_wording
-from dunwell.workflows.definition import EmailTemplate, SmsTemplate, Texts
 
 # What gateways carry as one message of SMS.
 MAX_PARTS = 10

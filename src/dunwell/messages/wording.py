@@ -6,7 +6,7 @@ Pure.
 
 from dataclasses import dataclass
 
-from dunwell.claims.fields import Salutation
+from dunwell.core.claims.fields import Salutation
 from dunwell.messages.facts import ItemType
 
 

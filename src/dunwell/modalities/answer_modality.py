@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import MASKED, keep_changed, save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.access import access_claim
-from dunwell.claims.hold_claim import lift_hold
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.states import Status
-from dunwell.claims.store import LockedClaim
-from dunwell.claims.store_holds import lift_holds_of_claims
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.hold_claim import lift_hold
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import Status
+from dunwell.core.claims.store import LockedClaim
+from dunwell.core.claims.store_holds import lift_holds_of_claims
 from dunwell.modalities.confirmation import tell_modality
 from dunwell.modalities.modality import HOLDS, EndReason, Modality, ModalityState, check_answer
 from dunwell.modalities.progress import decide_course, local_date

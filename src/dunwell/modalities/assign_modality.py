@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import Assignee, check_assignment, no_colleague
 from dunwell.accounts.users.store_colleagues import find_assignees
-from dunwell.claims.access import access_claim
+from dunwell.core.claims.access import access_claim
 from dunwell.modalities.modality import ModalityState
 from dunwell.modalities.store import load_modality
 from dunwell.modalities.store_assignees import load_assignee, load_assignees, save_assignee

@@ -3,7 +3,7 @@
 from datetime import date
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.claims.store import LockedClaim
+from dunwell.core.claims.store import LockedClaim
 from dunwell.modalities.modality import EndReason, Modality, ModalityState, ModalityType
 from dunwell.modalities.progress import find_request_answer_day
 from dunwell.notices.facts import DefermentFacts, PlanFacts, RejectionFacts

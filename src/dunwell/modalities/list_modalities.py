@@ -5,8 +5,8 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.access import check_claim
-from dunwell.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
+from dunwell.core.claims.access import check_claim
+from dunwell.core.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
 from dunwell.modalities.modality import Modality
 from dunwell.modalities.store import load_modalities, load_modality
 from dunwell.platform.database.database import snapshot

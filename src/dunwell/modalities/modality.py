@@ -13,7 +13,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.claims.holds import HoldKind
+from dunwell.core.claims.holds import HoldKind
 from dunwell.modalities.plans import Instalment
 from dunwell.platform.errors import InvalidState, Said
 

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.access import access_claim
-from dunwell.claims.hold_claim import open_hold
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.raise_event import raise_event
-from dunwell.claims.states import ACTIVE, Status
-from dunwell.events.payloads import payment_modality_state_change
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.claims.states import ACTIVE, Status
+from dunwell.core.events.payloads import payment_modality_state_change
 from dunwell.modalities.bounds import (
     Terms,
     check_may_ask,

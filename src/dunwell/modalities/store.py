@@ -10,8 +10,8 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.claims.part_cursor import Place
-from dunwell.claims.states import Status
+from dunwell.core.claims.part_cursor import Place
+from dunwell.core.claims.states import Status
 from dunwell.modalities.bounds import ClaimFacts
 from dunwell.modalities.modality import EndReason, Modality, ModalityState, ModalityType
 from dunwell.modalities.plans import Instalment, cover

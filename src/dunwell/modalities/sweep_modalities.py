@@ -19,7 +19,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.claims.store_holds import lift_holds_of_claims
+from dunwell.core.claims.store_holds import lift_holds_of_claims
 from dunwell.modalities.modality import HOLDS, EndReason
 from dunwell.modalities.progress import decide_course, local_date, start_of_day
 from dunwell.modalities.reminding import find_next_notice

@@ -8,10 +8,10 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.states import ACTIVE, Status
-from dunwell.claims.store import LockedClaim
-from dunwell.claims.store_holds import load_holds
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import ACTIVE, Status
+from dunwell.core.claims.store import LockedClaim
+from dunwell.core.claims.store_holds import load_holds
 from dunwell.escalation.person_guard import find_quiet_hours
 from dunwell.modalities.modality import EndReason, Modality
 from dunwell.modalities.progress import local_date

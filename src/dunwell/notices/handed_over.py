@@ -10,7 +10,7 @@ import structlog
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.files.content_types import PDF
+from dunwell.core.files.content_types import PDF
 from dunwell.messages.creditors import find_creditor, find_sender
 from dunwell.messages.letters.printer import (
     LetterPrinter,

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
-from dunwell.claims.store import lock_claim
+from dunwell.core.claims.store import lock_claim
 from dunwell.messages.codes import derive_check, derive_code, digest_check, digest_code
 from dunwell.messages.contact_stops import find_stopped_claims
 from dunwell.messages.facts import CHECK_MASK

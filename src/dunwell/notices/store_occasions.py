@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.claims.fields import DebtorName
+from dunwell.core.claims.fields import DebtorName
 from dunwell.notices.facts import OCCASIONS, LetterFacts, OccasionFacts
 from dunwell.notices.notice import NoticeChannel
 from dunwell.notices.settlement import State

@@ -7,6 +7,12 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.core.workflows.settings_rules import (
+    currency_fault,
+    find_repeats,
+    language_fault,
+    timezone_fault,
+)
 from dunwell.onboarding.file import (
     BankAccountPart,
     ChannelPart,
@@ -24,12 +30,6 @@ from dunwell.platform.text.codes import (
 )
 from dunwell.platform.text.shape import read_if_fits, render_nearest
 from dunwell.platform.text.texts import is_email_address
-from dunwell.workflows.settings_rules import (
-    currency_fault,
-    find_repeats,
-    language_fault,
-    timezone_fault,
-)
 
 # What networks show: a name with a letter in it (GSM 03.40, alphanumeric), a number, a short code.
 _SMS_SENDER = re.compile(

@@ -14,6 +14,7 @@ from dunwell.accounts.merchants.configuration import Configuration, Logo
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
+from dunwell.core.workflows.definition import Definition
 from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.messages.merchant_rules import find_quiet_faults, find_value_faults
 from dunwell.onboarding.checking import CheckedFile, Surroundings, check_merchant_file
@@ -27,7 +28,6 @@ from dunwell.onboarding.standing_rules import find_standing_faults
 from dunwell.onboarding.write_file import mark_parts, write_settings
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.workflows.definition import Definition
 
 # What every file says.
 _NAMED = ("name", "language", "timezone")

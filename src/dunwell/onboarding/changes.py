@@ -10,8 +10,8 @@ from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.accounts.merchants.merchant import NewMerchant
 from dunwell.accounts.merchants.rights import Scope
 from dunwell.assignment.document import RulesDocument
-from dunwell.events.endpoint import WantedEndpoint
-from dunwell.workflows.definition import Definition
+from dunwell.core.events.endpoint import WantedEndpoint
+from dunwell.core.workflows.definition import Definition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Logo
+from dunwell.core.workflows.definition import Definition
 from dunwell.onboarding.account_rules import find_account_faults
 from dunwell.onboarding.disputes import find_dispute_faults
 from dunwell.onboarding.file import NOT_AVAILABLE, MerchantFile, list_processes
@@ -24,7 +25,6 @@ from dunwell.onboarding.webhook_rules import find_webhook_faults
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.shape import find_faults, render_pointer
 from dunwell.platform.text.texts import find_unprintable
-from dunwell.workflows.definition import Definition
 
 
 @dataclass(frozen=True, slots=True)

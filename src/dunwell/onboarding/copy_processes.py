@@ -15,10 +15,10 @@ from dunwell.accounts.merchants.store_changes import lock_merchant
 from dunwell.assignment.document import RuleDocument, RulesDocument, write_rules
 from dunwell.assignment.store import load_published_rules
 from dunwell.assignment.store_drafts import load_rules_draft
+from dunwell.core.workflows.change_workflow import deactivate_workflow
+from dunwell.core.workflows.store import load_current, load_draft, load_workflows
 from dunwell.onboarding.changes import Change, PublishDraft, PublishRules, SaveDraft, SaveRules
 from dunwell.platform.database.database import Connection
-from dunwell.workflows.change_workflow import deactivate_workflow
-from dunwell.workflows.store import load_current, load_draft, load_workflows
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from msgspec import UNSET
 from dunwell.accounts.merchants.merchant import NewMerchant
 from dunwell.accounts.merchants.quotas import REQUESTS_PER_MINUTE
 from dunwell.accounts.merchants.rights import Scope, order_scopes
-from dunwell.events.endpoint import sort_types
+from dunwell.core.events.endpoint import sort_types
 from dunwell.onboarding.changes import (
     AddCredential,
     AddWebhook,

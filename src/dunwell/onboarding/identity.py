@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Legal, Privacy, Retention
+from dunwell.core.workflows.settings_rules import find_repeats
 from dunwell.onboarding.file import LegalPart, PrivacyPart, RetentionPart
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.codes import is_country
 from dunwell.platform.text.shape import read_if_fits
-from dunwell.workflows.settings_rules import find_repeats
 
 
 def find_identity_faults(document: Mapping[str, Any]) -> Iterator[Fault]:

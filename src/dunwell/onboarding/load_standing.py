@@ -11,7 +11,10 @@ from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.assignment.document import write_rules
 from dunwell.assignment.store import load_published_rules, load_targets
 from dunwell.assignment.store_drafts import load_rules_draft
-from dunwell.events.endpoints import Endpoint, load_endpoints, open_authorization
+from dunwell.core.events.endpoints import Endpoint, load_endpoints, open_authorization
+from dunwell.core.workflows.scenario_store import load_scenarios
+from dunwell.core.workflows.store import Workflow, load_current, load_draft, load_workflows
+from dunwell.core.workflows.store_history import load_known_steps
 from dunwell.onboarding.standing import (
     Standing,
     StandingEndpoint,
@@ -22,9 +25,6 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 from dunwell.rollout.scenario_claims_store import count_standing
 from dunwell.rollout.store import count_active_claims
-from dunwell.workflows.scenario_store import load_scenarios
-from dunwell.workflows.store import Workflow, load_current, load_draft, load_workflows
-from dunwell.workflows.store_history import load_known_steps
 
 
 async def load_standing(

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Logo
-from dunwell.files.content_types import PDF
-from dunwell.files.inspection import Inspector
+from dunwell.core.files.content_types import PDF
+from dunwell.core.files.inspection import Inspector
 from dunwell.messages.letters.printer import LetterPrinter, Unprintable
 from dunwell.messages.letters.sheet import Picture
 from dunwell.onboarding.logo_data import DATA, read_data

@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from dunwell.accounts.merchants.configuration import PAGE_LANGUAGES
+from dunwell.core.workflows.definition import ContactHours
+from dunwell.core.workflows.settings_rules import find_repeats
 from dunwell.messages.merchant_rules import is_all_quiet
 from dunwell.onboarding.file import (
     GuardsPart,
@@ -16,8 +18,6 @@ from dunwell.onboarding.file import (
 from dunwell.onboarding.verification import find_verification_faults
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.shape import read_if_fits, render_nearest
-from dunwell.workflows.definition import ContactHours
-from dunwell.workflows.settings_rules import find_repeats
 
 _QUIET_PATH = "/guards/quietHours"
 

@@ -19,7 +19,13 @@ from dunwell.assignment.rules_draft import (
     publish_rules_draft,
     save_rules_draft,
 )
-from dunwell.events.endpoints import add_endpoint, change_endpoint, remove_endpoint
+from dunwell.core.events.endpoints import add_endpoint, change_endpoint, remove_endpoint
+from dunwell.core.workflows.draft_changes import Ticks
+from dunwell.core.workflows.drafts import discard_draft
+from dunwell.core.workflows.publish_draft import publish_draft
+from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.store import load_workflows
+from dunwell.core.workflows.store_draft_changes import load_open_changes
 from dunwell.onboarding.changes import (
     AddCredential,
     AddWebhook,
@@ -41,12 +47,6 @@ from dunwell.onboarding.report import NewCredentialReport, NewWebhookReport
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 from dunwell.rollout.save_scenario import save_scenario
-from dunwell.workflows.draft_changes import Ticks
-from dunwell.workflows.drafts import discard_draft
-from dunwell.workflows.publish_draft import publish_draft
-from dunwell.workflows.save_draft import save_draft
-from dunwell.workflows.store import load_workflows
-from dunwell.workflows.store_draft_changes import load_open_changes
 
 APPLY = operator_actor("apply")
 

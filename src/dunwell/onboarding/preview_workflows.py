@@ -5,6 +5,15 @@ from dataclasses import replace
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.differences import find_differences
+from dunwell.core.workflows.versions import (
+    Verdict,
+    Version,
+    find_next_number,
+    find_verdict,
+    render_version_name,
+)
 from dunwell.onboarding.checking import CheckedFile
 from dunwell.onboarding.report import WorkflowPreview
 from dunwell.onboarding.standing import Standing, StandingWorkflow
@@ -15,15 +24,6 @@ from dunwell.rollout.plan_publication import count_reached
 from dunwell.rollout.preview_effects import (
     MinorChange,
     preview_effects,
-)
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.differences import find_differences
-from dunwell.workflows.versions import (
-    Verdict,
-    Version,
-    find_next_number,
-    find_verdict,
-    render_version_name,
 )
 
 # Next contacts alone: how the days ahead look is asked for one workflow at a time.

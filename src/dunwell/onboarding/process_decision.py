@@ -13,6 +13,15 @@ from dunwell.assignment.document import RulesDocument, list_names, resolve_names
 from dunwell.assignment.matching import RuleTarget
 from dunwell.assignment.overlaps import find_overlaps
 from dunwell.assignment.wording import describe_overlap
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.differences import find_differences
+from dunwell.core.workflows.versions import (
+    Verdict,
+    Version,
+    find_next_number,
+    find_verdict,
+    render_version_name,
+)
 from dunwell.onboarding.changes import (
     Change,
     DiscardDraft,
@@ -24,15 +33,6 @@ from dunwell.onboarding.changes import (
 )
 from dunwell.onboarding.standing import Standing, StandingWorkflow
 from dunwell.platform.text.texts import say_count
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.differences import find_differences
-from dunwell.workflows.versions import (
-    Verdict,
-    Version,
-    find_next_number,
-    find_verdict,
-    render_version_name,
-)
 
 
 def decide_workflow(

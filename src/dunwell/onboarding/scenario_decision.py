@@ -6,11 +6,11 @@ Pure.
 
 from collections.abc import Iterator
 
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.differences import find_differences
 from dunwell.onboarding.changes import Change, SaveScenario
 from dunwell.onboarding.standing import StandingScenario
 from dunwell.rollout.scenario_edit import ScenarioEdit, decide_edit
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.differences import find_differences
 
 
 def decide_scenario(

@@ -9,8 +9,8 @@ from dunwell.accounts.merchants.access import Credential
 from dunwell.accounts.merchants.configuration import Channel, Configuration
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.assignment.document import RulesDocument
-from dunwell.workflows.step_ids import KnownStep
-from dunwell.workflows.versions import Draft, Scenario, Version
+from dunwell.core.workflows.step_ids import KnownStep
+from dunwell.core.workflows.versions import Draft, Scenario, Version
 
 
 @dataclass(frozen=True, slots=True)

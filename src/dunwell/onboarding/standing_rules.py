@@ -7,6 +7,8 @@ from msgspec import UNSET
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.assignment.checking import find_unknown_names
 from dunwell.assignment.document import list_names
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.step_ids import find_reused_ids
 from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.messages.merchant_rules import find_quiet_faults, find_value_faults
 from dunwell.onboarding.account_rules import list_channels
@@ -18,8 +20,6 @@ from dunwell.onboarding.scenario_decision import find_edit
 from dunwell.onboarding.standing import Standing
 from dunwell.onboarding.webhook_rules import find_unreached_webhooks
 from dunwell.platform.errors import Fault
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.step_ids import find_reused_ids
 
 _SANDBOX_ADAPTERS = ("outbox", "sandbox")
 _SANDBOX_PROVIDER = "sandbox"

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import UNSET
 
 from dunwell.accounts.installation.webhook_networks import WebhookReach
-from dunwell.events.endpoint import WantedEndpoint, find_form_faults, find_reach_faults
+from dunwell.core.events.endpoint import WantedEndpoint, find_form_faults, find_reach_faults
 from dunwell.onboarding.file import WebhookPart
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.shape import read_if_fits

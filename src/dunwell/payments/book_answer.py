@@ -11,9 +11,9 @@ import structlog
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
-from dunwell.claims.raise_event import raise_event
-from dunwell.claims.store import LockedClaim
-from dunwell.events.payloads import Payment, payment_completed
+from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.claims.store import LockedClaim
+from dunwell.core.events.payloads import Payment, payment_completed
 from dunwell.messages.formatting import render_line
 from dunwell.payments.provider import CheckoutState, Succeeded
 from dunwell.payments.record_payment import NewPayment, enter_payment

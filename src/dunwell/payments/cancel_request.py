@@ -10,7 +10,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.store import lock_claim
+from dunwell.core.claims.store import lock_claim
 from dunwell.payments.request_holds import lift_request_hold
 from dunwell.payments.request_states import BANK_TRANSFER, LIVE, RequestState
 from dunwell.payments.store_requests import (

@@ -4,7 +4,7 @@ Part of use cases that hold the claim's lock.
 """
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.claims.store import load_items
+from dunwell.core.claims.store import load_items
 from dunwell.modalities.modality import find_open_rate
 from dunwell.modalities.store import load_live_modalities
 from dunwell.payments.choice import Choice, ChoiceKind, allow_rate, may_pay

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dunwell.accounts.merchants.configuration import PartialPayments
-from dunwell.claims.balance import Item
+from dunwell.core.claims.balance import Item
 
 
 class ChoiceKind(StrEnum):

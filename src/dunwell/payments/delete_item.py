@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.access import access_claim
-from dunwell.claims.balance import Balance, Item
-from dunwell.claims.item_rules import check_changeable, find_going
-from dunwell.claims.states import Status
-from dunwell.claims.store import load_items
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.balance import Balance, Item
+from dunwell.core.claims.item_rules import check_changeable, find_going
+from dunwell.core.claims.states import Status
+from dunwell.core.claims.store import load_items
 from dunwell.payments.balancing import collect_if_paid, load_balance
 from dunwell.payments.store_items import delete_items
 from dunwell.platform.errors import NotFound

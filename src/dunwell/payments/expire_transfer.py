@@ -8,8 +8,8 @@ arrives later is recorded all the same.
 from collections.abc import Sequence
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.store_holds import load_holds
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.store_holds import load_holds
 from dunwell.payments.request_holds import lift_request_hold
 from dunwell.payments.request_states import BANK_TRANSFER, RequestState
 from dunwell.payments.store_requests import PaymentRequest, load_live_requests, move_request

@@ -5,10 +5,10 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.access import check_claim
-from dunwell.claims.balance import Balance
-from dunwell.claims.states import Status
-from dunwell.claims.store import load_claim
+from dunwell.core.claims.access import check_claim
+from dunwell.core.claims.balance import Balance
+from dunwell.core.claims.states import Status
+from dunwell.core.claims.store import load_claim
 from dunwell.payments.balancing import load_balance
 from dunwell.payments.store import load_payment
 from dunwell.platform.database.database import snapshot

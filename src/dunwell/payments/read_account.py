@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.balance import Item
-from dunwell.claims.store import load_claim, load_items
+from dunwell.core.claims.balance import Item
+from dunwell.core.claims.store import load_claim, load_items
 from dunwell.payments.store import PaidRow, load_paid_rows
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import NotFound

@@ -8,7 +8,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.newest_first import ListedTable
 from dunwell.accounts.merchants.newest_of_claim import find_newest_of_claim
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.access import check_claim
+from dunwell.core.claims.access import check_claim
 from dunwell.payments.find_payments import PAYMENTS, REQUESTS, FoundPayments, FoundRequests
 from dunwell.payments.store_lists import (
     ListedPayment,

@@ -1,7 +1,7 @@
 """The receipt of a payment, which a debtor gets without asking, whoever recorded the payment."""
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.claims.store import LockedClaim
+from dunwell.core.claims.store import LockedClaim
 from dunwell.notices.facts import ReceiptFacts
 from dunwell.notices.tell_debtor import tell_debtor
 from dunwell.payments.request_states import BANK_TRANSFER

@@ -9,9 +9,9 @@ from datetime import datetime
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import debtor_actor
-from dunwell.claims.hold_claim import lift_hold, open_hold
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.store_holds import load_holds
+from dunwell.core.claims.hold_claim import lift_hold, open_hold
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.store_holds import load_holds
 from dunwell.payments.store_requests import PaymentRequest
 
 

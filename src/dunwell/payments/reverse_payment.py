@@ -9,9 +9,9 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.access import access_claim
-from dunwell.claims.states import Status
-from dunwell.claims.store import LockedClaim
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.states import Status
+from dunwell.core.claims.store import LockedClaim
 from dunwell.modalities.store_checks import hasten_check
 from dunwell.payments.balancing import load_balance, use_surplus
 from dunwell.payments.record_payment import RecordedPayment

@@ -13,7 +13,7 @@ import structlog
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.claims.store import lock_claim
+from dunwell.core.claims.store import lock_claim
 from dunwell.payments.book_answer import Settling, book_answer
 from dunwell.payments.provider import (
     CheckoutState,

@@ -6,7 +6,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from dunwell.accounts.merchants.configuration import Allocation
-from dunwell.claims.balance import Item, allocate
+from dunwell.core.claims.balance import Item, allocate
 
 Shares = dict[int, int]
 

@@ -18,10 +18,10 @@ from dunwell.accounts.merchants.account import Work, check_right
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.raise_event import raise_event
-from dunwell.claims.states import ACTIVE
-from dunwell.claims.store import lock_claim
-from dunwell.events.payloads import Payment, payment_in_progress
+from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.claims.states import ACTIVE
+from dunwell.core.claims.store import lock_claim
+from dunwell.core.events.payloads import Payment, payment_in_progress
 from dunwell.payments.provider import (
     Checkout,
     CheckoutRequest,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.claims.states import Status
+from dunwell.core.claims.states import Status
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 

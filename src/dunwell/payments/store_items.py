@@ -6,8 +6,8 @@ The claim must be locked. Each change touches its row: what was rendered for it 
 from collections.abc import Collection
 from datetime import datetime
 
-from dunwell.claims.balance import Item
-from dunwell.claims.states import Status
+from dunwell.core.claims.balance import Item
+from dunwell.core.claims.states import Status
 from dunwell.platform.database.database import Connection
 
 _ADD = """

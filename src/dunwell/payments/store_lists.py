@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from uuid import UUID
 
-from dunwell.claims.states import Status
+from dunwell.core.claims.states import Status
 from dunwell.payments.request_states import RequestState
 from dunwell.payments.store import StoredPayment
 from dunwell.payments.store_requests import PaymentRequest

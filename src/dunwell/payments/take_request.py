@@ -11,9 +11,9 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.claims.access import access_claim
-from dunwell.claims.states import ACTIVE
-from dunwell.claims.store import LockedClaim, lock_claim
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.states import ACTIVE
+from dunwell.core.claims.store import LockedClaim, lock_claim
 from dunwell.payments.check_choice import check_choice
 from dunwell.payments.choice import Choice, ChoiceKind
 from dunwell.payments.expire_transfer import load_awaited_requests

@@ -8,11 +8,11 @@ from enum import Enum
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.access import access_claim
-from dunwell.claims.hold_claim import lift_hold, open_hold
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.states import ACTIVE
-from dunwell.claims.store import lock_claim
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.hold_claim import lift_hold, open_hold
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import ACTIVE
+from dunwell.core.claims.store import lock_claim
 from dunwell.platform.crypto import KeyRing
 from dunwell.replies.reply import HOLD_REASON, MOST_A_DAY, NewReply, find_hold_end
 from dunwell.replies.sealing import seal_reply

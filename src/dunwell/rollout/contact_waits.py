@@ -10,12 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from dunwell.escalation.announcing import LEAST_NOTICE
-from dunwell.escalation.calendars import Calendar, read_weekdays
-from dunwell.escalation.schedule import list_channels
-from dunwell.platform.banking_days import find_last_transfer_day
-from dunwell.platform.errors import Fault, Said
-from dunwell.workflows.definition import (
+from dunwell.core.workflows.definition import (
     CheckpointStep,
     CommunicationStep,
     Definition,
@@ -23,6 +18,11 @@ from dunwell.workflows.definition import (
     Step,
     WaitStep,
 )
+from dunwell.escalation.announcing import LEAST_NOTICE
+from dunwell.escalation.calendars import Calendar, read_weekdays
+from dunwell.escalation.schedule import list_channels
+from dunwell.platform.banking_days import find_last_transfer_day
+from dunwell.platform.errors import Fault, Said
 
 LAST_CONTACT_WITHOUT_WAIT = "LAST_CONTACT_WITHOUT_WAIT"
 WAIT_TOO_SHORT = "WAIT_TOO_SHORT"

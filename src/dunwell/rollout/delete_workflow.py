@@ -11,14 +11,14 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store_changes import lock_merchant, raise_revision
+from dunwell.core.workflows.open_workflow import check_switched
+from dunwell.core.workflows.scenario_store import find_scenario_id
+from dunwell.core.workflows.store import delete_draft, load_current, load_draft
+from dunwell.core.workflows.store_changes import load_name, lock_for_deletion, mark_deleted
+from dunwell.core.workflows.store_draft_changes import delete_open_changes
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.rollout.store import count_active_claims, load_rule_sets
 from dunwell.rollout.uses import describe_claims, describe_rules, describe_scenario
-from dunwell.workflows.open_workflow import check_switched
-from dunwell.workflows.scenario_store import find_scenario_id
-from dunwell.workflows.store import delete_draft, load_current, load_draft
-from dunwell.workflows.store_changes import load_name, lock_for_deletion, mark_deleted
-from dunwell.workflows.store_draft_changes import delete_open_changes
 
 
 async def delete_workflow(work: Work, workflow_id: UUID) -> None:

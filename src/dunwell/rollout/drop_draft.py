@@ -6,14 +6,14 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store_changes import raise_revision
+from dunwell.core.workflows.audited import list_parts
+from dunwell.core.workflows.drafts import discard_draft
+from dunwell.core.workflows.open_workflow import open_workflow
+from dunwell.core.workflows.store import load_current, load_draft
+from dunwell.core.workflows.store_changes import load_name, remove_workflow
 from dunwell.platform.errors import InvalidState
 from dunwell.rollout.store import load_rule_sets
 from dunwell.rollout.uses import describe_rules
-from dunwell.workflows.audited import list_parts
-from dunwell.workflows.drafts import discard_draft
-from dunwell.workflows.open_workflow import open_workflow
-from dunwell.workflows.store import load_current, load_draft
-from dunwell.workflows.store_changes import load_name, remove_workflow
 
 
 async def drop_draft(work: Work, workflow_id: UUID, *, expected_id: UUID | None = None) -> bool:

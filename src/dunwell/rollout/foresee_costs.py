@@ -15,6 +15,8 @@ from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.definition import CommunicationStep, Definition
+from dunwell.core.workflows.store import load_current, load_draft
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.platform.errors import Refusal
 from dunwell.platform.resources import Resources
@@ -27,8 +29,6 @@ from dunwell.rollout.preview_message import (
     prepare_message,
     render_preview,
 )
-from dunwell.workflows.definition import CommunicationStep, Definition
-from dunwell.workflows.store import load_current, load_draft
 
 
 @dataclass(frozen=True, slots=True)

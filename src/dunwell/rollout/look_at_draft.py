@@ -11,29 +11,29 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.platform.errors import Fault, NotFound, ValidationError
-from dunwell.rollout.contact_waits import find_contact_warnings
-from dunwell.rollout.publish_workflow import find_publishing_faults
-from dunwell.workflows.audited import list_parts
-from dunwell.workflows.checking import find_definition_faults, read_definition
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.draft_changes import DraftChange
-from dunwell.workflows.open_workflow import check_switched
-from dunwell.workflows.part_differences import PartDifference, compare_parts
-from dunwell.workflows.parts import join_parts
-from dunwell.workflows.store import (
+from dunwell.core.workflows.audited import list_parts
+from dunwell.core.workflows.checking import find_definition_faults, read_definition
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.draft_changes import DraftChange
+from dunwell.core.workflows.open_workflow import check_switched
+from dunwell.core.workflows.part_differences import PartDifference, compare_parts
+from dunwell.core.workflows.parts import join_parts
+from dunwell.core.workflows.store import (
     load_assignability,
     load_current,
     load_draft,
 )
-from dunwell.workflows.store_draft_changes import load_open_changes
-from dunwell.workflows.versions import (
+from dunwell.core.workflows.store_draft_changes import load_open_changes
+from dunwell.core.workflows.versions import (
     Verdict,
     Version,
     find_next_number,
     find_verdict,
     render_version_name,
 )
+from dunwell.platform.errors import Fault, NotFound, ValidationError
+from dunwell.rollout.contact_waits import find_contact_warnings
+from dunwell.rollout.publish_workflow import find_publishing_faults
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,16 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.audited import list_parts
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.draft_changes import DraftChange
+from dunwell.core.workflows.open_workflow import check_switched
+from dunwell.core.workflows.part_differences import PartDifference, compare_parts
+from dunwell.core.workflows.store_draft_changes import load_open_changes, load_published_changes
+from dunwell.core.workflows.store_history import VersionRow, load_definition, load_versions
+from dunwell.core.workflows.versions import Verdict, find_verdict
 from dunwell.platform.errors import NotFound
 from dunwell.rollout.read_workflows import choose_version
-from dunwell.workflows.audited import list_parts
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.draft_changes import DraftChange
-from dunwell.workflows.open_workflow import check_switched
-from dunwell.workflows.part_differences import PartDifference, compare_parts
-from dunwell.workflows.store_draft_changes import load_open_changes, load_published_changes
-from dunwell.workflows.store_history import VersionRow, load_definition, load_versions
-from dunwell.workflows.versions import Verdict, find_verdict
 
 
 @dataclass(frozen=True, slots=True)

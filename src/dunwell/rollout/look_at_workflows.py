@@ -7,14 +7,14 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.open_workflow import check_switched
+from dunwell.core.workflows.store import Workflow, load_newest, load_workflows
+from dunwell.core.workflows.store_draft_changes import count_open_changes
+from dunwell.core.workflows.store_history import load_majors
+from dunwell.core.workflows.versions import render_version_name
 from dunwell.platform.errors import Fault, NotFound
 from dunwell.rollout.contact_waits import find_contact_warnings
 from dunwell.rollout.store import Running, count_running
-from dunwell.workflows.open_workflow import check_switched
-from dunwell.workflows.store import Workflow, load_newest, load_workflows
-from dunwell.workflows.store_draft_changes import count_open_changes
-from dunwell.workflows.store_history import load_majors
-from dunwell.workflows.versions import render_version_name
 
 # Beyond it: more than that.
 MOST_COUNTED = 10_000

@@ -9,21 +9,21 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.platform.errors import Fault, InvalidState
-from dunwell.rollout.contact_waits import find_contact_warnings
-from dunwell.rollout.publish_workflow import find_publishing_faults
-from dunwell.rollout.store import count_active_claims
-from dunwell.rollout.uses import describe_count
-from dunwell.workflows.differences import find_differences
-from dunwell.workflows.store import load_current, load_draft
-from dunwell.workflows.text_changes import find_text_changes
-from dunwell.workflows.versions import (
+from dunwell.core.workflows.differences import find_differences
+from dunwell.core.workflows.store import load_current, load_draft
+from dunwell.core.workflows.text_changes import find_text_changes
+from dunwell.core.workflows.versions import (
     Verdict,
     Version,
     find_next_number,
     find_verdict,
     render_version_name,
 )
+from dunwell.platform.errors import Fault, InvalidState
+from dunwell.rollout.contact_waits import find_contact_warnings
+from dunwell.rollout.publish_workflow import find_publishing_faults
+from dunwell.rollout.store import count_active_claims
+from dunwell.rollout.uses import describe_count
 
 
 @dataclass(frozen=True, slots=True)

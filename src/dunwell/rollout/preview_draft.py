@@ -10,6 +10,8 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.store import load_current, load_draft
+from dunwell.core.workflows.versions import Verdict
 from dunwell.platform.crypto import KeyRing
 from dunwell.rollout.costs import Costs
 from dunwell.rollout.effects import Asked, Effects
@@ -21,8 +23,6 @@ from dunwell.rollout.effects_views import (
 )
 from dunwell.rollout.plan_publication import PublicationPlan, plan_publication
 from dunwell.rollout.preview_effects import MinorChange, preview_effects
-from dunwell.workflows.store import load_current, load_draft
-from dunwell.workflows.versions import Verdict
 
 
 @dataclass(frozen=True, slots=True)

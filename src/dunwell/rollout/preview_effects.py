@@ -18,6 +18,8 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.configuration import find_country as find_home
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.definition import CommunicationStep, Definition
+from dunwell.core.workflows.versions import Version
 from dunwell.escalation.due_claim import find_position
 from dunwell.escalation.process import Process, build_process
 from dunwell.escalation.running_claims import RunningClaim, find_person, find_standing
@@ -39,8 +41,6 @@ from dunwell.rollout.outlook import Outlook
 from dunwell.rollout.playing import Player, Stage, make_quiet_guard
 from dunwell.rollout.running_store import iterate_persons
 from dunwell.sending.prices import UNKNOWN_COUNTRY, find_country
-from dunwell.workflows.definition import CommunicationStep, Definition
-from dunwell.workflows.versions import Version
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,9 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.read_claim import read_claim
+from dunwell.core.claims.read_claim import read_claim
+from dunwell.core.workflows.definition import CommunicationStep, Definition
+from dunwell.core.workflows.text_rules import channels_of
 from dunwell.escalation.due_claim_store import load_claims
 from dunwell.escalation.pay_by import foresee_pay_by
 from dunwell.escalation.reach import find_usable_channels
@@ -33,8 +35,6 @@ from dunwell.rollout.sample_contact import NOBODYS_ID, Case, Reader, make_sample
 from dunwell.rollout.trials.writing import TrialWriter, Wish, open_trial
 from dunwell.sending.channel import Permanent
 from dunwell.sending.logo import find_logo, show_logo
-from dunwell.workflows.definition import CommunicationStep, Definition
-from dunwell.workflows.text_rules import channels_of
 
 # From today to the day to pay by, where no step tells.
 _MADE_UP = timedelta(days=13)

@@ -12,20 +12,20 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.checking import find_definition_faults
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.draft_changes import Ticks
+from dunwell.core.workflows.open_workflow import open_workflow
+from dunwell.core.workflows.publish_draft import publish_draft
+from dunwell.core.workflows.step_ids import find_reused_ids
+from dunwell.core.workflows.store import load_draft
+from dunwell.core.workflows.store_history import load_known_steps
+from dunwell.core.workflows.versions import Version
 from dunwell.messages.checking import find_template_faults
 from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.messages.merchant_rules import find_quiet_faults, find_value_faults
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import Fault, ValidationError
-from dunwell.workflows.checking import find_definition_faults
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.draft_changes import Ticks
-from dunwell.workflows.open_workflow import open_workflow
-from dunwell.workflows.publish_draft import publish_draft
-from dunwell.workflows.step_ids import find_reused_ids
-from dunwell.workflows.store import load_draft
-from dunwell.workflows.store_history import load_known_steps
-from dunwell.workflows.versions import Version
 
 
 async def publish_workflow(

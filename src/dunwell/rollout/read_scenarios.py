@@ -8,11 +8,11 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.assignment.store import load_rules
+from dunwell.core.workflows.document import render_document
+from dunwell.core.workflows.scenario_store import load_scenarios
 from dunwell.platform.errors import NotFound
 from dunwell.platform.text.shape import render_nearest
 from dunwell.rollout.store import count_active_claims
-from dunwell.workflows.document import render_document
-from dunwell.workflows.scenario_store import load_scenarios
 
 
 class ScenarioView(msgspec.Struct, frozen=True, rename="camel"):

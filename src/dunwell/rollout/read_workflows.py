@@ -5,17 +5,17 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.differences import find_differences
+from dunwell.core.workflows.document import render_document
+from dunwell.core.workflows.open_workflow import check_switched, find_workflow
+from dunwell.core.workflows.store import Workflow, load_workflows
+from dunwell.core.workflows.store_history import VersionRow, load_definition, load_versions
+from dunwell.core.workflows.text_changes import find_text_changes
+from dunwell.core.workflows.versions import find_verdict, render_version_name
 from dunwell.platform.errors import NotFound
 from dunwell.rollout.store import count_active_claims
 from dunwell.rollout.views import Comparison, DefinitionView, VersionView, WorkflowView
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.differences import find_differences
-from dunwell.workflows.document import render_document
-from dunwell.workflows.open_workflow import check_switched, find_workflow
-from dunwell.workflows.store import Workflow, load_workflows
-from dunwell.workflows.store_history import VersionRow, load_definition, load_versions
-from dunwell.workflows.text_changes import find_text_changes
-from dunwell.workflows.versions import find_verdict, render_version_name
 
 DRAFT, LATEST = "draft", "latest"
 

@@ -13,10 +13,10 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.claims.balance import PRIMARY
-from dunwell.claims.conditions import ConditionFacts
-from dunwell.claims.fields import DebtorName
-from dunwell.claims.read_claim import ClaimView
+from dunwell.core.claims.balance import PRIMARY
+from dunwell.core.claims.conditions import ConditionFacts
+from dunwell.core.claims.fields import DebtorName
+from dunwell.core.claims.read_claim import ClaimView
 from dunwell.escalation.schedule import StepFacts
 from dunwell.messages.contact import Contact, PlannedContact
 from dunwell.messages.facts import ClaimFacts, ItemFacts

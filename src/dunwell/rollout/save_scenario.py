@@ -12,6 +12,17 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import keep_changed, save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store_changes import raise_revision
+from dunwell.core.workflows.checking import check_workflow_name
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.open_workflow import open_scenarios
+from dunwell.core.workflows.scenario_store import (
+    load_scenarios,
+    save_new_scenario,
+    save_scenario_definition,
+    save_scenario_description,
+)
+from dunwell.core.workflows.store_changes import lock_for_deletion
+from dunwell.core.workflows.versions import Scenario
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import ValidationError
 from dunwell.rollout.contact_waits import find_contact_warnings
@@ -23,17 +34,6 @@ from dunwell.rollout.scenario_claims_store import (
     move_claims,
 )
 from dunwell.rollout.scenario_edit import ScenarioEdit, decide_edit, is_same_course
-from dunwell.workflows.checking import check_workflow_name
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.open_workflow import open_scenarios
-from dunwell.workflows.scenario_store import (
-    load_scenarios,
-    save_new_scenario,
-    save_scenario_definition,
-    save_scenario_description,
-)
-from dunwell.workflows.store_changes import lock_for_deletion
-from dunwell.workflows.versions import Scenario
 
 
 class SavedScenario(msgspec.Struct, frozen=True, rename="camel"):

@@ -16,10 +16,10 @@ asked about: it begins at the step that is first then. Pure.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from dunwell.core.workflows.definition import Definition, Step
+from dunwell.core.workflows.step_ids import KnownStep, find_reused_ids, kind_of
 from dunwell.platform.errors import Fault
 from dunwell.rollout.uses import describe_count
-from dunwell.workflows.definition import Definition, Step
-from dunwell.workflows.step_ids import KnownStep, find_reused_ids, kind_of
 
 # Where a claim stands: a step's id, or behind the last.
 Place = int | None

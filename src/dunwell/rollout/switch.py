@@ -14,10 +14,10 @@ from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store_changes import load_switched, lock_merchant, mark_switched
 from dunwell.assignment.store import load_rules
+from dunwell.core.workflows.scenario_store import load_scenarios, publish_scenarios
+from dunwell.core.workflows.versions import Scenario, render_version_name
 from dunwell.platform.errors import InvalidState
 from dunwell.rollout.store import count_active_claims
-from dunwell.workflows.scenario_store import load_scenarios, publish_scenarios
-from dunwell.workflows.versions import Scenario, render_version_name
 
 
 class SwitchedScenario(msgspec.Struct, frozen=True, rename="camel"):

@@ -16,7 +16,7 @@ from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.expire_holds import expire_holds
+from dunwell.core.claims.expire_holds import expire_holds
 from dunwell.escalation.dispatch import MessageDispatcher
 from dunwell.escalation.engine import Engine
 from dunwell.modalities.sweep_modalities import sweep_modalities

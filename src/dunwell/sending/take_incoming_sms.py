@@ -12,7 +12,7 @@ from datetime import timedelta
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.claims.notes import LONGEST_NOTE, add_note
+from dunwell.core.claims.notes import LONGEST_NOTE, add_note
 from dunwell.messages.suppression import suppress
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources

@@ -18,8 +18,8 @@ from dunwell.api.schemas.claims import (
 )
 from dunwell.api.schemas.failures import Failure
 from dunwell.api.schemas.token import TokenFailure
-from dunwell.claims.fields import FIELDS
-from dunwell.events.body import Event, EventClaim
+from dunwell.core.claims.fields import FIELDS
+from dunwell.core.events.body import Event, EventClaim
 
 Schema = dict[str, Any]
 

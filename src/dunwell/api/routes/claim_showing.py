@@ -9,11 +9,11 @@ from msgspec import UNSET
 
 from dunwell.api.schemas import claims as wire
 from dunwell.api.schemas.attachments import Attachment
-from dunwell.claims.balance import Item
-from dunwell.claims.fields import FIELDS, AddressSubmission, DebtorFields
-from dunwell.claims.holds import Hold
-from dunwell.claims.read_claim import Assignment, ClaimView
-from dunwell.files.attached import AttachedFile
+from dunwell.core.claims.balance import Item
+from dunwell.core.claims.fields import FIELDS, AddressSubmission, DebtorFields
+from dunwell.core.claims.holds import Hold
+from dunwell.core.claims.read_claim import Assignment, ClaimView
+from dunwell.core.files.attached import AttachedFile
 from dunwell.platform.text.wire import write_instant
 
 

@@ -28,6 +28,7 @@ from dunwell.api.schemas.disputes import (
     DisputeRequest,
     ResolutionRequest,
 )
+from dunwell.core.files.content_types import ALLOWED_TYPES
 from dunwell.disputes.dispute import Dispute as StoredDispute
 from dunwell.disputes.dispute import (
     DisputeState,
@@ -46,7 +47,6 @@ from dunwell.disputes.evidence_store import load_evidence
 from dunwell.disputes.open_dispute import open_dispute
 from dunwell.disputes.read_disputes import get_dispute, list_disputes, read_evidence
 from dunwell.disputes.reasons import list_reasons
-from dunwell.files.content_types import ALLOWED_TYPES
 from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError
 from dunwell.platform.text.wire import write_instant
 

@@ -14,8 +14,8 @@ from dunwell.api.routes.parameters import (
     read_page,
 )
 from dunwell.api.schemas.endpoints import FoundEndpoint, FoundEndpointList
-from dunwell.events.endpoint_health import EndpointHealth, EndpointState
-from dunwell.events.find_endpoints import find_endpoints
+from dunwell.core.events.endpoint_health import EndpointHealth, EndpointState
+from dunwell.core.events.find_endpoints import find_endpoints
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.wire import write_instant
 

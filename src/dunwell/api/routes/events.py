@@ -15,9 +15,14 @@ from dunwell.api.reading import read_shape
 from dunwell.api.routes.parameters import CURSOR, EVENT_ID, LIMIT, MERCHANT_ID, read_page
 from dunwell.api.routes.payments import find_faulty_instant, read_given_instant
 from dunwell.api.schemas.events import EncodedEventList, EventList, Replayed, ReplayRequest
-from dunwell.events.body import EVENT_TYPES, EXAMPLE, Event
-from dunwell.events.find_events import EventFilter, find_events, get_event
-from dunwell.events.replay_events import MOST_DELIVERIES, Replay, find_time_faults, replay_events
+from dunwell.core.events.body import EVENT_TYPES, EXAMPLE, Event
+from dunwell.core.events.find_events import EventFilter, find_events, get_event
+from dunwell.core.events.replay_events import (
+    MOST_DELIVERIES,
+    Replay,
+    find_time_faults,
+    replay_events,
+)
 from dunwell.platform.errors import Fault, InvalidRequest, ValidationError
 from dunwell.platform.text.wire import read_as_json
 

@@ -25,6 +25,8 @@ from dunwell.api.schemas.processes import (
 from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.assignment.outcome import Assignment, AssignmentOutcome
 from dunwell.assignment.start_assignment import start_assignment
+from dunwell.core.workflows.scenario_store import find_scenario_id, load_scenarios
+from dunwell.core.workflows.store import load_workflows
 from dunwell.platform.errors import (
     InvalidRequest,
     InvalidState,
@@ -33,8 +35,6 @@ from dunwell.platform.errors import (
     WorkflowAssignmentError,
 )
 from dunwell.platform.text.wire import write_instant
-from dunwell.workflows.scenario_store import find_scenario_id, load_scenarios
-from dunwell.workflows.store import load_workflows
 
 # Stands for an id that cannot be a workflow's; no workflow has it.
 _NOBODY = UUID(int=0)

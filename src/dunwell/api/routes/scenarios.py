@@ -20,12 +20,12 @@ from dunwell.api.schemas.processes import (
 from dunwell.api.schemas.processes import Scenario as ScenarioShown
 from dunwell.assignment.assign_claims import assign_to_scenario
 from dunwell.assignment.store import load_rules
+from dunwell.core.workflows.definition import ProcessSettings
+from dunwell.core.workflows.scenario_store import load_scenarios
+from dunwell.core.workflows.step_ids import kind_of
+from dunwell.core.workflows.versions import Scenario
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import InvalidRequest, ValidationError, WorkflowAssignmentError
-from dunwell.workflows.definition import ProcessSettings
-from dunwell.workflows.scenario_store import load_scenarios
-from dunwell.workflows.step_ids import kind_of
-from dunwell.workflows.versions import Scenario
 
 _LEGACY = (
     "Legacy: it works as long as its retirement is not announced, which its answers would do in "

@@ -5,10 +5,10 @@ from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation
 from dunwell.api.routes.parameters import MERCHANT_ID, TICKET_EXAMPLE
 from dunwell.api.schemas.uploads import FILE_NAME, FORM, FRIENDLY_NAME, UploadTicket
-from dunwell.files.put_away import put_away
-from dunwell.files.read_storage_use import check_storage_room
-from dunwell.files.upload import NewUpload, PreparedUpload
-from dunwell.files.upload_file import accept_upload, check_upload
+from dunwell.core.files.put_away import put_away
+from dunwell.core.files.read_storage_use import check_storage_room
+from dunwell.core.files.upload import NewUpload, PreparedUpload
+from dunwell.core.files.upload_file import accept_upload, check_upload
 from dunwell.platform.errors import (
     Fault,
     InvalidRequest,

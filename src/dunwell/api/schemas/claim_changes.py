@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dunwell.api.schemas.claims import ClaimItem, ClaimStatus
-from dunwell.claims.fields import Reference
+from dunwell.core.claims.fields import Reference
 from dunwell.intake.submission import Money
 from dunwell.platform.text.wire import Cents, Given, GivenInstant, Wire
 

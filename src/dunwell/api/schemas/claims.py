@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from dunwell.api.schemas.attachments import Attachment
 from dunwell.api.schemas.failures import Failure
-from dunwell.claims.fields import (
+from dunwell.core.claims.fields import (
     ADDRESS_FIELDS,
     FIELDS,
     AddressSubmission,

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from dunwell.events.body import Event, EventType
+from dunwell.core.events.body import Event, EventType
 from dunwell.platform.text.wire import Given, GivenInstant, Uuid, Wire
 
 

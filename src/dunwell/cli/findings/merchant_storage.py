@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import asyncpg
 
 from dunwell.cli.findings.finding import Finding
-from dunwell.files.storage_use import NEAR_PERCENT, StorageUse
-from dunwell.files.store_use import list_near_limit
+from dunwell.core.files.storage_use import NEAR_PERCENT, StorageUse
+from dunwell.core.files.store_use import list_near_limit
 from dunwell.platform.config import Settings
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import asyncpg
 
 from dunwell.cli.findings.finding import Finding
+from dunwell.core.workflows.store_history import CurrentDefinition, iterate_current_definitions
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable
 from dunwell.rollout.contact_waits import find_contact_warnings
-from dunwell.workflows.store_history import CurrentDefinition, iterate_current_definitions
 
 _SUBJECT = "workflows"
 # Who has more of them reads these first; the rest appears once these are corrected.

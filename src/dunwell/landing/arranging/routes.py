@@ -5,8 +5,8 @@ from datetime import date, datetime, timedelta
 
 from starlette.responses import Response
 
-from dunwell.claims.hold_claim import open_hold
-from dunwell.claims.holds import HoldKind
+from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.holds import HoldKind
 from dunwell.landing.arranging.requesting import can_be_arranged, load_ground
 from dunwell.landing.arranging.views import HelpPage, describe_options
 from dunwell.landing.session.session import Level

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.claims.holds import HoldKind
+from dunwell.core.claims.holds import HoldKind
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.states import PageState, find_day, find_hold
 from dunwell.landing.session.store_opened import OpenedClaim

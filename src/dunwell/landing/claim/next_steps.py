@@ -22,8 +22,8 @@ from enum import StrEnum
 import msgspec
 
 from dunwell.accounts.merchants.answer_days import find_answer_day
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.states import ACTIVE
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import ACTIVE
 from dunwell.escalation.announcing import Announced
 from dunwell.landing.session.facts import ClaimFacts
 from dunwell.landing.session.session import Level

@@ -10,7 +10,7 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.store import lock_claim
+from dunwell.core.claims.store import lock_claim
 from dunwell.landing.session.details import KEY, Detail
 from dunwell.landing.session.open_session import Opening, open_session
 from dunwell.landing.session.session import Level, Session, render_value

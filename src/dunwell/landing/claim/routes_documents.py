@@ -5,10 +5,10 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.files.attached import MAX_ATTACHMENTS, AttachedFile
-from dunwell.files.read_attachments import read_attachment
-from dunwell.files.storage import ContentMissing
-from dunwell.files.store_attachments import LOAD_PAGE
+from dunwell.core.files.attached import MAX_ATTACHMENTS, AttachedFile
+from dunwell.core.files.read_attachments import read_attachment
+from dunwell.core.files.storage import ContentMissing
+from dunwell.core.files.store_attachments import LOAD_PAGE
 from dunwell.landing.claim.views import describe_documents, name_document
 from dunwell.landing.session.details import KEY, Detail
 from dunwell.landing.session.session import Level

@@ -15,7 +15,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.claims.store import lock_claim
+from dunwell.core.claims.store import lock_claim
 from dunwell.landing.entering.contacts import find_contact
 from dunwell.landing.entering.store_asked_links import (
     AskedLink,

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from dunwell.claims.store import lock_claim
+from dunwell.core.claims.store import lock_claim
 from dunwell.landing.entering.store_tries import lock_tries, save_tries
 from dunwell.landing.entering.tries import (
     Locked,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dunwell.accounts.merchants.configuration import Configuration, Disputes
-from dunwell.claims.states import ACTIVE
+from dunwell.core.claims.states import ACTIVE
 from dunwell.disputes.dispute import Dispute
 from dunwell.disputes.reasons import PERSON_DIED, WRONG_PERSON, DisputeType, Reason, list_offered
 from dunwell.landing.paying.choosing import find_options

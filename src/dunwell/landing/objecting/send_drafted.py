@@ -6,7 +6,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.store import lock_claim
+from dunwell.core.claims.store import lock_claim
 from dunwell.disputes.add_evidence import add_evidence
 from dunwell.disputes.dispute import Dispute, NewDispute
 from dunwell.disputes.evidence_store import load_evidence_digests

@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.answer_days import find_answer_day, find_overdue_before
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.claims.store import LockedClaim, lock_claim
+from dunwell.core.claims.store import LockedClaim, lock_claim
 from dunwell.disputes.dispute import Dispute, render_case_number
 from dunwell.disputes.store import load_dispute
 from dunwell.disputes.store_overdue import find_merchants, find_overdue, save_overdue_told

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dunwell.accounts.merchants.configuration import PartialPayments
-from dunwell.claims.balance import Item
+from dunwell.core.claims.balance import Item
 from dunwell.landing.render.amounts import read_amount
 from dunwell.landing.session.facts import ClaimFacts
 from dunwell.payments.choice import (

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.configuration import BankAccount
-from dunwell.claims.holds import HoldKind
+from dunwell.core.claims.holds import HoldKind
 from dunwell.landing.paying.choosing import Refused, read_carried_choice
 from dunwell.landing.paying.methods import can_pay, list_options, takes_transfers
 from dunwell.landing.paying.routes import read_address

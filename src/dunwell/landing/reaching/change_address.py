@@ -11,7 +11,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.store import lock_claim
+from dunwell.core.claims.store import lock_claim
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.landing.entering.claims_tries import admit_claims, count_claims_wrong
 from dunwell.landing.entering.tries import MOST_WRONG, Locked, Wrong

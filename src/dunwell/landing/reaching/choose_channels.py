@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.store import lock_claim
+from dunwell.core.claims.store import lock_claim
 from dunwell.landing.reaching.store import find_written_address
 from dunwell.landing.reaching.ways import Chosen, WayToReach, choose_ways
 from dunwell.landing.session.addresses import digest_addresses, list_addresses

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.claims.store import lock_claim
+from dunwell.core.claims.store import lock_claim
 from dunwell.landing.entering.sent_codes import (
     answer_code_field,
     answer_sent_often,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from uuid import UUID
 
-from dunwell.files.upload import PreparedUpload
+from dunwell.core.files.upload import PreparedUpload
 
 # Since its last change.
 DRAFT_LASTS = timedelta(days=30)

@@ -11,8 +11,8 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.raise_event import raise_event
-from dunwell.events.payloads import details_accessed
+from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.events.payloads import details_accessed
 from dunwell.landing.session.addresses import digest_addresses, list_addresses
 from dunwell.landing.session.session import ALL_LAST, LASTS, Level, Session, render_value
 from dunwell.landing.session.store import load_on_file, save_session

@@ -4,8 +4,8 @@ from datetime import date, datetime
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.states import Status
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import Status
 from dunwell.landing.session.facts import ClaimFacts, HoldFacts
 from dunwell.modalities.modality import (
     HOLDS,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.files.upload import PreparedUpload
+from dunwell.core.files.upload import PreparedUpload
 from dunwell.landing.session.drafts import Draft, DraftFile, DraftKey, Fields
 from dunwell.landing.session.session import Session
 from dunwell.platform.database.database import Connection, Row

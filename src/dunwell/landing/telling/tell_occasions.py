@@ -14,8 +14,8 @@ import structlog
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.claims.access import access_claim
-from dunwell.claims.store import lock_claim
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.store import lock_claim
 from dunwell.disputes.rest_after_answer import rest_after_answer
 from dunwell.escalation.reach import has_postal_address
 from dunwell.landing.telling.writer import NoticeWriter, Post

@@ -17,7 +17,7 @@ from jinja2.runtime import Context
 
 from dunwell.accounts.installation.identity import FindOperator, find_nobody
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.claims.fields import DebtorName
+from dunwell.core.claims.fields import DebtorName
 from dunwell.landing.render.addresses import build_address
 from dunwell.landing.render.formats import build_filters
 from dunwell.landing.render.translating import TranslatedTemplates

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from starlette.responses import Response
 
-from dunwell.files.names import render_disposition
+from dunwell.core.files.names import render_disposition
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "

@@ -13,8 +13,8 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.files.inspection import Inspector
-from dunwell.files.sealed_files import SealedFiles
+from dunwell.core.files.inspection import Inspector
+from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.landing.render.pages import Frame, Page, Pages, Shown
 from dunwell.landing.render.wording import choose_language
 from dunwell.landing.session.cookies import render_cookie

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dunwell.claims.fields import DebtorName
+from dunwell.core.claims.fields import DebtorName
 from dunwell.messages.formatting import find_locale, render_line
 from dunwell.messages.letters.printed_names import leave_out_emoji
 

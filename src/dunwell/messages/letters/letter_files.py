@@ -11,10 +11,10 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.files.attachments import Attachment
-from dunwell.files.content_types import PDF
-from dunwell.files.sealed_files import SealedFiles
-from dunwell.files.storage import ContentMissing, Storage
+from dunwell.core.files.attachments import Attachment
+from dunwell.core.files.content_types import PDF
+from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import ContentMissing, Storage
 from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.messages.letters.sheet import Enclosure
 from dunwell.platform.crypto import KeyRing, sha256

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import msgspec
 
-from dunwell.claims.fields import DebtorName
+from dunwell.core.claims.fields import DebtorName
 from dunwell.messages.facts import CreditorFacts
 
 # Pictures outside of the basic plane, with flags and skin tones; those of the basic plane that look

@@ -7,6 +7,7 @@ are part of every letter; a template can neither move nor drop them. Pure.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from dunwell.core.workflows.definition import LetterTemplate, Texts
 from dunwell.messages.creditors import write_operator
 from dunwell.messages.facts import CreditorFacts, MessageFacts
 from dunwell.messages.formatting import Values, render_iban, render_line, render_money
@@ -29,7 +30,6 @@ from dunwell.messages.parts import fill_within
 from dunwell.messages.rendering import choose_words, fill_line, list_footer, put_together
 from dunwell.messages.size_limits import MAX_MESSAGE_CHARACTERS
 from dunwell.messages.wording import find_wording
-from dunwell.workflows.definition import LetterTemplate, Texts
 
 # Of a code for banking apps.
 _MAX_CENTS = 99_999_999_999

@@ -10,7 +10,7 @@ from uuid import UUID
 import msgspec
 import structlog
 
-from dunwell.files.storage import ContentMissing, Storage
+from dunwell.core.files.storage import ContentMissing, Storage
 from dunwell.messages.letters.letter_files import reseal_letter
 from dunwell.platform.crypto import KeyRing, SealBroken
 from dunwell.platform.database.database import Connection, Database

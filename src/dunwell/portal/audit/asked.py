@@ -9,8 +9,8 @@ from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.store import list_users
 from dunwell.accounts.users.user import fold_email
-from dunwell.claims.find_claims import find_claims
-from dunwell.claims.store_lists import ClaimFilter
+from dunwell.core.claims.find_claims import find_claims
+from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.portal.audit.views import AuditFilters
 from dunwell.portal.web.paging import read_day
 from dunwell.portal.web.visit import Fields, Visit

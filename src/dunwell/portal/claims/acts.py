@@ -11,10 +11,10 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.fields import ContactData, DebtorFields
-from dunwell.claims.notes import add_note
-from dunwell.claims.pause_claim import pause_claim, resume_claim
-from dunwell.claims.read_claim import ClaimView
+from dunwell.core.claims.fields import ContactData, DebtorFields
+from dunwell.core.claims.notes import add_note
+from dunwell.core.claims.pause_claim import pause_claim, resume_claim
+from dunwell.core.claims.read_claim import ClaimView
 from dunwell.disputes.dispute import NewDispute, check_new_dispute
 from dunwell.disputes.open_dispute import open_dispute
 from dunwell.escalation.end_claim import archive_claim, withdraw_claim

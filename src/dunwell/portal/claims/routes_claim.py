@@ -3,11 +3,11 @@ stands, its account as of a day, its documents."""
 
 from starlette.responses import Response
 
+from dunwell.core.files.names import name_for_reader
+from dunwell.core.files.read_attachments import list_all_attachments, read_attachment
 from dunwell.explanation.claim_life import MOST, read_claim_life
 from dunwell.explanation.explain_claim import explain_claim
 from dunwell.explanation.read_seal import read_seal
-from dunwell.files.names import name_for_reader
-from dunwell.files.read_attachments import list_all_attachments, read_attachment
 from dunwell.landing.claim.preview import answer_claim_preview, prepare_claim_preview
 from dunwell.landing.session.session import Level
 from dunwell.messages.read_communications import read_communication

@@ -4,9 +4,9 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.claims.find_claims import count_claims, find_claims
-from dunwell.claims.sorting import ClaimOrder, SortKey
-from dunwell.claims.store_lists import ClaimFilter
+from dunwell.core.claims.find_claims import count_claims, find_claims
+from dunwell.core.claims.sorting import ClaimOrder, SortKey
+from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.platform.errors import ValidationError
 from dunwell.portal.claims.list_views import (
     ClaimsPage,

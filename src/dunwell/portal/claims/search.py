@@ -3,8 +3,8 @@ the list shows what they ask for."""
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.searching.search_claims import search_claims
-from dunwell.claims.store_lists import ClaimFilter, ListedClaim
+from dunwell.core.claims.searching.search_claims import search_claims
+from dunwell.core.claims.store_lists import ClaimFilter, ListedClaim
 from dunwell.platform.errors import ValidationError
 from dunwell.portal.claims.list_views import Row, describe_row
 

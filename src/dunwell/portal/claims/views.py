@@ -7,13 +7,13 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.claims.balance import Balance, Item
-from dunwell.claims.fields import DebtorFields
-from dunwell.claims.holds import Hold
-from dunwell.claims.read_claim import ClaimView
+from dunwell.core.claims.balance import Balance, Item
+from dunwell.core.claims.fields import DebtorFields
+from dunwell.core.claims.holds import Hold
+from dunwell.core.claims.read_claim import ClaimView
+from dunwell.core.files.attached import AttachedFile
 from dunwell.explanation.claim_life import Happening
 from dunwell.explanation.views import ClaimExplanation
-from dunwell.files.attached import AttachedFile
 from dunwell.messages.communication_views import Communication
 from dunwell.messages.formatting import render_name
 from dunwell.payments.read_account import Account

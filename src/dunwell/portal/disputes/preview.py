@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.claims.read_claim import ClaimView
-from dunwell.claims.states import ACTIVE
+from dunwell.core.claims.read_claim import ClaimView
+from dunwell.core.claims.states import ACTIVE
 from dunwell.disputes.dispute import Dispute, render_case_number
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.messages.facts import CHECK_MASK

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import Assignee, Whose
-from dunwell.claims.read_claim import ClaimView
+from dunwell.core.claims.read_claim import ClaimView
 from dunwell.disputes.answer_texts import list_answer_texts
 from dunwell.disputes.assign_dispute import read_assignee
 from dunwell.disputes.dispute import Dispute, DisputeState, render_case_number

@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from dunwell.accounts.users.assignee import AssignedMeanwhile
-from dunwell.claims.access import check_claim
+from dunwell.core.claims.access import check_claim
 from dunwell.disputes.assign_dispute import assign_dispute
 from dunwell.disputes.end_dispute import confirm_right_person
 from dunwell.platform.errors import InvalidState, ValidationError

@@ -6,7 +6,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from dunwell.accounts.users.assignee import Assignee
-from dunwell.claims.read_claim import ClaimView
+from dunwell.core.claims.read_claim import ClaimView
 from dunwell.disputes.answer_texts import AnswerText
 from dunwell.disputes.dispute import Dispute
 from dunwell.disputes.evidence import EvidenceFile

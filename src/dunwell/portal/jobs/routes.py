@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from starlette.responses import Response, StreamingResponse
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.core.files.names import render_disposition
 from dunwell.explanation.life_store import load_user_names
-from dunwell.files.names import render_disposition
 from dunwell.jobs.cancel_job import cancel_job, may_cancel
 from dunwell.jobs.cells import MARK, render_rows
 from dunwell.jobs.job import JobRow, RowOutcome

@@ -5,7 +5,7 @@ be taken back; a request, of which the provider can be asked, and which can be e
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.compare_claim import ChangedMeanwhile, check_unchanged, load_seen
+from dunwell.core.claims.compare_claim import ChangedMeanwhile, check_unchanged, load_seen
 from dunwell.payments.cancel_request import cancel_request, is_cancellable
 from dunwell.payments.find_payments import (
     PaymentFilter,

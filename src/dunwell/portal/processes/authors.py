@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from dunwell.accounts.merchants.actor import Actor
+from dunwell.core.workflows.draft_changes import DraftChange
+from dunwell.core.workflows.part_differences import PartDifference, compare_part
 from dunwell.portal.processes.views_publish import AuthorChanges, ShownChange
-from dunwell.workflows.draft_changes import DraftChange
-from dunwell.workflows.part_differences import PartDifference, compare_part
 
 _UNKNOWN_PART = "draft"
 

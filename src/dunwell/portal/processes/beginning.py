@@ -6,10 +6,10 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.checking import read_definition
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.store import load_current, load_draft
 from dunwell.platform.errors import NotFound
-from dunwell.workflows.checking import read_definition
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.store import load_current, load_draft
 
 # Long enough for a pay-by date, whatever the weekday and with bank holidays in it.
 _WAIT_DAYS = 14

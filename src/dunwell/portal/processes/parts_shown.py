@@ -8,14 +8,14 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.edit_draft import Edit, PartOvertaken, edit_draft
+from dunwell.core.workflows.part_differences import compare_part
+from dunwell.core.workflows.parts import STEP_ORDER, find_step_id, fingerprint
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.portal.processes.fields import Manner, place_faults
 from dunwell.portal.processes.views_editor import Overtaken
 from dunwell.portal.web.access import Access
 from dunwell.rollout.look_at_draft import LookedAtDraft, look_at_draft
-from dunwell.workflows.edit_draft import Edit, PartOvertaken, edit_draft
-from dunwell.workflows.part_differences import compare_part
-from dunwell.workflows.parts import STEP_ORDER, find_step_id, fingerprint
 
 Names = Mapping[str, str]
 

@@ -6,6 +6,9 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.arrange_steps import double_step, move_step, shift_step
+from dunwell.core.workflows.edit_draft import Edit, PartOvertaken, edit_draft
+from dunwell.core.workflows.parts import STEP_ORDER, fingerprint, name_step
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.processes.parts_shown import find_manner
 from dunwell.portal.processes.told_faults import tell_faults
@@ -17,9 +20,6 @@ from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
 from dunwell.rollout.look_at_draft import look_at_draft
-from dunwell.workflows.arrange_steps import double_step, move_step, shift_step
-from dunwell.workflows.edit_draft import Edit, PartOvertaken, edit_draft
-from dunwell.workflows.parts import STEP_ORDER, fingerprint, name_step
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,19 @@ from typing import Any
 
 from starlette.responses import Response
 
+from dunwell.core.workflows.audited import list_parts
+from dunwell.core.workflows.checking import read_definition
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.given_definition import (
+    GivenDefinition,
+    PlacedFault,
+    list_places,
+    order_faults,
+    take_given,
+    unreadable_file,
+)
+from dunwell.core.workflows.part_differences import compare_parts
+from dunwell.core.workflows.save_draft import replace_draft
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.text.yaml_document import DocumentFaulty
 from dunwell.portal.processes.files import render_text
@@ -17,19 +30,6 @@ from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
 from dunwell.rollout.look_at_draft import look_at_draft
 from dunwell.rollout.look_at_workflows import look_at_workflow
-from dunwell.workflows.audited import list_parts
-from dunwell.workflows.checking import read_definition
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.given_definition import (
-    GivenDefinition,
-    PlacedFault,
-    list_places,
-    order_faults,
-    take_given,
-    unreadable_file,
-)
-from dunwell.workflows.part_differences import compare_parts
-from dunwell.workflows.save_draft import replace_draft
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.save_draft import replace_draft
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.portal.processes.authors import group_changes
 from dunwell.portal.processes.files import render_file
@@ -22,7 +23,6 @@ from dunwell.rollout.look_at_version import (
     look_at_version,
 )
 from dunwell.rollout.look_at_workflows import MOST_COUNTED, LookedAtWorkflow, look_at_workflow
-from dunwell.workflows.save_draft import replace_draft
 
 _TYPES: Mapping[str, str] = {"yaml": "application/yaml", "json": "application/json"}
 

@@ -7,6 +7,13 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.change_workflow import (
+    activate_workflow,
+    deactivate_workflow,
+    rename_workflow,
+)
+from dunwell.core.workflows.parts import fingerprint
+from dunwell.core.workflows.save_draft import begin_workflow
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.portal.processes.beginning import FirstNames, begin_definition
 from dunwell.portal.processes.views_list import ManagePage, SwitchPage, WorkflowsPage
@@ -19,13 +26,6 @@ from dunwell.rollout.delete_workflow import delete_workflow
 from dunwell.rollout.look_at_workflows import MOST_COUNTED, look_at_workflow, look_at_workflows
 from dunwell.rollout.read_scenarios import list_scenarios
 from dunwell.rollout.switch import SwitchReport, preview_switch, switch_to_workflows
-from dunwell.workflows.change_workflow import (
-    activate_workflow,
-    deactivate_workflow,
-    rename_workflow,
-)
-from dunwell.workflows.parts import fingerprint
-from dunwell.workflows.save_draft import begin_workflow
 
 
 @at_merchant

@@ -6,6 +6,9 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.draft_changes import DraftChange, Ticks
+from dunwell.core.workflows.publish_draft import ChangesUnseen
+from dunwell.core.workflows.versions import Verdict
 from dunwell.jobs.start_job import TooManyJobs
 from dunwell.jobs.start_preview import read_preview, start_preview
 from dunwell.platform.errors import InvalidState, ValidationError
@@ -25,9 +28,6 @@ from dunwell.rollout.look_at_draft import LookedAtDraft, look_at_draft
 from dunwell.rollout.look_at_workflows import MOST_COUNTED, LookedAtWorkflow, look_at_workflow
 from dunwell.rollout.preview_effects import MinorChange, preview_effects
 from dunwell.rollout.publish_workflow import publish_workflow
-from dunwell.workflows.draft_changes import DraftChange, Ticks
-from dunwell.workflows.publish_draft import ChangesUnseen
-from dunwell.workflows.versions import Verdict
 
 # Beyond it, claims are counted by the worker.
 _AT_ONCE = 200

@@ -2,6 +2,8 @@
 
 from starlette.responses import Response
 
+from dunwell.core.workflows.edit_draft import Edit
+from dunwell.core.workflows.parts import SETTINGS, fingerprint
 from dunwell.portal.processes.parts_shown import Outcome, find_manner, find_problems, save_part
 from dunwell.portal.processes.settings_form import FIELDS, read_settings, show_settings
 from dunwell.portal.processes.views_editor import SettingsPage
@@ -12,8 +14,6 @@ from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
 from dunwell.rollout.look_at_draft import LookedAtDraft, look_at_draft
-from dunwell.workflows.edit_draft import Edit
-from dunwell.workflows.parts import SETTINGS, fingerprint
 
 
 @at_merchant

@@ -8,6 +8,9 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.core.workflows.arrange_steps import add_step
+from dunwell.core.workflows.edit_draft import Edit
+from dunwell.core.workflows.parts import fingerprint, name_step
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.processes.parts_shown import Outcome, find_manner, find_problems, save_part
 from dunwell.portal.processes.routes_editor import read_number
@@ -20,9 +23,6 @@ from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
 from dunwell.rollout.look_at_draft import LookedAtDraft, look_at_draft
-from dunwell.workflows.arrange_steps import add_step
-from dunwell.workflows.edit_draft import Edit
-from dunwell.workflows.parts import fingerprint, name_step
 
 # Of a step that is not there yet, among those that are: no step that is kept has it.
 _NEW_ID = 2_147_483_647

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from dunwell.core.workflows.definition import Definition, Step
+from dunwell.core.workflows.text_places import Place, find_place
 from dunwell.platform.errors import Fault
-from dunwell.workflows.definition import Definition, Step
-from dunwell.workflows.text_places import Place, find_place
 
 
 class ToldFault(msgspec.Struct, frozen=True, gc=False):

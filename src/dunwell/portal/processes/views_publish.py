@@ -5,6 +5,8 @@ from typing import ClassVar
 
 import msgspec
 
+from dunwell.core.workflows.draft_changes import DraftChange
+from dunwell.core.workflows.part_differences import PartDifference
 from dunwell.jobs.start_preview import PreviewOfDraft
 from dunwell.portal.processes.told_faults import ToldFault
 from dunwell.portal.render.pages import Page
@@ -18,8 +20,6 @@ from dunwell.rollout.outlook_figures import (
     count_held_back,
     tabulate_days,
 )
-from dunwell.workflows.draft_changes import DraftChange
-from dunwell.workflows.part_differences import PartDifference
 
 
 class ShownChange(msgspec.Struct, frozen=True, gc=False):

@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.core.workflows.word_differences import WordComparison
 from dunwell.landing.render.formats import build_page_filters
 from dunwell.landing.render.translating import TranslatedTemplates, fill
 from dunwell.landing.render.wording import Language
@@ -27,7 +28,6 @@ from dunwell.portal.render.addresses import build_address, names_merchant
 from dunwell.portal.render.charts import Bar, draw_bars, draw_columns
 from dunwell.portal.render.formats import build_portal_filters
 from dunwell.portal.render.wording import PORTAL
-from dunwell.workflows.word_differences import WordComparison
 
 # Each slice's own; no two are called the same.
 TEMPLATES = sorted(PORTAL.glob("*/templates"))

@@ -18,8 +18,8 @@ from dunwell.assignment.read_rules import RulesView, read_rules
 from dunwell.assignment.rules import RuleSet
 from dunwell.assignment.targets import Rulebook, make_rulebook
 from dunwell.assignment.try_claim import find_claim_facts, list_possibilities
-from dunwell.claims.find_claims import find_claims
-from dunwell.claims.store_lists import ClaimFilter
+from dunwell.core.claims.find_claims import find_claims
+from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.landing.render.amounts import read_amount
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.rules.looking import check_may

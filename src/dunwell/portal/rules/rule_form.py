@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 import msgspec
 
 from dunwell.assignment.document import RuleDocument, ShareDocument
-from dunwell.claims.conditions import list_values
+from dunwell.core.claims.conditions import list_values
+from dunwell.core.workflows.definition import Bounds, Condition, TextTest
 from dunwell.landing.render.amounts import read_amount, render_plain
 from dunwell.portal.web.visit import Fields
-from dunwell.workflows.definition import Bounds, Condition, TextTest
 
 _MONEY, _NUMBERS = ("outstanding", "total"), ("age", "primaryAgeDays")
 _TEXTS, _HOWS = (

@@ -10,8 +10,8 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.assignment.read_rules import has_rules
-from dunwell.events.find_endpoints import find_endpoints
-from dunwell.files.read_storage_use import read_storage_use
+from dunwell.core.events.find_endpoints import find_endpoints
+from dunwell.core.files.read_storage_use import read_storage_use
 from dunwell.onboarding.checklist import list_needs
 from dunwell.onboarding.counterpart import find_counterpart_key
 from dunwell.onboarding.open_merchant import open_merchant

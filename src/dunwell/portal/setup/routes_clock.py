@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.rights import Right
-from dunwell.events.find_events import EventFilter, EventPage, find_events
+from dunwell.core.events.find_events import EventFilter, EventPage, find_events
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.setup.views import ClockPage
 from dunwell.portal.web.access import Access

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.events.body import EVENT_TYPES
-from dunwell.events.endpoint import ALL_TYPES, NewSecret, WantedEndpoint
-from dunwell.events.endpoints import add_endpoint, remove_endpoint
-from dunwell.events.find_endpoints import find_endpoints
+from dunwell.core.events.body import EVENT_TYPES
+from dunwell.core.events.endpoint import ALL_TYPES, NewSecret, WantedEndpoint
+from dunwell.core.events.endpoints import add_endpoint, remove_endpoint
+from dunwell.core.events.find_endpoints import find_endpoints
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.portal.setup.fields import find_field
 from dunwell.portal.setup.surroundings import need_configure

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 from dunwell.accounts.merchants.access import Credential
 from dunwell.accounts.merchants.store_revocations import Rotation
-from dunwell.events.endpoint import NewSecret
-from dunwell.events.endpoint_health import EndpointHealth
-from dunwell.files.storage_use import StorageUse
+from dunwell.core.events.endpoint import NewSecret
+from dunwell.core.events.endpoint_health import EndpointHealth
+from dunwell.core.files.storage_use import StorageUse
 from dunwell.onboarding.checklist import Checklist
 from dunwell.onboarding.report import ApplyReport
 from dunwell.platform.errors import Fault

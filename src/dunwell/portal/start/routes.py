@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
 from dunwell.alarms.read_alarms import read_alarms
+from dunwell.core.files.read_storage_use import read_storage_use
 from dunwell.explanation.read_overview import MOST, NEWEST, read_overview
-from dunwell.files.read_storage_use import read_storage_use
 from dunwell.portal.start.views import OVERDUE, StartPage, count_channels, fill_days, list_waiting
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import msgspec
 
+from dunwell.core.files.storage_use import StorageUse
 from dunwell.explanation.read_overview import MONEY_DAYS, PaidDay, Tomorrow
-from dunwell.files.storage_use import StorageUse
 from dunwell.portal.render.pages import Page
 from dunwell.waiting.read_waiting import Kind, Waiting
 

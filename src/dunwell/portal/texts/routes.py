@@ -8,6 +8,8 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.text_places import Place, Written, put_text, read_text
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import MerchantNotConfigured, NotFound, ValidationError
 from dunwell.portal.texts.asking import describe_faults, name_place, open_asked, read_place
@@ -28,8 +30,6 @@ from dunwell.rollout.texts.review import review_text
 from dunwell.rollout.texts.sentences import MOST_WORDS
 from dunwell.rollout.trials.placeholders import ShownPlaceholder, show_placeholders
 from dunwell.rollout.trials.writing import open_trial
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.text_places import Place, Written, put_text, read_text
 
 # As much as a text of a definition may have.
 _MOST_CHARACTERS = 20_000

@@ -12,8 +12,9 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.accounts.merchants.rights import Right
-from dunwell.files.content_types import PDF
-from dunwell.files.pictures import FULL, NotShowable, Shown
+from dunwell.core.files.content_types import PDF
+from dunwell.core.files.pictures import FULL, NotShowable, Shown
+from dunwell.core.workflows.text_places import find_channel_texts
 from dunwell.messages.mail_style import render_frame_policy
 from dunwell.platform.crypto import sha256
 from dunwell.platform.errors import (
@@ -63,7 +64,6 @@ from dunwell.rollout.trials.sms_costs import (
     prepare_sms_costs,
 )
 from dunwell.sending.channel import Accepted, Message, Outcome, Permanent, Temporary, Unanswered
-from dunwell.workflows.text_places import find_channel_texts
 
 _PAGE_POLICY = f"{POLICY}; frame-src 'self'"
 _LONGEST_NUMBER = 3

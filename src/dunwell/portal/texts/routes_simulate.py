@@ -6,6 +6,7 @@ from datetime import date
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.definition import Definition
 from dunwell.escalation.calendars import name_holiday
 from dunwell.platform.errors import MerchantNotConfigured, NotFound
 from dunwell.portal.texts.asking import find_subject, open_asked
@@ -23,7 +24,6 @@ from dunwell.rollout.trials.simulate import (
     prepare_simulation,
     simulate,
 )
-from dunwell.workflows.definition import Definition
 
 
 @at_merchant

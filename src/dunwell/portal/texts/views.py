@@ -5,6 +5,7 @@ from datetime import date
 from typing import ClassVar
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.core.workflows.text_places import Place, Written
 from dunwell.portal.render.pages import Page
 from dunwell.portal.texts.asking import Subject
 from dunwell.rollout.preview_message import MessagePreview
@@ -16,7 +17,6 @@ from dunwell.rollout.texts.review import Review
 from dunwell.rollout.trials.placeholders import ShownPlaceholder
 from dunwell.rollout.trials.simulate import Simulation
 from dunwell.rollout.trials.sms_costs import SmsCosts
-from dunwell.workflows.text_places import Place, Written
 
 
 class TextsPage(Page, frozen=True):

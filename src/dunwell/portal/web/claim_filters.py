@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.claims.holds import HoldKind
-from dunwell.claims.states import Status
-from dunwell.claims.store_lists import ClaimFilter
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import Status
+from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.landing.render.amounts import read_amount
 
 _MOST_TEXT = 200

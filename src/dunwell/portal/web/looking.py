@@ -9,10 +9,10 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.claims.find_claims import find_claims
-from dunwell.claims.read_claim import ClaimView, read_claim
-from dunwell.claims.searching.search_claims import search_claims
-from dunwell.claims.store_lists import ClaimFilter
+from dunwell.core.claims.find_claims import find_claims
+from dunwell.core.claims.read_claim import ClaimView, read_claim
+from dunwell.core.claims.searching.search_claims import search_claims
+from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.visit import Fields, Visit

@@ -15,8 +15,8 @@ from dunwell.accounts.users.passwords import Passwords
 from dunwell.accounts.users.sessions import find_session
 from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.accounts.users.single_sign_on.provider import NoProviders, Providers
-from dunwell.files.pictures import PagePainter
-from dunwell.files.sealed_files import SealedFiles
+from dunwell.core.files.pictures import PagePainter
+from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.landing.render.wording import choose_language
 from dunwell.landing.web.site import Site as DebtorSite
 from dunwell.messages.letters.printer import LetterPrinter

@@ -5,15 +5,15 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.events.body import EVENT_TYPES
-from dunwell.events.find_endpoints import find_endpoints
-from dunwell.events.read_log import (
+from dunwell.core.events.body import EVENT_TYPES
+from dunwell.core.events.find_endpoints import find_endpoints
+from dunwell.core.events.read_log import (
     find_deliveries,
     prove_deliveries,
     read_delivery,
     read_endpoint,
 )
-from dunwell.events.store_log import LogFilter
+from dunwell.core.events.store_log import LogFilter
 from dunwell.platform.errors import NotFound
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant

@@ -7,13 +7,13 @@ from datetime import timedelta
 
 from starlette.responses import Response
 
-from dunwell.events.endpoints import rotate_secret
-from dunwell.events.read_log import read_endpoint
-from dunwell.events.replay_deliveries import replay_delivery, replay_given_up
-from dunwell.events.retry import is_success
-from dunwell.events.send_test import begin_test, send_test
-from dunwell.events.sender import open_webhook_sender
-from dunwell.events.switch_on_endpoint import switch_on_endpoint
+from dunwell.core.events.endpoints import rotate_secret
+from dunwell.core.events.read_log import read_endpoint
+from dunwell.core.events.replay_deliveries import replay_delivery, replay_given_up
+from dunwell.core.events.retry import is_success
+from dunwell.core.events.send_test import begin_test, send_test
+from dunwell.core.events.sender import open_webhook_sender
+from dunwell.core.events.switch_on_endpoint import switch_on_endpoint
 from dunwell.platform.crypto import SealBroken
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.portal.web.access import Access

@@ -5,12 +5,12 @@ from datetime import datetime
 from typing import ClassVar
 from uuid import UUID
 
-from dunwell.events.endpoint import NewSecret
-from dunwell.events.endpoint_health import EndpointHealth
-from dunwell.events.proof import Proof
-from dunwell.events.read_log import DeliveryView, KnownEndpoint
-from dunwell.events.store_deliveries import Reply
-from dunwell.events.store_log import LoggedDelivery
+from dunwell.core.events.endpoint import NewSecret
+from dunwell.core.events.endpoint_health import EndpointHealth
+from dunwell.core.events.proof import Proof
+from dunwell.core.events.read_log import DeliveryView, KnownEndpoint
+from dunwell.core.events.store_deliveries import Reply
+from dunwell.core.events.store_log import LoggedDelivery
 from dunwell.portal.render.pages import Page
 
 

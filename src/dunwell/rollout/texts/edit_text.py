@@ -7,14 +7,14 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.draft_changes import DraftChange, find_last_change
+from dunwell.core.workflows.edit_draft import Edit, EditedDraft, edit_draft
+from dunwell.core.workflows.open_workflow import open_workflow
+from dunwell.core.workflows.parts import fingerprint
+from dunwell.core.workflows.store import load_current, load_draft
+from dunwell.core.workflows.store_draft_changes import load_open_changes
+from dunwell.core.workflows.text_places import Place, Written, put_text, read_part, read_text
 from dunwell.platform.errors import InvalidState
-from dunwell.workflows.draft_changes import DraftChange, find_last_change
-from dunwell.workflows.edit_draft import Edit, EditedDraft, edit_draft
-from dunwell.workflows.open_workflow import open_workflow
-from dunwell.workflows.parts import fingerprint
-from dunwell.workflows.store import load_current, load_draft
-from dunwell.workflows.store_draft_changes import load_open_changes
-from dunwell.workflows.text_places import Place, Written, put_text, read_part, read_text
 
 
 class TextOvertaken(InvalidState):

@@ -6,12 +6,12 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.open_workflow import check_switched
+from dunwell.core.workflows.store import load_assignability
+from dunwell.core.workflows.store_history import VersionRow, load_definition, load_versions
 from dunwell.platform.errors import NotFound
 from dunwell.rollout.read_workflows import DRAFT, choose_version
-from dunwell.workflows.definition import Definition
-from dunwell.workflows.open_workflow import check_switched
-from dunwell.workflows.store import load_assignability
-from dunwell.workflows.store_history import VersionRow, load_definition, load_versions
 
 
 @dataclass(frozen=True, slots=True)

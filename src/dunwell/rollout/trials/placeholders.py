@@ -7,6 +7,7 @@ from datetime import timedelta
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.text_places import Place
 from dunwell.escalation.letterhead import gather_facts
 from dunwell.messages.codes import CODE_MASK
 from dunwell.messages.formatting import Values
@@ -21,7 +22,6 @@ from dunwell.messages.placeholders import (
 )
 from dunwell.rollout.sample_contact import make_sample
 from dunwell.rollout.trials.writing import TrialWriter
-from dunwell.workflows.text_places import Place
 
 _TO_PAY = timedelta(days=13)
 _HIDDEN = "…"

@@ -12,6 +12,7 @@ from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.store import load_user
+from dunwell.core.workflows.definition import Definition
 from dunwell.escalation.compose_contact import make_message
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.attempts import count_attempt, load_attempts
@@ -19,7 +20,6 @@ from dunwell.platform.errors import Fault, InvalidState, RateLimited, Validation
 from dunwell.platform.resources import Resources
 from dunwell.rollout.preview_message import PreparedMessage, Wanted, prepare_message
 from dunwell.sending.channel import Message
-from dunwell.workflows.definition import Definition
 
 # In an hour, to one person.
 MOST_TRIALS = 20

@@ -15,6 +15,7 @@ from typing import Any
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.definition import Definition
 from dunwell.escalation.due_claim_store import load_claims
 from dunwell.escalation.pay_by import foresee_pay_by
 from dunwell.escalation.reach import find_usable_channels
@@ -34,7 +35,6 @@ from dunwell.rollout.trials.day_reasons import DayReason
 from dunwell.rollout.trials.simulating import Happening, Part, play_through
 from dunwell.rollout.trials.writing import TrialWriter, Wish, open_trial
 from dunwell.sending.channel import Permanent
-from dunwell.workflows.definition import Definition
 
 # Of a template without a text for the channel.
 NO_TEXT = "NO_TEXT"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 from dunwell.accounts.merchants.configuration import Configuration
+from dunwell.core.workflows.definition import CommunicationStep
 from dunwell.escalation.forecast import Course, Foreseen
 from dunwell.escalation.person_guard import PersonGuard, find_quiet_hours
 from dunwell.escalation.process import Process
@@ -25,7 +26,6 @@ from dunwell.rollout.trials.day_reasons import (
     explain_put_off,
     explain_wait,
 )
-from dunwell.workflows.definition import CommunicationStep
 
 # A process that has not ended by then is shown as far.
 _FARTHEST = timedelta(days=3_650)

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.definition import Definition
 from dunwell.messages.facts import ItemFacts
 from dunwell.messages.gsm import count_parts
 from dunwell.platform.children.process import run_apart
@@ -20,7 +21,6 @@ from dunwell.rollout.trials.store_names import NamedClaim, load_named_claims
 from dunwell.rollout.trials.writing import TrialWriter, Wish, open_trial
 from dunwell.sending.channel import Permanent
 from dunwell.sending.prices import find_country
-from dunwell.workflows.definition import Definition
 
 MOST_CLAIMS = 1_000
 # Claims whose texts are written without a pause, in which the page can be cancelled.

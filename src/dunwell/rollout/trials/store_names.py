@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.claims.fields import DebtorName
+from dunwell.core.claims.fields import DebtorName
 from dunwell.platform.database.database import Connection
 
 # Backwards over the primary key of claims, then by that of debtors and of items.

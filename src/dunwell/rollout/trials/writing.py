@@ -14,6 +14,8 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.definition import CommunicationStep, Definition
+from dunwell.core.workflows.versions import Version
 from dunwell.escalation.compose_contact import Occasion, render_contact
 from dunwell.escalation.letterhead import Letterhead, find_layout
 from dunwell.escalation.process import Process, build_process
@@ -24,8 +26,6 @@ from dunwell.platform.text.codes import find_home
 from dunwell.rollout.sample_contact import NOBODYS_ID, Reader
 from dunwell.sending.channel import Permanent
 from dunwell.sending.prices import Weight, find_country, price_of
-from dunwell.workflows.definition import CommunicationStep, Definition
-from dunwell.workflows.versions import Version
 
 
 @dataclass(frozen=True, slots=True)

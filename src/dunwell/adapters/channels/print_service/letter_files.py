@@ -8,7 +8,7 @@ from mimetypes import MimeTypes
 import pikepdf
 
 from dunwell.accounts.installation.lines.letters import Enclosures
-from dunwell.files.content_types import PDF
+from dunwell.core.files.content_types import PDF
 from dunwell.messages.letters.address import MAX_LINES
 from dunwell.messages.letters.printer import LetterPrinter, Part, Unprintable
 from dunwell.platform.crypto import sha256

@@ -1,0 +1,1 @@
+"""What is recorded: events, workflows, claims and files."""

@@ -1,0 +1,57 @@
+"""Whether a claim is still as somebody saw it who wants to change it.
+
+A form bears what was seen: the transaction that wrote the claim's row last, and the claim's time of
+it. The transaction is compared, as a sandbox's clock stands; the time says what has come since.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.core.claims.access import access_claim, check_claim
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import InvalidState
+
+# By primary key.
+_LOAD = """
+SELECT xmin::text AS written_by, updated_at
+FROM claims
+WHERE merchant_id = $1 AND claim_id = $2
+"""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class ChangedMeanwhile(InvalidState):
+    """Somebody else was faster. since: the claim's last change that was seen."""
+
+    def __init__(self, since: datetime) -> None:
+        super().__init__("The claim was changed since it was looked at.", state="CHANGED")
+        self.since = since
+
+
+async def check_unchanged(work: Work, claim_id: int, seen: str) -> None:
+    """seen: of `load_seen`, when the form was shown. The claim stays locked. Raises NotFound and
+    ChangedMeanwhile."""
+    work.need(Right.READ_CLAIMS)
+    await access_claim(work, claim_id)
+    if await _load(work.tx, work.merchant_id, claim_id) != seen:
+        raise ChangedMeanwhile(_read_seen(seen.partition("-")[2]))
+
+
+async def load_seen(work: Work, claim_id: int) -> str:
+    """As a form bears it; read before what its page shows. Raises NotFound."""
+    work.need(Right.READ_CLAIMS)
+    await check_claim(work, claim_id)
+    return await _load(work.tx, work.merchant_id, claim_id)
+
+
+async def _load(tx: Connection, merchant_id: int, claim_id: int) -> str:
+    row = await tx.fetchrow(_LOAD, merchant_id, claim_id)
+    return f"{row['written_by']}-{(row['updated_at'] - _EPOCH) // _MICROSECOND}"
+
+
+def _read_seen(seen: str) -> datetime:
+    """The beginning of time for what is none."""
+    is_sound = seen.isascii() and seen.isdigit() and len(seen) <= 17
+    return _EPOCH + _MICROSECOND * (int(seen) if is_sound else 0)

@@ -1,0 +1,261 @@
+"""Whether a claim meets a condition: one grammar for step guards and assignment rules.
+
+The answer names every property that fails, so that "why was this step skipped?" has an answer.
+Pure.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from operator import attrgetter
+from typing import Any, Protocol
+
+from dunwell.core.workflows.definition import Bounds, Condition, TextTest
+
+
+class Facts(Protocol):
+    """What conditions may ask about a claim on a day in the merchant's zone."""
+
+    @property
+    def outstanding_cents(self) -> int: ...
+    @property
+    def total_cents(self) -> int: ...
+    @property
+    def age(self) -> int | None:
+        """The debtor's full years."""
+
+    @property
+    def primary_age_days(self) -> int | None:
+        """Days since the first PRIMARY item's due date, or its item date."""
+
+    @property
+    def item_types(self) -> Collection[str]: ...
+    @property
+    def language(self) -> str | None: ...
+    @property
+    def country(self) -> str | None: ...
+    @property
+    def city(self) -> str | None: ...
+    @property
+    def postal_code(self) -> str | None: ...
+    @property
+    def email(self) -> str | None: ...
+    @property
+    def mobile_number(self) -> str | None: ...
+    @property
+    def has_address(self) -> bool: ...
+    @property
+    def custom_fields(self) -> Mapping[str, str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionFacts:
+    """`Facts` that were loaded, as a value."""
+
+    outstanding_cents: int
+    total_cents: int
+    today: date
+    first_primary_on: date | None = None
+    item_types: frozenset[str] = frozenset()
+    date_of_birth: date | None = None
+    language: str | None = None
+    country: str | None = None
+    city: str | None = None
+    postal_code: str | None = None
+    email: str | None = None
+    mobile_number: str | None = None
+    has_address: bool = False
+    custom_fields: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def age(self) -> int | None:
+        return count_years(self.date_of_birth, self.today)
+
+    @property
+    def primary_age_days(self) -> int | None:
+        first = self.first_primary_on
+        return None if first is None else (self.today - first).days
+
+
+def count_years(born: date | None, today: date) -> int | None:
+    if born is None:
+        return None
+    had_birthday = (today.month, today.day) >= (born.month, born.day)
+    return today.year - born.year - (0 if had_birthday else 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One property of the grammar: what its test looks like, and when it holds."""
+
+    # On the wire.
+    name: str
+    # Of `Condition`.
+    attribute: str
+    holds: Callable[[Any, Facts], bool]
+    # For the table in the operator's guide.
+    takes: str
+    meaning: str
+
+
+def list_tests(condition: Condition | None) -> tuple[tuple[Property, Any], ...]:
+    """The properties a condition tests, each with its test; none: it always holds."""
+    if condition is None:
+        return ()
+    pairs = zip(PROPERTIES, _read_tests(condition), strict=True)
+    return tuple((each, test) for each, test in pairs if test is not None)
+
+
+def find_unmet(condition: Condition | None, facts: Facts) -> list[str]:
+    """The properties whose tests fail, by their names on the wire; none: it holds."""
+    return [each.name for each, test in list_tests(condition) if not each.holds(test, facts)]
+
+
+def is_within(bounds: Bounds, value: int | None) -> bool:
+    """An unknown value is within no bounds."""
+    if value is None:
+        return False
+    low, high = read_bounds(bounds)
+    return (low is None or low <= value) and (high is None or value <= high)
+
+
+def read_bounds(bounds: Bounds) -> tuple[int | None, int | None]:
+    """Both inclusive; none: open."""
+    return (
+        None if bounds.min is None else int(bounds.min),
+        None if bounds.max is None else int(bounds.max),
+    )
+
+
+def list_values(wanted: str | list[str]) -> list[str]:
+    return [wanted] if isinstance(wanted, str) else wanted
+
+
+def reads(test: TextTest, value: str | None) -> bool:
+    """Whether a text passes; an absent one passes no test."""
+    if value is None:
+        return False
+    return (
+        (test.equals is None or value == test.equals)
+        and (test.starts_with is None or value.startswith(test.starts_with))
+        and (test.ends_with is None or value.endswith(test.ends_with))
+    )
+
+
+def _has_all(wanted: list[str], facts: Facts) -> bool:
+    present = {
+        "email": facts.email is not None,
+        "mobileNumber": facts.mobile_number is not None,
+        "address": facts.has_address,
+    }
+    return all(present[name] for name in wanted)
+
+
+def _has_item_type(wanted: str | list[str], facts: Facts) -> bool:
+    return any(each in facts.item_types for each in list_values(wanted))
+
+
+def _has_fields(wanted: Mapping[str, str], facts: Facts) -> bool:
+    return all(facts.custom_fields.get(name) == value for name, value in wanted.items())
+
+
+_MONEY = '{min?, max?}, amounts in minor units as strings: {min: "5000"}'
+_NUMBER = "{min?, max?}, whole numbers: {min: 18}"
+_TEXT = "{equals?, startsWith?, endsWith?}"
+_ONE_OR_LIST = "one or a list: DE or [DE, AT]"
+
+PROPERTIES = (
+    Property(
+        "outstanding",
+        "outstanding",
+        holds=lambda test, facts: is_within(test, facts.outstanding_cents),
+        takes=_MONEY,
+        meaning="what is still owed is at least min and at most max",
+    ),
+    Property(
+        "total",
+        "total",
+        holds=lambda test, facts: is_within(test, facts.total_cents),
+        takes=_MONEY,
+        meaning="the sum of all items, paid or not, is at least min and at most max",
+    ),
+    Property(
+        "age",
+        "age",
+        holds=lambda test, facts: is_within(test, facts.age),
+        takes=_NUMBER,
+        meaning="the debtor's age in full years is within; without a date of birth it is not",
+    ),
+    Property(
+        "primaryAgeDays",
+        "primary_age_days",
+        holds=lambda test, facts: is_within(test, facts.primary_age_days),
+        takes=_NUMBER,
+        meaning="so many days have passed since the first PRIMARY item's due date, or its item "
+        "date; without either it does not hold",
+    ),
+    Property(
+        "country",
+        "country",
+        holds=lambda test, facts: facts.country in list_values(test),
+        takes=_ONE_OR_LIST,
+        meaning="the debtor's address is in one of these countries",
+    ),
+    Property(
+        "language",
+        "language",
+        holds=lambda test, facts: facts.language in list_values(test),
+        takes="one or a list: de or [de, en]",
+        meaning="the claim names one of these languages",
+    ),
+    Property(
+        "itemType",
+        "item_type",
+        holds=_has_item_type,
+        takes="one or a list of PRIMARY, COLLECTION_FEE, DUNNING_FEE",
+        meaning="an item of one of these types is there",
+    ),
+    Property(
+        "has",
+        "has",
+        holds=_has_all,
+        takes="a list of email, mobileNumber, address",
+        meaning="all of these are there; an address has street and city",
+    ),
+    Property(
+        "email",
+        "email",
+        holds=lambda test, facts: reads(test, facts.email),
+        takes=_TEXT,
+        meaning="the e-mail address reads so, letter by letter; without one it does not hold",
+    ),
+    Property(
+        "mobileNumber",
+        "mobile_number",
+        holds=lambda test, facts: reads(test, facts.mobile_number),
+        takes=_TEXT,
+        meaning="the mobile number, as in +4915112345678, reads so",
+    ),
+    Property(
+        "city",
+        "city",
+        holds=lambda test, facts: reads(test, facts.city),
+        takes=_TEXT,
+        meaning="the city of the address reads so; Hamburg is not hamburg",
+    ),
+    Property(
+        "postalCode",
+        "postal_code",
+        holds=lambda test, facts: reads(test, facts.postal_code),
+        takes=_TEXT,
+        meaning="the postal code of the address reads so",
+    ),
+    Property(
+        "customFields",
+        "custom_fields",
+        holds=_has_fields,
+        takes="{name: value, ...}",
+        meaning="each of these fields has exactly this value",
+    ),
+)
+_read_tests = attrgetter(*(each.attribute for each in PROPERTIES))

@@ -1,0 +1,40 @@
+"""Raises one event of one claim, in the transaction of the change it tells of.
+
+For what happens to a claim singly: payments, accesses. The escalation process raises its events
+in sets, by itself.
+"""
+
+from collections.abc import Callable
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.core.events.payloads import Event, EventHead
+from dunwell.core.events.record import save_events
+from dunwell.platform.errors import NotFound
+
+# Locks the claim, so that sequences have no gap and no double. By primary keys.
+_NEXT = """
+UPDATE claims c
+SET event_sequence = c.event_sequence + 1
+FROM debtors d
+WHERE c.merchant_id = $1 AND c.claim_id = $2 AND d.merchant_id = $1 AND d.claim_id = $2
+RETURNING c.event_sequence, c.reference_number, d.customer_number
+"""
+
+
+async def raise_event(work: Work, claim_id: int, compose: Callable[[EventHead], Event]) -> Event:
+    """`compose` makes the event; deliveries may begin at `work.real_now`. Raises NotFound."""
+    row = await work.tx.fetchrow(_NEXT, work.merchant_id, claim_id)
+    if row is None:
+        raise NotFound(f"There is no claim {claim_id}.")
+    head = EventHead(
+        event_id=work.ids.new(work.now),
+        merchant_id=work.merchant_id,
+        claim_id=claim_id,
+        sequence=row["event_sequence"],
+        occurred_at=work.now,
+        reference_number=row["reference_number"],
+        customer_number=row["customer_number"],
+    )
+    event = compose(head)
+    await save_events(work.tx, work.merchant_id, [event], work.real_now)
+    return event

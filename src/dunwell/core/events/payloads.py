@@ -1,0 +1,201 @@
+"""Events, each made once with its body: the text that is stored, listed, signed and delivered;
+nothing serialises it again. What a body says stands in `events.body`. Pure.
+"""
+
+from datetime import UTC, datetime
+from typing import TypedDict
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.core.events import body
+from dunwell.core.events.body import EventActionStep, ModalityState, ModalityType
+
+_ESCALATION = "ESCALATION"
+
+
+class EventHead(msgspec.Struct, frozen=True, gc=False):
+    """What every event of a claim is told. `sequence` counts the claim's events from 1."""
+
+    event_id: UUID
+    merchant_id: int
+    claim_id: int
+    sequence: int
+    occurred_at: datetime
+    reference_number: str
+    customer_number: str | None = None
+
+
+class Event(msgspec.Struct, frozen=True, gc=False):
+    """An event as it is stored. `body` is the JSON text delivered and signed."""
+
+    event_id: UUID
+    merchant_id: int
+    claim_id: int
+    sequence: int
+    type: str
+    occurred_at: datetime
+    body: str
+
+
+class Fee(msgspec.Struct, frozen=True, gc=False):
+    """The claim item a fee step added."""
+
+    id: int
+    type: str
+    value_cents: int
+    currency: str
+
+
+class Payment(msgspec.Struct, frozen=True, gc=False):
+    """A debtor's payment by a provider, begun or completed."""
+
+    provider_name: str
+    amount_cents: int
+    currency: str
+    request_id: UUID
+
+
+class _Frame(TypedDict):
+    """What every event says first."""
+
+    event_id: str
+    date: str
+    source: str | None
+
+
+class _Subject(TypedDict):
+    """What is said of the claim in every event."""
+
+    id: int
+    merchant_id: int
+    reference_number: str
+    action: str
+    executed_at: str
+    customer_number: str | UnsetType
+
+
+class _PaymentFields(TypedDict):
+    """What is said of a payment, begun or completed."""
+
+    provider_name: str
+    amount: int
+    currency: str
+    payment_request_id: str
+
+
+def escalated(head: EventHead, step: EventActionStep, channel: Channel, reference: UUID) -> Event:
+    """The debtor was contacted; `reference` is the contact's."""
+    sent = body.EventCommunication(channel, str(reference))
+    claim = body.EscalatedClaim(**_subject(head, "ESCALATED"), communication=sent)
+    return _event(head, body.EscalatedEvent(**_frame(head), claim=claim, action_step=step))
+
+
+def fee_added(head: EventHead, step: EventActionStep, fee: Fee) -> Event:
+    """The escalation process added a fee; its value goes out as a string of cents."""
+    item = body.EventFee(fee.id, fee.type, str(fee.value_cents), fee.currency)
+    claim = body.FeeAddedClaim(**_subject(head, "FEE_ADDED"), fee=item)
+    return _event(head, body.FeeAddedEvent(**_frame(head), claim=claim, action_step=step))
+
+
+def checkpoint_reached(head: EventHead, step: EventActionStep, offset: int, message: str) -> Event:
+    """The claim reached a marker step with the configured offset and message."""
+    details = body.CheckpointDetails(offset, message)
+    claim = body.CheckpointClaim(**_subject(head, "CHECKPOINT_REACHED"), details=details)
+    said = body.CheckpointReachedEvent(**_frame(head), claim=claim, action_step=step)
+    return _event(head, said)
+
+
+def archived(head: EventHead) -> Event:
+    """All steps are processed and nothing was collected; no action step is named."""
+    claim = body.EventClaim(**_subject(head, "ARCHIVED"))
+    return _event(head, body.ArchivedEvent(**_frame(head), claim=claim))
+
+
+def payment_in_progress(head: EventHead, payment: Payment, reference: str) -> Event:
+    """The debtor was handed off to the provider; `reference` is the payment reference."""
+    begun = body.BegunPayment(**_payment_fields(payment), reference=reference)
+    claim = body.PaymentInProgressClaim(**_subject(head, "PAYMENT_IN_PROGRESS"), payment=begun)
+    return _event(head, body.PaymentInProgressEvent(**_frame(head, None), claim=claim))
+
+
+def payment_completed(head: EventHead, payment: Payment, transaction_id: str) -> Event:
+    """The payment request is completed; the amount is what was paid, `transaction_id` theirs."""
+    completed = body.CompletedPayment(**_payment_fields(payment), transaction_id=transaction_id)
+    claim = body.PaymentCompletedClaim(**_subject(head, "PAYMENT_COMPLETED"), payment=completed)
+    return _event(head, body.PaymentCompletedEvent(**_frame(head, None), claim=claim))
+
+
+def details_accessed(
+    head: EventHead, session_id: UUID, communication_type: Channel | None = None
+) -> Event:
+    """The debtor opened the claim; `communication_type` is the channel of the link that was used,
+    none when the access cannot be traced to a communication."""
+    traced = UNSET if communication_type is None else communication_type
+    details = body.AccessDetails("LANDING_PAGE", str(session_id), traced)
+    claim = body.AccessedClaim(**_subject(head, "DETAILS_ACCESSED"), details=details)
+    return _event(head, body.DetailsAccessedEvent(**_frame(head, None), claim=claim))
+
+
+def disputed(
+    head: EventHead, dispute_type: str, dispute_id: UUID, message: str | None = None
+) -> Event:
+    """A debtor or the merchant disputes the claim; `message` goes with the type OTHER alone."""
+    words = UNSET if message is None else message
+    reason = body.EventDisputeReason(type=dispute_type, message=words, dispute_id=str(dispute_id))
+    claim = body.DisputedClaim(**_subject(head, "DISPUTED"), dispute_reason=reason)
+    return _event(head, body.DisputedEvent(**_frame(head, None), claim=claim))
+
+
+def payment_modality_state_change(
+    head: EventHead, modality_type: ModalityType, state: ModalityState, modality_id: UUID
+) -> Event:
+    """A modality was requested or answered."""
+    modality = body.EventPaymentModality(modality_type, state, str(modality_id))
+    claim = body.PaymentModalityClaim(
+        **_subject(head, "PAYMENT_MODALITY_STATE_CHANGE"), payment_modality=modality
+    )
+    return _event(head, body.PaymentModalityStateChangeEvent(**_frame(head, None), claim=claim))
+
+
+def render_instant(instant: datetime) -> str:
+    """The event's date: whole seconds, UTC, with a Z."""
+    return f"{instant.astimezone(UTC).isoformat()[:19]}Z"
+
+
+def _frame(head: EventHead, source: str | None = _ESCALATION) -> _Frame:
+    return _Frame(event_id=str(head.event_id), date=render_instant(head.occurred_at), source=source)
+
+
+def _subject(head: EventHead, event_type: str) -> _Subject:
+    return _Subject(
+        id=head.claim_id,
+        merchant_id=head.merchant_id,
+        reference_number=head.reference_number,
+        action=event_type,
+        executed_at=render_instant(head.occurred_at),
+        customer_number=UNSET if head.customer_number is None else head.customer_number,
+    )
+
+
+def _payment_fields(payment: Payment) -> _PaymentFields:
+    return _PaymentFields(
+        provider_name=payment.provider_name,
+        amount=payment.amount_cents,
+        currency=payment.currency,
+        payment_request_id=str(payment.request_id),
+    )
+
+
+def _event(head: EventHead, said: body.Event) -> Event:
+    return Event(
+        event_id=head.event_id,
+        merchant_id=head.merchant_id,
+        claim_id=head.claim_id,
+        sequence=head.sequence,
+        type=said.claim.action,
+        occurred_at=head.occurred_at,
+        body=msgspec.json.encode(said).decode(),
+    )

@@ -1,0 +1,60 @@
+"""The child process that draws pages of strangers' files.
+
+Started as `python -m dunwell.core.files.drawing_child`.
+
+It is shut in as the one that checks files is (`inspection_child`).
+"""
+
+import io
+
+import msgspec
+import pikepdf
+from PIL import Image
+
+from dunwell.core.files.content_types import PDF, PNG
+from dunwell.core.files.drawing import Box, NotDrawable, draw_page
+from dunwell.core.files.pictures import Drawn, Wanted
+from dunwell.platform.children.child import serve, shut_in
+
+_MEMORY_BYTES = 768 * 1024 * 1024
+_CPU_SECONDS_PER_PAGE = 5
+
+
+def main() -> None:
+    """Answer until the parent goes away."""
+    _make_ready()
+    shut_in(_MEMORY_BYTES, _CPU_SECONDS_PER_PAGE)
+    serve(_draw, _CPU_SECONDS_PER_PAGE)
+
+
+def _make_ready() -> None:
+    """Import and open what would be late: it would not find its file any more."""
+    Image.init()
+    written, picture = io.BytesIO(), io.BytesIO()
+    with pikepdf.new() as pdf:
+        page = pdf.add_blank_page(page_size=(60, 60))
+        font = pikepdf.Dictionary(
+            Type=pikepdf.Name.Font, Subtype=pikepdf.Name.Type1, BaseFont=pikepdf.Name.Unknown
+        )
+        page.obj.Resources = pikepdf.Dictionary(Font=pikepdf.Dictionary(F=font))
+        page.obj.Contents = pdf.make_stream(b"BT /F 12 Tf 5 5 Td (A) Tj ET")
+        pdf.save(written)
+    draw_page(written.getvalue(), PDF, 1, Box(60, 60))
+    Image.new("RGBA", (4, 4)).save(picture, "PNG")
+    draw_page(picture.getvalue(), PNG, 1, Box(2, 2))
+
+
+def _draw(request: bytes) -> bytes:
+    wanted = msgspec.msgpack.decode(request, type=Wanted)
+    box = Box(wanted.width, wanted.height)
+    try:
+        drawing = draw_page(wanted.content, wanted.content_type, wanted.page, box)
+    except NotDrawable:
+        return msgspec.msgpack.encode(Drawn())
+    return msgspec.msgpack.encode(
+        Drawn(drawing.pages, drawing.width, drawing.height, drawing.pixels)
+    )
+
+
+if __name__ == "__main__":
+    main()

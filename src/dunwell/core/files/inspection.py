@@ -1,0 +1,65 @@
+"""A small pool of child processes that look into strangers' files, so that the web process never
+parses one. A file that crashes, stalls or bloats its child costs that child and is refused.
+"""
+
+from collections.abc import Hashable
+
+import msgspec
+
+from dunwell.core.files.content_types import ALLOWED_TYPES, refuse
+from dunwell.platform.children.child_pool import ChildLost, ChildPool
+from dunwell.platform.children.fair_queue import PERSON_WAITS
+from dunwell.platform.errors import Unavailable, UnsupportedMediaType
+from dunwell.platform.http.multipart import FileContent
+
+_CHILD = "dunwell.core.files.inspection_child"
+# A file written anew may be somewhat larger than it came.
+_MAX_ANSWER_BYTES = 40 * 1024 * 1024
+# Wall time; the child limits its own processor time to less.
+_PATIENCE_SECONDS = 15.0
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """The child's answer: a type and the file written anew, or the words of a refusal."""
+
+    content_type: str = ""
+    content: bytes = b""
+    refusal: str = ""
+
+
+class Inspector:
+    """Opened once in a process and closed at its end; children start when first needed."""
+
+    def __init__(self, size: int = 2, patience_seconds: float = _PATIENCE_SECONDS) -> None:
+        self._children = ChildPool(
+            _CHILD,
+            size=size,
+            patience_seconds=patience_seconds,
+            max_answer_bytes=_MAX_ANSWER_BYTES,
+            limits=PERSON_WAITS,
+        )
+
+    async def inspect(self, content: bytes) -> str:
+        """The file's content type. Raises UnsupportedMediaType, Unavailable."""
+        return (await self.clean(content)).content_type
+
+    async def clean(self, content: bytes | FileContent, key: Hashable = "") -> Finding:
+        """Return the file written anew, without what acts in it. key: who sends it.
+
+        Raises UnsupportedMediaType, RateLimited, Unavailable.
+        """
+        asked = content if isinstance(content, bytes) else content.read
+        try:
+            answer = await self._children.ask(asked, key=key, size_bytes=len(content))
+            finding = msgspec.msgpack.decode(answer, type=Finding)
+        except (ChildLost, msgspec.MsgspecError) as error:
+            raise refuse("The file takes too much time or memory to read.") from error
+        except OSError as error:
+            raise Unavailable("Files cannot be checked just now. Try again shortly.") from error
+        if finding.content_type not in ALLOWED_TYPES:
+            raise UnsupportedMediaType(finding.refusal, allowed=list(ALLOWED_TYPES))
+        return finding
+
+    async def close(self) -> None:
+        """End the children, each after its file, and take no more files."""
+        await self._children.close()

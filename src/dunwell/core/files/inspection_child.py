@@ -1,0 +1,54 @@
+"""The child process that parses strangers' files.
+
+Started as `python -m dunwell.core.files.inspection_child`.
+"""
+
+import codecs
+import io
+
+import msgspec
+import pikepdf
+from PIL import Image
+
+from dunwell.core.files.content import clean_file
+from dunwell.core.files.inspection import Finding
+from dunwell.platform.children.child import serve, shut_in
+from dunwell.platform.errors import UnsupportedMediaType
+
+_MEMORY_BYTES = 768 * 1024 * 1024
+_CPU_SECONDS_PER_FILE = 8
+# Of texts in pictures and documents.
+_ENCODINGS = ("ascii", "latin-1", "utf-8", "utf-16", "utf-16-be", "utf-16-le", "pdfdoc")
+
+
+def main() -> None:
+    """Answer until the parent goes away."""
+    _make_ready()
+    shut_in(_MEMORY_BYTES, _CPU_SECONDS_PER_FILE)
+    serve(_inspect, _CPU_SECONDS_PER_FILE)
+
+
+def _make_ready() -> None:
+    """Import and open what would be late: it would not find its file any more."""
+    Image.init()
+    for name in _ENCODINGS:
+        codecs.lookup(name)
+    # An encrypted one opens the source of random numbers, for good.
+    encrypted = io.BytesIO()
+    with pikepdf.new() as pdf:
+        pdf.add_blank_page()
+        pdf.save(encrypted, encryption=pikepdf.Encryption(owner="owner", user=""))
+    clean_file(encrypted.getvalue())
+
+
+def _inspect(content: bytes) -> bytes:
+    try:
+        cleaned = clean_file(content)
+        finding = Finding(content_type=cleaned.content_type, content=cleaned.content)
+    except UnsupportedMediaType as refusal:
+        finding = Finding(refusal=refusal.message)
+    return msgspec.msgpack.encode(finding)
+
+
+if __name__ == "__main__":
+    main()

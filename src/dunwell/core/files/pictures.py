@@ -1,0 +1,198 @@
+"""Page pictures of files that strangers made: a small pool of shut-in child processes draws them,
+so that neither this process nor a browser ever reads the file. A file that crashes, stalls or
+bloats its child costs that child; what it was asked for cannot be shown, and others go on.
+
+A child answers bare pixels, whose number is checked; the PNG is written here. What is known of a
+file, how many pages it has or that it cannot be drawn, is kept for a while: contents never change
+under their key. One file is drawn by one child at a time, so that a hostile one holds up no others.
+"""
+
+import asyncio
+import io
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import msgspec
+from PIL import Image
+
+from dunwell.platform.children.child_pool import ChildLost, ChildPool
+from dunwell.platform.children.fair_queue import PERSON_WAITS
+from dunwell.platform.errors import Unavailable
+
+_CHILD = "dunwell.core.files.drawing_child"
+# Wall time; the child limits its own processor time to less.
+_PATIENCE_SECONDS = 10.0
+_MOST_KNOWN = 2_000
+# Less tightly packed than could be: a person waits for it.
+_PACKING = 3
+
+
+class NotShowable(Exception):  # noqa: N818 - reads as what it says
+    """The file, or this page of it, cannot be shown as a picture."""
+
+
+class Wanted(msgspec.Struct, frozen=True, array_like=True):
+    """`page`: from 1 on; 0: how many there are. The picture fits into `width` and `height`."""
+
+    page: int
+    width: int
+    height: int
+    content_type: str
+    content: bytes
+
+
+class Drawn(msgspec.Struct, frozen=True, array_like=True):
+    """`pages`: 0: it cannot be drawn. `pixels`: three bytes each."""
+
+    pages: int = 0
+    width: int = 0
+    height: int = 0
+    pixels: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What a picture has to fit into, in pixels."""
+
+    width: int
+    height: int
+
+
+THUMBNAIL = Size(240, 320)
+# An A4 page at 170 dots an inch: small print can be read.
+FULL = Size(1400, 2200)
+_SIZES = (THUMBNAIL, FULL)
+_MOST_ANSWER_BYTES = 3 * FULL.width * FULL.height + 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A file whose pages are to be shown. `load`: its content, when a child is free for it.
+    `viewer`: who looks at it; a viewer's pages are drawn one after the other."""
+
+    storage_key: str
+    content_type: str
+    load: Callable[[], Awaitable[bytes]]
+    viewer: Hashable = ""
+    size_bytes: int = 0
+
+
+class PagePainter:
+    """Opened once in a process and closed at its end; children start when first needed."""
+
+    def __init__(self, size: int = 2, patience_seconds: float = _PATIENCE_SECONDS) -> None:
+        self._children = ChildPool(
+            _CHILD,
+            size=size,
+            patience_seconds=patience_seconds,
+            max_answer_bytes=_MOST_ANSWER_BYTES,
+            limits=PERSON_WAITS,
+        )
+        # How many pages a file has; 0: it cannot be shown.
+        self._known: OrderedDict[str, int] = OrderedDict()
+        self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
+
+    def find_pages(self, storage_key: str) -> int | None:
+        """As far as it is known without looking: how many, 0: it cannot be shown. None: not
+        known."""
+        return self._known.get(storage_key)
+
+    async def count_pages(self, shown: Shown) -> int:
+        """Raises NotShowable, RateLimited, Unavailable and what `load` raises."""
+        known = self._check_known(shown)
+        if known is not None:
+            return known
+        async with self._turn(shown):
+            known = self._check_known(shown)
+            return (await self._ask(shown, 0, THUMBNAIL)).pages if known is None else known
+
+    async def paint(self, shown: Shown, page: int, size: Size) -> bytes:
+        """The PNG of a page, from 1 on. Raises NotShowable, RateLimited, Unavailable
+        and what `load` raises."""
+        assert size in _SIZES
+        pages = self._check_known(shown)
+        if page < 1 or (pages is not None and page > pages):
+            raise NotShowable("There is no such page.")
+        async with self._turn(shown):
+            self._check_known(shown)
+            drawn = await self._ask(shown, page, size)
+        return await asyncio.to_thread(_write_png, drawn)
+
+    async def close(self) -> None:
+        """End the children, each after its page, and draw no more pages."""
+        await self._children.close()
+
+    async def _ask(self, shown: Shown, page: int, size: Size) -> Drawn:
+        async def read() -> bytes:
+            content = await shown.load()
+            wanted = Wanted(
+                page,
+                size.width,
+                height=size.height,
+                content_type=shown.content_type,
+                content=content,
+            )
+            return msgspec.msgpack.encode(wanted)
+
+        try:
+            answer = await self._children.ask(read, key=shown.viewer, size_bytes=shown.size_bytes)
+            drawn = msgspec.msgpack.decode(answer, type=Drawn)
+        except (ChildLost, msgspec.MsgspecError) as error:
+            self._keep(shown, 0)
+            raise NotShowable("The file takes too much time or memory to draw.") from error
+        except OSError as error:
+            raise Unavailable("Pages cannot be drawn just now. Try again shortly.") from error
+        is_picture = page == 0 or _is_sound(drawn, size)
+        if drawn.pages < 1 or not is_picture:
+            # A page beyond the last says nothing of the others.
+            if page <= 1:
+                self._keep(shown, 0)
+            raise NotShowable("The page cannot be drawn.")
+        self._keep(shown, drawn.pages)
+        return drawn
+
+    def _check_known(self, shown: Shown) -> int | None:
+        known = self._known.get(shown.storage_key)
+        if known == 0:
+            raise NotShowable("The file cannot be shown.")
+        return known
+
+    def _keep(self, shown: Shown, pages: int) -> None:
+        self._known[shown.storage_key] = pages
+        self._known.move_to_end(shown.storage_key)
+        while len(self._known) > _MOST_KNOWN:
+            self._known.popitem(last=False)
+
+    @asynccontextmanager
+    async def _turn(self, shown: Shown) -> AsyncIterator[None]:
+        lock, waiting = self._turns.get(shown.storage_key, (asyncio.Lock(), 0))
+        self._turns[shown.storage_key] = (lock, waiting + 1)
+        try:
+            # Whoever waits for another viewer of the same file gives up as those in the queue do.
+            async with asyncio.timeout(PERSON_WAITS.wait_seconds):
+                await lock.acquire()
+            try:
+                yield
+            finally:
+                lock.release()
+        except TimeoutError as error:
+            raise Unavailable("The file is being drawn for others. Try again shortly.") from error
+        finally:
+            _, waiting = self._turns.pop(shown.storage_key)
+            if waiting > 1:
+                self._turns[shown.storage_key] = (lock, waiting - 1)
+
+
+def _is_sound(drawn: Drawn, size: Size) -> bool:
+    """What a child says is not believed: it may be the file that speaks."""
+    is_within = 0 < drawn.width <= size.width and 0 < drawn.height <= size.height
+    return is_within and len(drawn.pixels) == 3 * drawn.width * drawn.height
+
+
+def _write_png(drawn: Drawn) -> bytes:
+    out = io.BytesIO()
+    image = Image.frombytes("RGB", (drawn.width, drawn.height), drawn.pixels)
+    image.save(out, "PNG", compress_level=_PACKING)
+    return out.getvalue()

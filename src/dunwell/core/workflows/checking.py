@@ -1,0 +1,116 @@
+"""Everything that is wrong with a process definition, at once, each with its place (CONTRACT 6).
+
+Shape by the schema of `definition`, the rest by the rules beside. A part of the wrong shape does
+not keep the rules from looking at the others. Templates' placeholders are checked by `messages`.
+Pure.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from dunwell.core.workflows.condition_rules import find_condition_faults
+from dunwell.core.workflows.definition import (
+    Condition,
+    Definition,
+    ProcessSettings,
+    Step,
+    Template,
+    Texts,
+)
+from dunwell.core.workflows.reference import FIELD_WORDS
+from dunwell.core.workflows.settings_rules import find_settings_faults
+from dunwell.core.workflows.step_rules import find_step_faults
+from dunwell.core.workflows.text_rules import find_text_faults
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.shape import Part, find_faults, read_if_fits
+from dunwell.platform.text.texts import find_unprintable, is_printable
+
+
+def check_definition(document: object) -> Definition:
+    """The definition a parsed JSON or YAML document states. Raises ValidationError, all faults."""
+    faults = find_definition_faults(document)
+    if faults:
+        raise ValidationError(faults)
+    return msgspec.convert(document, Definition)
+
+
+def read_definition(document: object) -> Definition:
+    """The definition of a document of the right shape, whatever else is wrong with it: what a draft
+    may be. Raises ValidationError."""
+    faults = [*find_faults(document, Definition), *find_unprintable(document)]
+    if faults:
+        raise ValidationError(list(dict.fromkeys(faults)))
+    return msgspec.convert(document, Definition)
+
+
+def find_definition_faults(document: object) -> list[Fault]:
+    """All faults, with JSON pointers from the document's root; none: it is a definition."""
+    faults = find_faults(document, Definition)
+    faults += find_unprintable(document)
+    if isinstance(document, dict):
+        faults += _find_broken_rules(document)
+    return list(dict.fromkeys(faults))
+
+
+def definition_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of a definition, for editors and checks outside; its fields say
+    what they mean."""
+    schema = msgspec.json.schema(Definition)
+    for part, words in FIELD_WORDS.items():
+        properties = schema["$defs"][part.__name__]["properties"]
+        for field in msgspec.structs.fields(part):
+            properties[field.encode_name]["description"] = words[field.name].replace("`", "")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Dunwell workflow definition",
+        **schema,
+    }
+
+
+def _find_broken_rules(document: Mapping[str, object]) -> list[Fault]:
+    settings = read_if_fits(document.get("settings"), ProcessSettings)
+    templates = _read_members(document.get("templates"), Template)
+    snippets = _read_members(document.get("snippets"), Texts)
+    given = document.get("steps")
+    steps = [_read_step(each) for each in given] if isinstance(given, list) else []
+    faults: list[Fault] = []
+    if settings is not None:
+        faults += find_settings_faults(settings)
+        faults += find_text_faults(templates, snippets, settings.languages)
+    faults += find_step_faults(steps, templates, settings)
+    if isinstance(given, list):
+        faults += _find_faults_of_unread(given, steps)
+    return faults
+
+
+def _find_faults_of_unread(given: list[object], steps: list[Step | None]) -> Iterator[Fault]:
+    """What is wrong with the conditions of steps that have no shape of a step themselves: all
+    faults of a step are reported together."""
+    for index, (value, step) in enumerate(zip(given, steps, strict=True)):
+        if step is None and isinstance(value, dict):
+            when = read_if_fits(value.get("when"), Condition)
+            if when is not None:
+                yield from find_condition_faults(when, f"/steps/{index}/when")
+
+
+def _read_step(value: object) -> Step | None:
+    try:
+        step: Step = msgspec.convert(value, Step)
+    except msgspec.ValidationError:
+        return None
+    return step
+
+
+def _read_members(value: object, shape: type[Part]) -> dict[str, Part | None]:
+    if not isinstance(value, dict):
+        return {}
+    return {str(name): read_if_fits(member, shape) for name, member in value.items()}
+
+
+def check_workflow_name(name: str) -> None:
+    """What a workflow or a scenario may be called. Raises ValidationError."""
+    if not 1 <= len(name) <= 255 or not is_printable(name) or name != name.strip():
+        message = "Use 1 to 255 printable characters without space at the ends."
+        raise ValidationError([Fault("/name", message, "WRONG_FORMAT")])

@@ -1,0 +1,264 @@
+"""The SQL of workflows and their versions: rows in, values out, no rules.
+
+Published versions never change and a version id never names two contents, so their definitions,
+which are big and needed by every step, are parsed once per process. A scenario is one version in
+the state SCENARIO, and runs as a published one does; only a draft does not.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.versions import Draft, Version
+from dunwell.platform.database.database import Connection, Row
+
+# Hot: the engine asks it for each set, and nests it. One look per pair into the key
+# workflow_versions (merchant_id, workflow_id, major, minor), backwards.
+LOAD_NEWEST = """
+SELECT newest.version_id, newest.workflow_id, newest.major, newest.minor,
+    CASE WHEN newest.version_id = wanted.known_id THEN NULL ELSE newest.definition END AS definition
+FROM UNNEST($2::uuid[], $3::integer[], $4::uuid[]) AS wanted (workflow_id, major, known_id)
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM workflow_versions
+    WHERE merchant_id = $1
+        AND workflow_id = wanted.workflow_id
+        AND major = wanted.major
+        AND state <> 'DRAFT'
+    ORDER BY minor DESC
+    LIMIT 1
+) AS newest
+"""
+
+# Rides on the same key.
+_LOAD_CURRENT = """
+SELECT version_id, workflow_id, major, minor,
+    CASE WHEN version_id = $3 THEN NULL ELSE definition END AS definition
+FROM workflow_versions
+WHERE merchant_id = $1 AND workflow_id = $2 AND state <> 'DRAFT'
+ORDER BY major DESC, minor DESC
+LIMIT 1
+"""
+
+_LOAD_WORKFLOWS = """
+SELECT workflow.workflow_id, workflow.name, workflow.assignment_enabled, workflow.created_at,
+    newest.version_id, newest.major, newest.minor,
+    draft.version_id AS draft_id
+FROM workflows AS workflow
+LEFT JOIN LATERAL (
+    SELECT version_id, major, minor
+    FROM workflow_versions
+    WHERE merchant_id = workflow.merchant_id
+        AND workflow_id = workflow.workflow_id
+        AND state <> 'DRAFT'
+    ORDER BY major DESC, minor DESC
+    LIMIT 1
+) AS newest ON true
+LEFT JOIN workflow_versions AS draft
+    ON draft.merchant_id = workflow.merchant_id
+    AND draft.workflow_id = workflow.workflow_id
+    AND draft.state = 'DRAFT'
+WHERE workflow.merchant_id = $1 AND workflow.deleted_at IS NULL
+ORDER BY workflow.created_at, workflow.workflow_id
+"""
+
+_LOAD_WORKFLOW = """
+SELECT workflow_id, name, assignment_enabled
+FROM workflows
+WHERE merchant_id = $1 AND workflow_id = $2 AND deleted_at IS NULL
+"""
+
+# What a claim or a rule is about to point at: deleting waits, and nothing comes to point at what is
+# deleted. In the order of ids, as everything that holds several. Rides on the primary key.
+_HOLD_WORKFLOWS = """
+SELECT workflow_id, name, assignment_enabled
+FROM workflows
+WHERE merchant_id = $1 AND workflow_id = ANY($2::uuid[]) AND deleted_at IS NULL
+ORDER BY workflow_id
+FOR KEY SHARE
+"""
+
+_LOAD_DRAFT = """
+SELECT version_id, definition
+FROM workflow_versions
+WHERE merchant_id = $1 AND workflow_id = $2 AND state = 'DRAFT'
+"""
+
+# The workflow's row, locked, orders everything that is done to its versions.
+_LOCK_WORKFLOW = """
+SELECT workflow_id
+FROM workflows
+WHERE merchant_id = $1 AND workflow_id = $2 AND deleted_at IS NULL
+FOR NO KEY UPDATE
+"""
+
+_LOCK_OR_INSERT_WORKFLOW = """
+INSERT INTO workflows (merchant_id, workflow_id, name, created_at)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT (merchant_id, name) WHERE deleted_at IS NULL DO UPDATE
+SET name = EXCLUDED.name
+RETURNING workflow_id
+"""
+
+# A changed draft gets a new version id: no id ever names two contents.
+_SAVE_DRAFT = """
+INSERT INTO workflow_versions
+    (merchant_id, version_id, workflow_id, state, definition, created_at)
+VALUES ($1, $2, $3, 'DRAFT', $4, $5)
+ON CONFLICT (merchant_id, workflow_id) WHERE state = 'DRAFT' DO UPDATE
+SET version_id = EXCLUDED.version_id,
+    definition = EXCLUDED.definition,
+    created_at = EXCLUDED.created_at
+"""
+
+_PUBLISH = """
+UPDATE workflow_versions
+SET state = 'PUBLISHED', major = $3, minor = $4, published_at = $5, comment = $6
+WHERE merchant_id = $1 AND version_id = $2
+"""
+
+_DELETE_DRAFT = """
+DELETE FROM workflow_versions
+WHERE merchant_id = $1 AND workflow_id = $2 AND state = 'DRAFT'
+RETURNING version_id
+"""
+
+_MOST_KEPT = 2_000
+# The newest version this process has read of (merchant, workflow, major); major 0: of all.
+_Key = tuple[int, UUID, int]
+_kept: dict[_Key, Version] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """A workflow without its definitions; no version: never published."""
+
+    workflow_id: UUID
+    name: str
+    assignment_enabled: bool
+    created_at: datetime
+    version_id: UUID | None
+    major: int | None
+    minor: int | None
+    draft_id: UUID | None
+
+
+async def load_newest(
+    tx: Connection, merchant_id: int, pairs: Collection[tuple[UUID, int]]
+) -> dict[tuple[UUID, int], Version]:
+    """The newest minor of each (workflow, major), no draft; unknown pairs are left out."""
+    known = {pair: _kept.get((merchant_id, *pair)) for pair in pairs}
+    rows = await tx.fetch(
+        LOAD_NEWEST, merchant_id, [workflow_id for workflow_id, _ in known],
+        [major for _, major in known], [each and each.version_id for each in known.values()],
+    )  # fmt: skip
+    pairs_found = [(row["workflow_id"], row["major"]) for row in rows]
+    return {
+        pair: read_newest(row, merchant_id, known[pair])
+        for pair, row in zip(pairs_found, rows, strict=True)
+    }
+
+
+def find_cached(merchant_id: int, pair: tuple[UUID, int]) -> Version | None:
+    """What this process has read last of a (workflow, major); there may be a newer one."""
+    return _kept.get((merchant_id, *pair))
+
+
+def read_newest(row: Row, merchant_id: int, known: Version | None) -> Version:
+    """A row of `LOAD_NEWEST`, which was asked with the id of `known`."""
+    return _read_version(row, (merchant_id, row["workflow_id"], row["major"]), known)
+
+
+async def load_current(tx: Connection, merchant_id: int, workflow_id: UUID) -> Version | None:
+    """The newest version, which new assignments use; never a draft."""
+    key = (merchant_id, workflow_id, 0)
+    known = _kept.get(key)
+    row = await tx.fetchrow(_LOAD_CURRENT, merchant_id, workflow_id, known and known.version_id)
+    return None if row is None else _read_version(row, key, known)
+
+
+async def load_workflows(tx: Connection, merchant_id: int) -> list[Workflow]:
+    """All workflows of a merchant, never published ones included, in order of creation."""
+    return [Workflow(**row) for row in await tx.fetch(_LOAD_WORKFLOWS, merchant_id)]
+
+
+async def load_assignability(
+    tx: Connection, merchant_id: int, workflow_id: UUID
+) -> tuple[str, bool] | None:
+    """A workflow's name and whether claims may be assigned to it; None: there is none."""
+    row = await tx.fetchrow(_LOAD_WORKFLOW, merchant_id, workflow_id)
+    return None if row is None else (row["name"], row["assignment_enabled"])
+
+
+async def hold_workflows(
+    tx: Connection, merchant_id: int, workflow_ids: Collection[UUID]
+) -> dict[UUID, tuple[str, bool]]:
+    """Name and assignability of those that are there, kept from deletion until the transaction
+    ends. Workflows before claims: whoever locks both holds these first."""
+    rows = await tx.fetch(_HOLD_WORKFLOWS, merchant_id, list(workflow_ids))
+    return {row["workflow_id"]: (row["name"], row["assignment_enabled"]) for row in rows}
+
+
+async def load_draft(tx: Connection, merchant_id: int, workflow_id: UUID) -> Draft | None:
+    row = await tx.fetchrow(_LOAD_DRAFT, merchant_id, workflow_id)
+    if row is None:
+        return None
+    return Draft(row["version_id"], msgspec.convert(row["definition"], Definition))
+
+
+async def lock_workflow(tx: Connection, merchant_id: int, workflow_id: UUID) -> bool:
+    """Lock a workflow until the transaction ends; False: there is none."""
+    return await tx.fetchval(_LOCK_WORKFLOW, merchant_id, workflow_id) is not None
+
+
+async def save_workflow(
+    tx: Connection, merchant_id: int, workflow_id: UUID, name: str, now: datetime
+) -> UUID:
+    """Make a workflow of this name, or lock the one there is; answers its id."""
+    saved: UUID = await tx.fetchval(_LOCK_OR_INSERT_WORKFLOW, merchant_id, workflow_id, name, now)
+    return saved
+
+
+async def save_draft_row(
+    tx: Connection, merchant_id: int, workflow_id: UUID, draft: Draft, now: datetime
+) -> None:
+    """Store the workflow's one draft in place of any before."""
+    document: Any = msgspec.to_builtins(draft.definition)
+    await tx.execute(_SAVE_DRAFT, merchant_id, draft.version_id, workflow_id, document, now)
+
+
+async def save_publication(
+    tx: Connection, merchant_id: int, version: Version, now: datetime, comment: str | None
+) -> None:
+    await tx.execute(
+        _PUBLISH, merchant_id, version.version_id, version.major, version.minor, now, comment
+    )
+
+
+async def delete_draft(tx: Connection, merchant_id: int, workflow_id: UUID) -> bool:
+    """False: there was none."""
+    return await tx.fetchval(_DELETE_DRAFT, merchant_id, workflow_id) is not None
+
+
+def _read_version(row: Row, key: _Key, known: Version | None) -> Version:
+    """The version of a row; the statement sent no definition when `known` is the one."""
+    if row["definition"] is None:
+        assert known is not None
+        return known
+    definition = msgspec.convert(row["definition"], Definition)
+    version = Version(
+        workflow_id=row["workflow_id"],
+        version_id=row["version_id"],
+        major=row["major"],
+        minor=row["minor"],
+        definition=definition,
+    )
+    if len(_kept) >= _MOST_KEPT:
+        _kept.pop(next(iter(_kept)))
+    _kept[key] = version
+    return version

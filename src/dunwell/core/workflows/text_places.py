@@ -1,0 +1,155 @@
+"""One text of a definition by its place: a template's by channel and language, a snippet's by
+language. Read there, or put there; the rest of the definition stays as it is. Pure.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.core.workflows.definition import (
+    Definition,
+    EmailTemplate,
+    LetterTemplate,
+    SmsTemplate,
+    Template,
+    Texts,
+)
+from dunwell.platform.text.shape import render_pointer
+
+Group = Literal["templates", "snippets"]
+_NO_TEMPLATE = Template()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`channel`: of a template's text; a snippet is the same in all of them."""
+
+    group: Group
+    name: str
+    language: str
+    channel: Channel | None = None
+
+    @property
+    def part(self) -> str:
+        """The part of the definition that holds it (`audited.list_parts`)."""
+        return f"{self.group}/{self.name}"
+
+    @property
+    def has_subject(self) -> bool:
+        return self.channel in ("EMAIL", "LETTER")
+
+    @property
+    def pointers(self) -> tuple[str, ...]:
+        """The JSON pointers of its texts, from the definition's root."""
+        if self.channel is None:
+            return (render_pointer([self.group, self.name, self.language]),)
+        names = ("subject", "body") if self.has_subject else ("body",)
+        return tuple(
+            render_pointer([self.group, self.name, self.channel, name, self.language])
+            for name in names
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What stands at a place; a snippet and an SMS have no subject."""
+
+    body: str = ""
+    subject: str = ""
+
+
+def find_place(pointer: str, languages: Collection[str]) -> Place | None:
+    """Of a fault's JSON pointer, the text of these languages that it is about; None: of no one."""
+    parts = [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]]
+    language = parts[-1]
+    if language not in languages:
+        return None
+    if parts[0] == "snippets" and len(parts) == 3:
+        return Place("snippets", parts[1], language)
+    channel = next((each for each in _FIELDS if [each] == parts[2:3]), None)
+    if parts[0] == "templates" and len(parts) == 5 and channel is not None:
+        return Place("templates", parts[1], language, channel)
+    return None
+
+
+def read_text(definition: Definition, place: Place) -> Written | None:
+    """None: nothing is written there."""
+    if place.channel is None:
+        body = definition.snippets.get(place.name, {}).get(place.language)
+        return None if body is None else Written(body)
+    part = find_channel_texts(definition.templates.get(place.name, _NO_TEMPLATE), place.channel)
+    subject = part.get("subject", {}).get(place.language, "")
+    body = part.get("body", {}).get(place.language, "")
+    return Written(body, subject) if subject or body else None
+
+
+def put_text(definition: Definition, place: Place, written: Written | None) -> Definition:
+    """None, or an empty one: nothing stands there any more. A channel that has no text left, and
+    then a template or a snippet, goes with its last one."""
+    if place.channel is None:
+        texts = _put(definition.snippets.get(place.name, {}), place.language, written, "body")
+        snippets = _put_member(definition.snippets, place.name, texts or None)
+        return msgspec.structs.replace(definition, snippets=snippets)
+    template = definition.templates.get(place.name, _NO_TEMPLATE)
+    before = find_channel_texts(template, place.channel)
+    after = {
+        name: _put(before.get(name, {}), place.language, written, name)
+        for name in (("subject", "body") if place.has_subject else ("body",))
+    }
+    kept = _make_part(place.channel, after) if any(after.values()) else None
+    changed = msgspec.structs.replace(template, **{_FIELDS[place.channel]: kept})
+    member = None if changed == _NO_TEMPLATE else changed
+    templates = _put_member(definition.templates, place.name, member)
+    return msgspec.structs.replace(definition, templates=templates)
+
+
+def read_part(definition: Definition, place: Place) -> dict[str, Any] | None:
+    """The value of the part that holds the place, as JSON has it; None: there is none."""
+    members: Mapping[str, Any] = getattr(definition, place.group)
+    value: dict[str, Any] | None = msgspec.to_builtins(members.get(place.name))
+    return value
+
+
+def find_channel_texts(template: Template, channel: Channel) -> dict[str, Texts]:
+    """A template's texts for a channel, by "subject" and "body"; none: it has none for it."""
+    part = getattr(template, _FIELDS[channel])
+    return {} if part is None else {name: getattr(part, name) for name in part.__struct_fields__}
+
+
+def list_places(definition: Definition) -> Iterator[Place]:
+    """Where something is written, templates first."""
+    for name, template in definition.templates.items():
+        for channel in _FIELDS:
+            texts = find_channel_texts(template, channel)
+            for language in dict.fromkeys(each for of in texts.values() for each in of):
+                yield Place("templates", name, language, channel)
+    for name, snippet in definition.snippets.items():
+        yield from (Place("snippets", name, language) for language in snippet)
+
+
+_FIELDS: Mapping[Channel, str] = {"EMAIL": "email", "SMS": "sms", "LETTER": "letter"}
+
+
+def _make_part(
+    channel: Channel, texts: Mapping[str, Texts]
+) -> EmailTemplate | SmsTemplate | LetterTemplate:
+    if channel == "SMS":
+        return SmsTemplate(body=texts["body"])
+    kind = EmailTemplate if channel == "EMAIL" else LetterTemplate
+    return kind(subject=texts["subject"], body=texts["body"])
+
+
+def _put(texts: Texts, language: str, written: Written | None, name: str) -> Texts:
+    """The texts with this one in its place; an empty one is none."""
+    text: str = getattr(written, name) if written is not None else ""
+    return _put_member(texts, language, text or None)
+
+
+def _put_member(members: Mapping[str, Any], name: str, member: Any) -> dict[str, Any]:
+    """In the place it had, else at the end; None takes it out."""
+    if member is not None:
+        return {**members, name: member}
+    return {key: each for key, each in members.items() if key != name}
