@@ -9,7 +9,7 @@ from bench.ground import Ground
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale
-from dunwell.escalation.engine import Engine
+from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock
 
 _FEW, _SOME, _MANY = 10_000, 100_000, 1_000_000

@@ -13,8 +13,8 @@ from bench.procrastinate_queue import (
 )
 from bench.rounds import Scale, alternate
 from dunwell.adapters.installed import choose_channels
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
 
 _EMAILS = 10_000
 _PROCRASTINATE_JOBS = 5_000

@@ -16,8 +16,8 @@ from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale, alternate
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
 
 _EMAILS = 3_000
 _CONNECTIONS = 20

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import uvloop
 
-from dunwell.escalation.engine import Engine
+from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.children.process import relax_collector
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import load_settings

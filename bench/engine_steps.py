@@ -18,7 +18,7 @@ from bench.procrastinate_queue import (
     install_procrastinate,
 )
 from bench.rounds import Scale, alternate
-from dunwell.escalation.engine import Engine
+from dunwell.contact.escalation.engine import Engine
 
 _CLAIMS = 50_000
 _PROCRASTINATE_JOBS = 5_000

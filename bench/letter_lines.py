@@ -24,14 +24,14 @@ from dunwell.accounts.installation.lines.letters import Batch, FolderLine
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel
-from dunwell.messages import letters
-from dunwell.messages.letters.code_image import draw_svg
-from dunwell.messages.letters.layout import load_layout
-from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages import letters
+from dunwell.contact.messages.letters.code_image import draw_svg
+from dunwell.contact.messages.letters.layout import load_layout
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.sending.batches.release_batches import BatchReleaser
+from dunwell.contact.sending.channel import Accepted, Message, MessageFile
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.batches.release_batches import BatchReleaser
-from dunwell.sending.channel import Accepted, Message, MessageFile
 
 _LETTERS = 10_000
 _PRINTED = 1_000

@@ -11,18 +11,18 @@ import psutil
 from bench.ground import Ground
 from bench.line import Line
 from bench.rounds import Scale, alternate
-from dunwell.core.claims.fields import DebtorName
-from dunwell.core.workflows.definition import LetterTemplate
-from dunwell.messages.facts import (
+from dunwell.contact.messages.facts import (
     ClaimFacts,
     CreditorFacts,
     ItemFacts,
     LandingFacts,
     MessageFacts,
 )
-from dunwell.messages.letters.printer import LetterPrinter
-from dunwell.messages.letters.rendering import Post, render_letter
-from dunwell.messages.letters.sheet import write_sheet
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages.letters.rendering import Post, render_letter
+from dunwell.contact.messages.letters.sheet import write_sheet
+from dunwell.core.claims.fields import DebtorName
+from dunwell.core.workflows.definition import LetterTemplate
 
 _LETTERS = 2_000
 # 150 letters a second and core.

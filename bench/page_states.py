@@ -11,13 +11,13 @@ import pikepdf
 
 from bench.debtor import Debtor, find_place, open_claim
 from bench.merchant import BenchMerchant
+from dunwell.contact.escalation.change_attachments import attach_file
+from dunwell.contact.messages.claim_link import give_claim_token
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.core.files.upload import NewUpload
 from dunwell.core.files.upload_file import accept_upload, check_upload
-from dunwell.escalation.change_attachments import attach_file
 from dunwell.landing.session.session import Level
-from dunwell.messages.claim_link import give_claim_token
 
 # One for each session below.
 CLAIMS = 7

@@ -25,9 +25,9 @@ from bench.rounds import Scale, alternate
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.document import Installation
 from dunwell.adapters.channels.kannel.adapter import KannelChannel
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
-from dunwell.escalation.join_reports import join_reports
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.escalation.join_reports import join_reports
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 

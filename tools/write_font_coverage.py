@@ -8,9 +8,9 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from dunwell.messages.letters.fonts.font_file import Face, read_faces
+from dunwell.contact.messages.letters.fonts.font_file import Face, read_faces
 
-FOLDER = Path(__file__).parents[1] / "src/dunwell/messages/letters/fonts"
+FOLDER = Path(__file__).parents[1] / "src/dunwell/contact/messages/letters/fonts"
 _SIGNATURES = (b"OTTO", b"\0\1\0\0")
 _TEXT_FONT = "Libertinus Serif"
 

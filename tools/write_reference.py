@@ -15,6 +15,7 @@ import msgspec
 from msgspec import NODEFAULT
 from tools.write_states import CLAIM, draw_diagram
 
+from dunwell.contact.escalation import schedule
 from dunwell.core.workflows.checking import definition_schema
 from dunwell.core.workflows.definition import (
     Bounds,
@@ -37,7 +38,6 @@ from dunwell.core.workflows.definition import (
 from dunwell.core.workflows.document import default_of
 from dunwell.core.workflows.reference import FIELD_WORDS
 from dunwell.core.workflows.versions import FIELD_VERDICTS, Verdict
-from dunwell.escalation import schedule
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "operator" / "workflows.md"

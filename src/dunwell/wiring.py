@@ -31,6 +31,18 @@ from dunwell.alarms.tell_clocks import telling_clocks
 from dunwell.api.app import build_app, build_operators_app
 from dunwell.api.edge import build_outside_answer
 from dunwell.api.figures import Figures
+from dunwell.contact.escalation.ask_channels import ASK_SECONDS, ask_channels
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.escalation.join_reports import REPORTS_SECONDS, join_reports, sweep_old_reports
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages.seal_ledger import SEAL_SECONDS, seal_ledger
+from dunwell.contact.notices.sender import NoticeSender
+from dunwell.contact.notices.settled import sweep_notices
+from dunwell.contact.sending.adapters import Adapters
+from dunwell.contact.sending.batches.read_statuses import STATUS_SECONDS, StatusReader
+from dunwell.contact.sending.batches.release_batches import BATCH_SECONDS, BatchReleaser
+from dunwell.contact.sending.take_incoming_sms import sweep_old_incoming
 from dunwell.core.claims.expire_holds import expire_holds
 from dunwell.core.claims.searching.fill_search import (
     MISSING_SECONDS,
@@ -43,10 +55,6 @@ from dunwell.core.events.sender import WebhookSender, open_webhook_sender
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.pictures import PagePainter
 from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.escalation.ask_channels import ASK_SECONDS, ask_channels
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
-from dunwell.escalation.join_reports import REPORTS_SECONDS, join_reports, sweep_old_reports
 from dunwell.jobs.run_exports import run_exports
 from dunwell.jobs.run_jobs import JOB_SECONDS, run_jobs
 from dunwell.jobs.run_previews import run_previews
@@ -61,11 +69,7 @@ from dunwell.landing.render.wording import load_languages
 from dunwell.landing.sweep_landing import sweep_landing
 from dunwell.landing.telling.tell_occasions import TELL_SECONDS, tell_occasions
 from dunwell.landing.telling.writer import NoticeWriter
-from dunwell.messages.letters.printer import LetterPrinter
-from dunwell.messages.seal_ledger import SEAL_SECONDS, seal_ledger
 from dunwell.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities
-from dunwell.notices.sender import NoticeSender
-from dunwell.notices.settled import sweep_notices
 from dunwell.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.children.fair_queue import PERSON_WAITS
@@ -78,10 +82,6 @@ from dunwell.platform.watched_clock import DatabaseTime
 from dunwell.portal.application import build_portal_routes
 from dunwell.portal.texts.preview_printer import PreviewPrinter
 from dunwell.portal.web.site import Surroundings
-from dunwell.sending.adapters import Adapters
-from dunwell.sending.batches.read_statuses import STATUS_SECONDS, StatusReader
-from dunwell.sending.batches.release_batches import BATCH_SECONDS, BatchReleaser
-from dunwell.sending.take_incoming_sms import sweep_old_incoming
 from dunwell.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
 from dunwell.worker.loops import Loop, note_success
 

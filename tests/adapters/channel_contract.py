@@ -14,7 +14,13 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.sending.channel import Accepted, ChannelAdapter, Message, MessageFile, Permanent
+from dunwell.contact.sending.channel import (
+    Accepted,
+    ChannelAdapter,
+    Message,
+    MessageFile,
+    Permanent,
+)
 from tests.support.messages import a_message
 
 _OTHER_ID = UUID("01900000-0000-7000-8000-000000000002")

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from uuid import UUID
 
+from dunwell.contact.sending.channel import Accepted, MessageFile, Permanent
+from dunwell.contact.sending.references import read_reference
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Accepted, MessageFile, Permanent
-from dunwell.sending.references import read_reference
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.support.files import an_image
 from tests.support.print_files import (

@@ -12,11 +12,11 @@ import pytest
 
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.mail_reader import MailReader
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages.letters.sheet import write_sheet
 from dunwell.core.files.content_types import PDF
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.pictures import PagePainter, Shown
-from dunwell.messages.letters.printer import LetterPrinter
-from dunwell.messages.letters.sheet import write_sheet
 from dunwell.platform.children.child_process import LENGTH
 from dunwell.platform.children.confinement import find_confinement
 from dunwell.platform.children.document_reader import DocumentReader

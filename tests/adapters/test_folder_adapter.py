@@ -7,8 +7,8 @@ import pytest
 
 from dunwell.accounts.installation.lines.letters import FolderLine
 from dunwell.adapters.channels.folder.channel import FolderChannel
+from dunwell.contact.sending.channel import Accepted, MessageFile, Temporary
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Accepted, MessageFile, Temporary
 from tests.adapters.print_service_contract import PrintServiceContract
 from tests.support.children import PRINTER
 from tests.support.files import an_image

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.adapters.channels.internet_message import AddressUnusable, build_internet_message
-from dunwell.sending.channel import MessageFile, MessageImage
+from dunwell.contact.sending.channel import MessageFile, MessageImage
 from tests.support.messages import a_message
 
 _HEADERS = [

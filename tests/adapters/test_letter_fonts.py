@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from tools.write_font_coverage import FOLDER, write_coverage
 
+from dunwell.contact.messages.letters.address import render_address
+from dunwell.contact.messages.letters.fonts.shelf import Choice, FontShelf, name_script
+from dunwell.contact.messages.letters.printer import LetterPrinter, ScriptMissing, describe_missing
+from dunwell.contact.messages.letters.sheet import write_sheet
 from dunwell.core.claims.fields import DebtorName
-from dunwell.messages.letters.address import render_address
-from dunwell.messages.letters.fonts.shelf import Choice, FontShelf, name_script
-from dunwell.messages.letters.printer import LetterPrinter, ScriptMissing, describe_missing
-from dunwell.messages.letters.sheet import write_sheet
 from tests.support.letters import PrintedLetter, a_letter
 from tests.support.messages import CREDITOR
 from tests.support.tools import find_noto_fonts, run_tool

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from dunwell.accounts.installation.lines.letters import LayoutName
-from dunwell.messages.letters.layout import (
+from dunwell.contact.messages.letters.layout import (
     Box,
     Layout,
     LayoutFaulty,
@@ -17,8 +17,8 @@ from dunwell.messages.letters.layout import (
     list_layouts,
     load_layout,
 )
-from dunwell.messages.letters.printer import LetterPrinter
-from dunwell.messages.letters.sheet import write_sheet
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages.letters.sheet import write_sheet
 from tests.support.letters import PrintedLetter, a_letter
 from tests.support.tools import run_tool
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from dunwell.contact.messages.facts import ClaimFacts, CreditorFacts, ItemFacts, LandingFacts
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages.letters.sheet import Enclosure, Picture, write_sheet
 from dunwell.core.claims.fields import DebtorName
-from dunwell.messages.facts import ClaimFacts, CreditorFacts, ItemFacts, LandingFacts
-from dunwell.messages.letters.printer import LetterPrinter
-from dunwell.messages.letters.sheet import Enclosure, Picture, write_sheet
 from tests.support.files import a_pdf, an_image
 from tests.support.letters import ADDRESS, PrintedLetter, a_letter
 from tests.support.messages import CLAIM, CREDITOR

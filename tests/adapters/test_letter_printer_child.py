@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import psutil
 import pytest
 
-from dunwell.messages.letters.printer import LetterPrinter, Unprintable
-from dunwell.messages.letters.sheet import Picture, write_sheet
+from dunwell.contact.messages.letters.printer import LetterPrinter, Unprintable
+from dunwell.contact.messages.letters.sheet import Picture, write_sheet
 from tests.support.children import end_all, find_children
 from tests.support.letters import a_letter
 

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
-from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.onboarding.logo import LogoMaker
 from dunwell.platform.children.fair_queue import PERSON_WAITS
 from dunwell.platform.errors import RateLimited

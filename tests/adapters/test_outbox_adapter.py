@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
-from dunwell.sending.channel import Accepted, MessageFile, Permanent, Temporary
+from dunwell.contact.sending.channel import Accepted, MessageFile, Permanent, Temporary
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.support.messages import a_message
 

@@ -10,7 +10,7 @@ import pytest
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxSms
 from dunwell.adapters.channels.outbox.behaviour import Behaviour, find_behaviour
-from dunwell.sending.channel import Accepted, Permanent, Temporary
+from dunwell.contact.sending.channel import Accepted, Permanent, Temporary
 from tests.support.messages import a_message
 
 _DYING = """

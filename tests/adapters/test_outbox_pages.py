@@ -12,8 +12,8 @@ from starlette.applications import Starlette
 
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
 from dunwell.adapters.channels.outbox.routes import outbox_routes
+from dunwell.contact.sending.channel import MessageFile, MessageImage
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import MessageFile, MessageImage
 from tests.support.messages import a_message
 
 _ID = "01900000-0000-7000-8000-000000000001"

@@ -16,9 +16,9 @@ from dunwell.accounts.installation.lines.email import SmtpLine
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
 from dunwell.adapters.channels.smtp.addresses import ReturnAddress, read_address
 from dunwell.adapters.channels.smtp.connections import read_host
+from dunwell.contact.sending.channel import Accepted, Permanent, Temporary
+from dunwell.contact.sending.report import Reference
 from dunwell.platform.crypto import KeyRing
-from dunwell.sending.channel import Accepted, Permanent, Temporary
-from dunwell.sending.report import Reference
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.support.certificates import write_certificate
 from tests.support.mail_texts import read_email

@@ -16,11 +16,11 @@ from dunwell.adapters.channels.gateway import UnclearAnswer
 from dunwell.adapters.channels.twilio.adapter import TwilioChannel
 from dunwell.adapters.channels.twilio.reading import sign
 from dunwell.cli.findings.gateways import check_gateway
-from dunwell.escalation.join_reports import join_reports
+from dunwell.contact.escalation.join_reports import join_reports
+from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Permanent, Temporary
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.servers.sms_world import NUMBER, a_sending_house
 from tests.support.house import House

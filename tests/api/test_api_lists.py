@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from dunwell.contact.messages.suppression import suppress
 from dunwell.core.events.endpoints import WantedEndpoint, add_endpoint
-from dunwell.messages.suppression import suppress
 from dunwell.platform.clock import MovableClock
 from tests.support.api import Api
 from tests.support.house import ERP

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from dunwell.accounts.merchants.configuration import PartialPayments
-from dunwell.notices.notice import REPEATED_WITHIN
+from dunwell.contact.notices.notice import REPEATED_WITHIN
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute

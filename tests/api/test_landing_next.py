@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.contact.messages.suppression import suppress
 from dunwell.core.claims.expire_holds import expire_holds
-from dunwell.messages.suppression import suppress
 from dunwell.modalities.bounds import PlanTerms
 from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.platform.clock import MovableClock

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.notices.notice import REPEATED_WITHIN
+from dunwell.contact.notices.notice import REPEATED_WITHIN
 from dunwell.payments.provider import Succeeded
 from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.platform.clock import MovableClock

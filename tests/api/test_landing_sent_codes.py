@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.notices.settled import report_notice_failure
+from dunwell.contact.notices.settled import report_notice_failure
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.documents import read_text

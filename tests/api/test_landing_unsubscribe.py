@@ -6,11 +6,11 @@ from uuid import UUID
 import httpx
 import pytest
 
-from dunwell.notices.facts import CodeFacts, RateDueFacts
-from dunwell.notices.notice import Unreachable
+from dunwell.contact.notices.facts import CodeFacts, RateDueFacts
+from dunwell.contact.notices.notice import Unreachable
+from dunwell.contact.sending.references import write_reference
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.references import write_reference
 from tests.support.application import an_application
 from tests.support.house import House, ScriptedChannel, ScriptedLine
 from tests.support.lines import a_house_with_a_line

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from dunwell.contact.notices.notice import REPEATED_WITHIN
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.store import find_session, save_raised
-from dunwell.notices.notice import REPEATED_WITHIN
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import sha256
 from dunwell.platform.resources import Resources

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from dunwell.accounts.merchants.configuration import Proof
-from dunwell.notices.notice import REPEATED_WITHIN
+from dunwell.contact.notices.notice import REPEATED_WITHIN
 from tests.browser.judges import follow
 from tests.browser.visit import Visit
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from dunwell.accounts.installation.identity import Operator
-from dunwell.sending.references import write_reference
+from dunwell.contact.sending.references import write_reference
 from tests.browser.judges import follow
 from tests.browser.visit import Visit
 from tests.support.operators import AGENCY, OWN

@@ -9,15 +9,15 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import Browser, Page
 
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages.letters.sheet import Picture
+from dunwell.contact.messages.links import TOKEN_MASK
+from dunwell.contact.messages.rendering import LOGO_ID, render_email
+from dunwell.contact.notices.secrets import NOTICE_CODE_MASK
+from dunwell.contact.sending.channel import MessageImage
+from dunwell.contact.sending.logo import show_logo
 from dunwell.core.workflows.definition import EmailTemplate
-from dunwell.messages.letters.printer import LetterPrinter
-from dunwell.messages.letters.sheet import Picture
-from dunwell.messages.links import TOKEN_MASK
-from dunwell.messages.rendering import LOGO_ID, render_email
-from dunwell.notices.secrets import NOTICE_CODE_MASK
 from dunwell.platform.text.colors import measure_contrast
-from dunwell.sending.channel import MessageImage
-from dunwell.sending.logo import show_logo
 from tests.browser.judges import ROOT, keep_screenshot, list_violations
 from tests.domain.test_notice_texts import ALL, write
 from tests.support.messages import CLAIM, CREDITOR, some_facts

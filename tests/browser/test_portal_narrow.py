@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from playwright.async_api import Page
 
 from dunwell.accounts.merchants.credentials import create_credential
+from dunwell.contact.messages.suppression import suppress
 from dunwell.core.events.endpoint import WantedEndpoint
 from dunwell.core.events.endpoints import add_endpoint
 from dunwell.core.workflows.definition import FeeStep
@@ -17,7 +18,6 @@ from dunwell.core.workflows.save_draft import save_draft
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
 from dunwell.jobs.run_previews import run_previews
 from dunwell.jobs.start_preview import start_preview
-from dunwell.messages.suppression import suppress
 from dunwell.portal.render.addresses import PATHS
 from tests.browser.judges import keep_screenshot
 from tests.browser.site import Site

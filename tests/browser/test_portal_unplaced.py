@@ -8,12 +8,12 @@ from playwright.async_api import Browser, expect
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.document import check_installation
-from dunwell.escalation.join_reports import join_reports
+from dunwell.contact.escalation.join_reports import join_reports
+from dunwell.contact.sending.incoming import Incoming
+from dunwell.contact.sending.report import Report
+from dunwell.contact.sending.report_store import save_report
+from dunwell.contact.sending.take_incoming_sms import take_incoming_sms
 from dunwell.platform.resources import Resources
-from dunwell.sending.incoming import Incoming
-from dunwell.sending.report import Report
-from dunwell.sending.report_store import save_report
-from dunwell.sending.take_incoming_sms import take_incoming_sms
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import Site

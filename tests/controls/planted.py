@@ -55,7 +55,7 @@ FAULTS = (
         ["tests/faults/test_idempotency_kill.py"],
     ),
     Fault(
-        12, "what may have left is repeated", "escalation/dispatch.py",
+        12, "what may have left is repeated", "contact/escalation/dispatch.py",
         "if is_repeatable and (merchant.is_sandbox", "if (merchant.is_sandbox",
         ["tests/faults/test_engine_kill.py"],
     ),
@@ -65,7 +65,7 @@ FAULTS = (
         ["tests/store/test_unique_keys.py"],
     ),
     Fault(
-        13, "timers that a standstill forgets", "escalation/schedule.py",
+        13, "timers that a standstill forgets", "contact/escalation/schedule.py",
         "        return FeeAdded(step)\n",
         "        if (now - due_at).days > 1:\n"
         "            return Skipped(step, SkipReason.TOO_LATE)\n"

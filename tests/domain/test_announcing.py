@@ -8,12 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dunwell.contact.escalation.announcing import Announced, Prospect, find_pay_by, list_announced
+from dunwell.contact.escalation.forecast import Foreseen, forecast
+from dunwell.contact.escalation.pay_by import foresee_pay_by
+from dunwell.contact.escalation.process import Process, make_process
+from dunwell.contact.escalation.schedule import (
+    Archived,
+    ContactPlanned,
+    FeeAdded,
+    Position,
+    StepFacts,
+)
 from dunwell.core.claims.conditions import ConditionFacts
-from dunwell.escalation.announcing import Announced, Prospect, find_pay_by, list_announced
-from dunwell.escalation.forecast import Foreseen, forecast
-from dunwell.escalation.pay_by import foresee_pay_by
-from dunwell.escalation.process import Process, make_process
-from dunwell.escalation.schedule import Archived, ContactPlanned, FeeAdded, Position, StepFacts
 from dunwell.platform.banking_days import find_known_on
 from tests.support.definitions import a_definition
 

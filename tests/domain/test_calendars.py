@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dunwell.contact.escalation.calendars import Calendar, make_calendar
 from dunwell.core.workflows.definition import ProcessSettings, WaitStep
-from dunwell.escalation.calendars import Calendar, make_calendar
 from tests.support.definitions import DOCUMENT
 
 BERLIN = make_calendar(msgspec.convert(DOCUMENT["settings"], ProcessSettings), "Europe/Berlin")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.escalation.announcing import LEAST_NOTICE
+from dunwell.contact.escalation.announcing import LEAST_NOTICE
 from dunwell.platform.banking_days import find_last_transfer_day
 from dunwell.rollout.contact_waits import compute_least_wait_days, find_contact_warnings
 from tests.support.definitions import DOCUMENT, a_definition

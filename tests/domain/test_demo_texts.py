@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dunwell.messages.gsm import count_parts, write_plainly
-from dunwell.messages.placeholders import PLACEHOLDER
+from dunwell.contact.messages.gsm import count_parts, write_plainly
+from dunwell.contact.messages.placeholders import PLACEHOLDER
 from dunwell.platform.text.yaml_document import parse_yaml
 
 FILE = Path(__file__).parents[2] / "examples" / "friendly-reminders.yaml"

@@ -22,24 +22,24 @@ from dunwell.accounts.users.totp import find_step
 from dunwell.adapters.payments.sandbox.checkout import render_reference
 from dunwell.adapters.payments.sandbox.signing import read_notice, render_notice, sign_notice
 from dunwell.cli.doctor import check_clocks
+from dunwell.contact.escalation.due_claim import DueClaim
+from dunwell.contact.escalation.process import make_process
+from dunwell.contact.escalation.render_leased import render_leased
+from dunwell.contact.escalation.running_claims import RunningClaim, foresee
+from dunwell.contact.escalation.schedule import Position, StepFacts, Tried
+from dunwell.contact.messages.guards import Candidate, KeptBack, decide_contacts
+from dunwell.contact.notices.notice import Kind, decide_expiry, decide_limit, decide_limit_to_one
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.claims.holds import Hold, HoldKind, check_new_hold
 from dunwell.core.claims.states import Status
 from dunwell.core.events.retry import Health, judge_endpoint, plan_next_probe
 from dunwell.disputes.dispute import Dispute, DisputeState, has_room
 from dunwell.disputes.reasons import DisputeType
-from dunwell.escalation.due_claim import DueClaim
-from dunwell.escalation.process import make_process
-from dunwell.escalation.render_leased import render_leased
-from dunwell.escalation.running_claims import RunningClaim, foresee
-from dunwell.escalation.schedule import Position, StepFacts, Tried
 from dunwell.jobs.job import Archive, find_keeping
 from dunwell.landing.entering.tries import Tries, count_wrong, decide_lock
 from dunwell.landing.session.session import Level, Session
-from dunwell.messages.guards import Candidate, KeptBack, decide_contacts
 from dunwell.modalities.bounds import check_may_ask
 from dunwell.modalities.modality import Modality, ModalityState, ModalityType
-from dunwell.notices.notice import Kind, decide_expiry, decide_limit, decide_limit_to_one
 from dunwell.payments.provider import NoticeRefused
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import InvalidState, Unavailable, ValidationError
@@ -201,7 +201,7 @@ EDGES: Mapping[str, Edge] = {
         timedelta(days=30), lambda age: has_room([_a_debtors_dispute()] * 5, NOW + age),
         before=False, after=True,
     ),
-    "escalation/running_claims.py FARTHEST":
+    "contact/escalation/running_claims.py FARTHEST":
         Edge(timedelta(days=3_650) + JUST, _is_claim_foreseen),
     "core/events/retry.py _FAILING_FOR": Edge(timedelta(days=5), _judge(500, 500)),
     "core/events/retry.py _GONE_AGAIN_AFTER": Edge(timedelta(hours=1), _judge(410, 410)),
@@ -214,7 +214,7 @@ EDGES: Mapping[str, Edge] = {
     "landing/entering/tries.py WINDOW":
         Edge(timedelta(minutes=15), _count_together, before=2, after=1),
     "landing/session/session.py ALL_LAST": Edge(timedelta(hours=8), _can_be_extended),
-    "messages/guards.py _KEPT": Edge(timedelta(days=8), _is_day_kept, just=ONE_DAY),
+    "contact/messages/guards.py _KEPT": Edge(timedelta(days=8), _is_day_kept, just=ONE_DAY),
     "modalities/bounds.py _REQUEST_INTERVAL": Edge(
         timedelta(days=30),
         lambda age: _is_taken(
@@ -222,10 +222,10 @@ EDGES: Mapping[str, Edge] = {
         ),
         before=False, after=True,
     ),
-    "notices/notice.py HOUR": Edge(
+    "contact/notices/notice.py HOUR": Edge(
         timedelta(hours=1), lambda age: decide_limit([NOW] * 5, NOW + age) is not None
     ),
-    "notices/notice.py DAY": Edge(
+    "contact/notices/notice.py DAY": Edge(
         timedelta(days=1), lambda age: decide_limit_to_one([NOW] * 20, NOW + age) is not None
     ),
     # Its own half minute, and the next.
@@ -244,17 +244,17 @@ EDGES: Mapping[str, Edge] = {
         Edge(timedelta(days=3_650) + JUST, _is_contact_foreseen),
 }  # fmt: skip
 LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {
-    "escalation/render_leased.py _AFTER_ABSENCE":
+    "contact/escalation/render_leased.py _AFTER_ABSENCE":
         (lambda: _find_next_try(Unavailable("away")), timedelta(minutes=1)),
-    "escalation/render_leased.py _AFTER_FAULT":
+    "contact/escalation/render_leased.py _AFTER_FAULT":
         (lambda: _find_next_try(ValueError("wrong")), timedelta(hours=1)),
     "core/events/retry.py _FIRST_PROBE": (_find_first_probe, timedelta(hours=1)),
     "core/events/retry.py _LONGEST_PROBE_GAP": (_find_last_probe_gap, timedelta(hours=24)),
     "jobs/job.py _KEPT": (lambda: find_keeping(Archive()), timedelta(days=30)),
-    "notices/notice.py _LETTER_SENT_WITHIN": (
+    "contact/notices/notice.py _LETTER_SENT_WITHIN": (
         lambda: {decide_expiry(kind, "LETTER", NOW) - NOW for kind in Kind}, {timedelta(days=3)},
     ),
-    "notices/notice.py _SENT_WITHIN": (
+    "contact/notices/notice.py _SENT_WITHIN": (
         lambda: {str(kind): decide_expiry(kind, "EMAIL", NOW) - NOW for kind in Kind},
         {
             "CODE": timedelta(minutes=10), "LINK": timedelta(hours=1),
@@ -303,5 +303,6 @@ def test_a_day_that_is_written_down_is_found_wherever_it_stands() -> None:
     found = list_durations().keys()
     assert {
         "core/events/retry.py GAPS", "landing/entering/tries.py LONGEST_WAIT_SECONDS",
-        "escalation/due_claim_store.py _POSTPONE", "accounts/merchants/sweep.py sweep_outdated",
+        "contact/escalation/due_claim_store.py _POSTPONE",
+        "accounts/merchants/sweep.py sweep_outdated",
     } <= found  # fmt: skip

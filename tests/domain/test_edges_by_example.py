@@ -8,10 +8,8 @@ import pytest
 
 from dunwell.assignment.matching import RuleTarget, choose_workflow, prepare_rules
 from dunwell.assignment.rules import RuleSet
-from dunwell.core.claims.conditions import ConditionFacts, count_years
-from dunwell.core.workflows.differences import find_differences
-from dunwell.escalation.process import make_process
-from dunwell.escalation.schedule import (
+from dunwell.contact.escalation.process import make_process
+from dunwell.contact.escalation.schedule import (
     ContactPlanned,
     Position,
     Skipped,
@@ -19,6 +17,8 @@ from dunwell.escalation.schedule import (
     Tried,
     decide,
 )
+from dunwell.core.claims.conditions import ConditionFacts, count_years
+from dunwell.core.workflows.differences import find_differences
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.rules import A, B, a_rule, some_facts
 

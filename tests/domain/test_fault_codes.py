@@ -12,7 +12,7 @@ from tests.domain.test_shape import Trip
 SOURCE = Path(__file__).parents[2] / "src" / "dunwell"
 # Folders whose faults reach merchants; those of the others reach operators.
 MERCHANTS_FOLDERS = (
-    "api", "core/claims", "core/events", "core/files", "disputes", "escalation", "intake",
+    "api", "contact/escalation", "core/claims", "core/events", "core/files", "disputes", "intake",
     "payments", "platform", "sandbox",
 )  # fmt: skip
 # Only forms of debtors and clerks reach these; their pages have texts of their own.

@@ -8,11 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.core.claims.conditions import ConditionFacts
-from dunwell.core.workflows.definition import CommunicationStep
-from dunwell.escalation.forecast import Foreseen, UnderWay, forecast
-from dunwell.escalation.process import Process, make_process
-from dunwell.escalation.schedule import (
+from dunwell.contact.escalation.forecast import Foreseen, UnderWay, forecast
+from dunwell.contact.escalation.process import Process, make_process
+from dunwell.contact.escalation.schedule import (
     Archived,
     ContactPlanned,
     FeeAdded,
@@ -23,6 +21,8 @@ from dunwell.escalation.schedule import (
     StepFacts,
     Tried,
 )
+from dunwell.core.claims.conditions import ConditionFacts
+from dunwell.core.workflows.definition import CommunicationStep
 from tests.support.definitions import a_definition
 
 # A Monday, 10:00 in Berlin.

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from babel.messages.pofile import read_po
 
+from dunwell.contact.messages import wording
+from dunwell.contact.messages.letters import wording as letter_wording
 from dunwell.landing.render.wording import CATALOGUES
-from dunwell.messages import wording
-from dunwell.messages.letters import wording as letter_wording
 
 _ROOT = Path(__file__).parents[2]
 _TEXTS = [

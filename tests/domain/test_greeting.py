@@ -3,9 +3,9 @@
 import pytest
 from msgspec import structs
 
+from dunwell.contact.messages.rendering import render_email
 from dunwell.core.claims.fields import DebtorName, Salutation
 from dunwell.core.workflows.definition import EmailTemplate, Texts
-from dunwell.messages.rendering import render_email
 from tests.support.letters import a_letter
 from tests.support.messages import some_facts
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dunwell.contact.messages.formatting import render_money
 from dunwell.landing.render.amounts import read_amount, render_plain
-from dunwell.messages.formatting import render_money
 
 
 @pytest.mark.parametrize("language", ["de", "en"])

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dunwell.contact.messages.checking import find_template_faults
+from dunwell.contact.messages.placeholders import PAY_BY, find_used, leave_out
+from dunwell.contact.messages.rendering import render_email, render_sms
 from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate
-from dunwell.messages.checking import find_template_faults
-from dunwell.messages.placeholders import PAY_BY, find_used, leave_out
-from dunwell.messages.rendering import render_email, render_sms
 from tests.support.definitions import a_definition
 from tests.support.messages import some_facts
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from dunwell.contact.messages.letters.address import MAX_LINES, render_address
 from dunwell.core.claims.fields import DebtorName
-from dunwell.messages.letters.address import MAX_LINES, render_address
 from dunwell.platform.text.codes import find_home
 
 _ADA = DebtorName(first_name="Ada", last_name="Lovelace")

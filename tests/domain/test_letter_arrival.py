@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.configuration import Configuration, Letters
-from dunwell.core.claims.conditions import ConditionFacts
-from dunwell.escalation.calendars import find_arrival_day
-from dunwell.escalation.forecast import forecast
-from dunwell.escalation.process import Process, build_process, make_process
-from dunwell.escalation.schedule import (
+from dunwell.contact.escalation.calendars import find_arrival_day
+from dunwell.contact.escalation.forecast import forecast
+from dunwell.contact.escalation.process import Process, build_process, make_process
+from dunwell.contact.escalation.schedule import (
     Decision,
     Position,
     StepFacts,
     WaitBegun,
     decide,
 )
+from dunwell.core.claims.conditions import ConditionFacts
 from tests.support.definitions import DOCUMENT, a_definition
 
 LETTER = {"kind": "COMMUNICATION", "channel": "LETTER", "template": "reminder"}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from segno.helpers import make_epc_qr
 
-from dunwell.messages.letters.rendering import render_payment_code
+from dunwell.contact.messages.letters.rendering import render_payment_code
 
 _USUAL: dict[str, Any] = {
     "holder": "Nordwind", "iban": "DE02120300000000202051", "bic": None, "cents": 10490,

@@ -10,8 +10,7 @@ from babel.numbers import format_currency
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.core.claims.fields import DebtorName
-from dunwell.messages.formatting import (
+from dunwell.contact.messages.formatting import (
     Values,
     render_day,
     render_iban,
@@ -19,7 +18,8 @@ from dunwell.messages.formatting import (
     render_money,
     render_name,
 )
-from dunwell.messages.placeholders import NAMES
+from dunwell.contact.messages.placeholders import NAMES
+from dunwell.core.claims.fields import DebtorName
 from tests.support.messages import some_facts
 
 _NBSP = "\N{NO-BREAK SPACE}"

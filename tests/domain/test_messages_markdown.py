@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dunwell.contact.messages.facts import LandingFacts
+from dunwell.contact.messages.formatting import Values
+from dunwell.contact.messages.markdown import parse_line, parse_markdown
+from dunwell.contact.messages.parts import fill
 from dunwell.core.claims.fields import DebtorName
-from dunwell.messages.facts import LandingFacts
-from dunwell.messages.formatting import Values
-from dunwell.messages.markdown import parse_line, parse_markdown
-from dunwell.messages.parts import fill
 from tests.support.messages import some_facts
 
 _USUAL = Values(some_facts(), "en")

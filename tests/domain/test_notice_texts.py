@@ -9,11 +9,9 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.landing.render.wording import load_languages
-from dunwell.landing.telling.writer import NOTICE_TEMPLATES, NoticeWriter
-from dunwell.messages.gsm import count_parts
-from dunwell.messages.links import TOKEN_MASK
-from dunwell.notices.facts import (
+from dunwell.contact.messages.gsm import count_parts
+from dunwell.contact.messages.links import TOKEN_MASK
+from dunwell.contact.notices.facts import (
     OCCASIONS,
     ChangeCodeFacts,
     ChangeNoticeFacts,
@@ -35,8 +33,10 @@ from dunwell.notices.facts import (
     RejectionFacts,
     TransferFacts,
 )
-from dunwell.notices.notice import Addressee, Notice, NoticeChannel
-from dunwell.notices.secrets import NOTICE_CODE_MASK
+from dunwell.contact.notices.notice import Addressee, Notice, NoticeChannel
+from dunwell.contact.notices.secrets import NOTICE_CODE_MASK
+from dunwell.landing.render.wording import load_languages
+from dunwell.landing.telling.writer import NOTICE_TEMPLATES, NoticeWriter
 from tests.support.merchants import CONFIGURATION
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.messages.links import TOKEN_MASK, derive_token
-from dunwell.notices.notice import (
+from dunwell.contact.messages.links import TOKEN_MASK, derive_token
+from dunwell.contact.notices.notice import (
     MOST_AN_HOUR,
     Kind,
     TooMany,
@@ -15,21 +15,21 @@ from dunwell.notices.notice import (
     decide_limit_to_one,
     heeds_suppression,
 )
-from dunwell.notices.secrets import (
+from dunwell.contact.notices.secrets import (
     NOTICE_CODE_MASK,
     derive_notice_code,
     derive_notice_token,
     is_notice_code,
     unmask,
 )
-from dunwell.notices.settlement import (
+from dunwell.contact.notices.settlement import (
     Settlement,
     Standing,
     decide_no_call,
     decide_settlement,
 )
+from dunwell.contact.sending.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
 from dunwell.platform.crypto import KeyRing
-from dunwell.sending.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 KEYS = KeyRing({1: b"k" * 32})

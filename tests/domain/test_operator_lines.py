@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from dunwell.accounts.installation.identity import Operator
+from dunwell.contact.messages.creditors import list_operator, write_operator
+from dunwell.contact.messages.rendering import render_email
+from dunwell.contact.messages.wording import find_wording
 from dunwell.core.workflows.definition import EmailTemplate
-from dunwell.messages.creditors import list_operator, write_operator
-from dunwell.messages.rendering import render_email
-from dunwell.messages.wording import find_wording
 from tests.support.messages import CREDITOR, some_facts
 from tests.support.operators import AGENCY, ITSELF, OWN
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
+from dunwell.contact.escalation.process import make_process
+from dunwell.contact.escalation.schedule import Position, StepFacts
+from dunwell.contact.messages.guards import HeldBy
 from dunwell.core.claims.conditions import ConditionFacts
-from dunwell.escalation.process import make_process
-from dunwell.escalation.schedule import Position, StepFacts
-from dunwell.messages.guards import HeldBy
 from dunwell.rollout.next_contacts import (
     Aspect,
     Kind,

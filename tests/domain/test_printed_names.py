@@ -2,9 +2,9 @@
 
 import pytest
 
+from dunwell.contact.messages.letters.address import render_address
+from dunwell.contact.messages.letters.printed_names import leave_out_emoji, print_debtor
 from dunwell.core.claims.fields import DebtorName
-from dunwell.messages.letters.address import render_address
-from dunwell.messages.letters.printed_names import leave_out_emoji, print_debtor
 
 
 @pytest.mark.parametrize(

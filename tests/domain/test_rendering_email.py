@@ -6,9 +6,9 @@ from html import unescape
 
 import pytest
 
+from dunwell.contact.messages.rendering import render_email
 from dunwell.core.claims.fields import DebtorName
 from dunwell.core.workflows.definition import EmailTemplate
-from dunwell.messages.rendering import render_email
 from tests.support.messages import CREDITOR, some_facts
 
 _TEMPLATE = EmailTemplate(

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
+from dunwell.contact.messages.letters.sheet import Enclosure, write_sheet
 from dunwell.core.claims.fields import DebtorName
-from dunwell.messages.letters.sheet import Enclosure, write_sheet
 from tests.support.letters import a_letter
 
 

@@ -2,13 +2,13 @@
 
 import pytest
 
+from dunwell.contact.messages.codes import CODE_MASK
+from dunwell.contact.messages.facts import CHECK_MASK, LandingFacts
+from dunwell.contact.messages.gsm import Parts, count_parts
+from dunwell.contact.messages.links import TOKEN_MASK
+from dunwell.contact.messages.rendering import render_sms
 from dunwell.core.claims.fields import DebtorName
 from dunwell.core.workflows.definition import SmsTemplate
-from dunwell.messages.codes import CODE_MASK
-from dunwell.messages.facts import CHECK_MASK, LandingFacts
-from dunwell.messages.gsm import Parts, count_parts
-from dunwell.messages.links import TOKEN_MASK
-from dunwell.messages.rendering import render_sms
 from tests.support.messages import some_facts
 
 _TEMPLATE = SmsTemplate(

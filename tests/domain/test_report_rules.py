@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from dunwell.contact.sending.references import read_reference, write_reference
+from dunwell.contact.sending.report import Reference, ReportOutcome, ReportState, decide_report
 from dunwell.platform.crypto import KeyRing
-from dunwell.sending.references import read_reference, write_reference
-from dunwell.sending.report import Reference, ReportOutcome, ReportState, decide_report
 
 KEYS = KeyRing({1: b"k" * 32})
 REFERENCE = Reference(7, UUID("01900000-0000-7000-8000-000000000002"))

@@ -45,8 +45,9 @@ _ASKED_BY = {
         "modalities.answer_modality.reject_modality",
     },
     Right.CONTACT_SETTINGS: {
-        "escalation.settle_unknown.settle_unknown", "messages.suppression.lift_suppression",
-        "messages.suppression.suppress",
+        "contact.escalation.settle_unknown.settle_unknown",
+        "contact.messages.suppression.lift_suppression",
+        "contact.messages.suppression.suppress",
     },
     Right.CONFIGURE: {
         "core.events.endpoints.add_endpoint", "core.events.endpoints.change_endpoint",

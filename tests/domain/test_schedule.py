@@ -6,9 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.core.claims.conditions import ConditionFacts
-from dunwell.escalation.process import make_process
-from dunwell.escalation.schedule import (
+from dunwell.contact.escalation.process import make_process
+from dunwell.contact.escalation.schedule import (
     Archived,
     CheckpointReached,
     ContactPlanned,
@@ -24,6 +23,7 @@ from dunwell.escalation.schedule import (
     decide,
     first_due,
 )
+from dunwell.core.claims.conditions import ConditionFacts
 from tests.support.definitions import DOCUMENT, a_definition
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -12,12 +12,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dunwell.core.claims.conditions import ConditionFacts
-from dunwell.core.workflows.definition import ProcessSettings, WaitStep
-from dunwell.core.workflows.versions import Verdict, find_verdict
-from dunwell.escalation.calendars import Calendar, make_calendar
-from dunwell.escalation.process import Process, make_process
-from dunwell.escalation.schedule import (
+from dunwell.contact.escalation.calendars import Calendar, make_calendar
+from dunwell.contact.escalation.process import Process, make_process
+from dunwell.contact.escalation.schedule import (
     Archived,
     ContactPlanned,
     Outcome,
@@ -28,6 +25,9 @@ from dunwell.escalation.schedule import (
     decide,
     first_due,
 )
+from dunwell.core.claims.conditions import ConditionFacts
+from dunwell.core.workflows.definition import ProcessSettings, WaitStep
+from dunwell.core.workflows.versions import Verdict, find_verdict
 from tests.support.definitions import DOCUMENT, a_definition
 
 DAY = timedelta(days=1)

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Channel, Configuration, Guards, QuietHours
-from dunwell.core.workflows.definition import CommunicationStep
-from dunwell.escalation.process import make_process
-from dunwell.escalation.sending_hours import (
+from dunwell.contact.escalation.process import make_process
+from dunwell.contact.escalation.sending_hours import (
     SendingHours,
     find_quiet_channels,
     find_sending_hours,
 )
-from dunwell.messages.guards import HeldBy, KeptBack
+from dunwell.contact.messages.guards import HeldBy, KeptBack
+from dunwell.core.workflows.definition import CommunicationStep
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.merchants import CONFIGURATION
 

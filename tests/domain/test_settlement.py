@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.core.workflows.definition import CommunicationStep
-from dunwell.escalation.schedule import ContactPlanned, Tried
-from dunwell.escalation.settlement import (
+from dunwell.contact.escalation.schedule import ContactPlanned, Tried
+from dunwell.contact.escalation.settlement import (
     MAX_TRIES,
     Attempt,
     CallAgain,
@@ -20,7 +19,15 @@ from dunwell.escalation.settlement import (
     Unknown,
     decide_settlement,
 )
-from dunwell.sending.channel import Accepted, Answer, Permanent, Temporary, Unanswered, Uncalled
+from dunwell.contact.sending.channel import (
+    Accepted,
+    Answer,
+    Permanent,
+    Temporary,
+    Unanswered,
+    Uncalled,
+)
+from dunwell.core.workflows.definition import CommunicationStep
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 STEP = CommunicationStep(

@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from dunwell.core.claims.fields import DebtorName
-from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate
-from dunwell.messages.checking import find_template_faults
-from dunwell.messages.facts import ClaimFacts, ItemFacts
-from dunwell.messages.formatting import Values
-from dunwell.messages.markdown import cache_by_size
-from dunwell.messages.parts import Slot, fill_within
-from dunwell.messages.placeholders import (
+from dunwell.contact.messages.checking import find_template_faults
+from dunwell.contact.messages.facts import ClaimFacts, ItemFacts
+from dunwell.contact.messages.formatting import Values
+from dunwell.contact.messages.markdown import cache_by_size
+from dunwell.contact.messages.parts import Slot, fill_within
+from dunwell.contact.messages.placeholders import (
     PAY_BY,
     expand_snippets,
     find_used,
     leave_out,
     measure_expanded,
 )
-from dunwell.messages.rendering import render_email, render_sms
-from dunwell.messages.size_limits import MessageTooLarge, join_within
+from dunwell.contact.messages.rendering import render_email, render_sms
+from dunwell.contact.messages.size_limits import MessageTooLarge, join_within
+from dunwell.core.claims.fields import DebtorName
+from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate
 from dunwell.platform.errors import Fault
 from tests.support.definitions import a_definition
 from tests.support.letters import a_letter

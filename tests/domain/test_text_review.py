@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import Contact
+from dunwell.contact.messages.checking import find_template_faults
+from dunwell.contact.messages.forbidden_words import find_forbidden_words
 from dunwell.core.workflows.text_places import Place, Written, list_places, put_text
-from dunwell.messages.checking import find_template_faults
-from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.rollout.texts.grid import Cell, lay_out_texts
 from dunwell.rollout.texts.review import Review, review_text
 from dunwell.rollout.texts.sentences import count_words, list_sentences

@@ -6,10 +6,10 @@ import jsonschema
 import msgspec
 from tools.write_reference import DRAWN, PAGE, PARTS, SCHEMA, draw_page, draw_schema
 
+from dunwell.contact.messages.checking import find_template_faults
 from dunwell.core.workflows.checking import definition_schema, find_definition_faults
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.reference import FIELD_WORDS
-from dunwell.messages.checking import find_template_faults
 from dunwell.platform.text.yaml_document import parse_yaml
 from tests.domain.test_verdict_fields import FULL
 from tests.support.definitions import a_document

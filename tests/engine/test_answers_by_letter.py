@@ -8,15 +8,15 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
+from dunwell.contact.messages.codes import list_code_digests, read_code
+from dunwell.contact.messages.identities import render_postal_address
+from dunwell.contact.messages.links import hash_token
+from dunwell.contact.messages.suppression import suppress
+from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.landing.entering.store_ways import find_code, find_link
 from dunwell.landing.session.session import Level
-from dunwell.messages.codes import list_code_digests, read_code
-from dunwell.messages.identities import render_postal_address
-from dunwell.messages.links import hash_token
-from dunwell.messages.suppression import suppress
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Permanent, Temporary
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve
 from tests.support.house import House, ScriptedChannel, a_house
 from tests.support.letters import PrintedLetter

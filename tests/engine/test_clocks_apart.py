@@ -12,7 +12,7 @@ from dunwell.alarms.look import look_for_alarms
 from dunwell.alarms.read_alarms import read_alarms
 from dunwell.alarms.tell_clocks import tell_clocks
 from dunwell.api.readiness import Readiness
-from dunwell.escalation.engine import Engine
+from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import Clock, MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.watched_clock import ClocksApart, DatabaseTime, WatchedClock

@@ -10,18 +10,18 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.contact.messages.suppression import suppress
+from dunwell.contact.notices.facts import PauseFacts
+from dunwell.contact.notices.notice import MOST_AN_HOUR
+from dunwell.contact.notices.settled import KEPT_FOR, report_notice_failure, sweep_notices
+from dunwell.contact.notices.tell_debtor import tell_debtor
+from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.landing.telling.tell_occasions import tell_occasions
-from dunwell.messages.suppression import suppress
 from dunwell.modalities.request_modality import request_modality
-from dunwell.notices.facts import PauseFacts
-from dunwell.notices.notice import MOST_AN_HOUR
-from dunwell.notices.settled import KEPT_FOR, report_notice_failure, sweep_notices
-from dunwell.notices.tell_debtor import tell_debtor
 from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
 from dunwell.payments.choice import Choice, ChoiceKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Permanent, Temporary
 from tests.support.disputes import dispute
 from tests.support.house import ERP, ScriptedChannel
 from tests.support.modalities import DEFERMENT, OFFERED, PLAN

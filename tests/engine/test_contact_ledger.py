@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.actor import SYSTEM
-from dunwell.escalation.report_failure import report_failure
+from dunwell.contact.escalation.report_failure import report_failure
+from dunwell.contact.sending.channel import Outcome, Permanent, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Outcome, Permanent, Temporary
 from tests.support.channels import REACHABLE, a_house_with_channels
 from tests.support.definitions import a_definition
 from tests.support.house import House, ScriptedChannel, a_house

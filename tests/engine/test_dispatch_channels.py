@@ -5,20 +5,20 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.core.files.storage import Storage
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.messages.codes import (
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.messages.codes import (
     CODE_MASK,
     derive_check,
     derive_code,
     digest_code,
     render_code,
 )
-from dunwell.messages.facts import CHECK_MASK
-from dunwell.messages.links import TOKEN_MASK, derive_token, hash_token
+from dunwell.contact.messages.facts import CHECK_MASK
+from dunwell.contact.messages.links import TOKEN_MASK, derive_token, hash_token
+from dunwell.contact.sending.channel import Permanent
+from dunwell.core.files.storage import Storage
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Permanent
 from tests.support.channels import ADDRESS, REACHABLE, TEMPLATE, a_house_with_channels, sent_by
 from tests.support.house import House
 

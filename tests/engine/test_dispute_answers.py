@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import Disputes
+from dunwell.contact.messages.suppression import suppress
+from dunwell.contact.notices.settled import report_notice_failure
+from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
 from dunwell.landing.telling.tell_occasions import tell_occasions
-from dunwell.messages.suppression import suppress
-from dunwell.notices.settled import report_notice_failure
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Permanent, Temporary
 from tests.support.definitions import a_definition
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve, withdraw
 from tests.support.house import ERP, House, ScriptedChannel, a_house

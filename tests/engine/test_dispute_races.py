@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from dunwell.contact.sending.channel import Temporary
 from dunwell.core.claims.states import Status
 from dunwell.disputes.dispute import Dispute, DisputeState, NewDispute
 from dunwell.disputes.end_dispute import Resolution, resolve_dispute
@@ -12,7 +13,6 @@ from dunwell.disputes.open_dispute import open_dispute
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Temporary
 from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import a_definition
 from tests.support.disputes import ACCEPTED, REJECTED, dispute, read_disputes, resolve, withdraw

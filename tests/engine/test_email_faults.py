@@ -10,10 +10,10 @@ import pytest
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.receive_mail import receive_mail
-from dunwell.escalation.join_reports import join_reports
+from dunwell.contact.escalation.join_reports import join_reports
+from dunwell.contact.sending.report import Reference
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.report import Reference
 from tests.support.bounces import a_block, a_report
 from tests.support.children import MAIL_READER
 from tests.support.house import House, ScriptedLine

@@ -7,19 +7,19 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.sending.channel import Message, Outcome
 from dunwell.core.claims.pause_claim import pause_claim
 from dunwell.core.claims.states import Status
 from dunwell.core.claims.store import lock_claim
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.end_claim import archive_claim, withdraw_claim
-from dunwell.escalation.engine import Engine
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.payments.add_item import NewItem, add_item
 from dunwell.payments.delete_item import delete_item
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Message, Outcome
 from tests.support.definitions import a_definition
 from tests.support.house import House, ScriptedChannel, a_house
 from tests.support.waiting import until_held_back

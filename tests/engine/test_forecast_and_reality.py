@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from dunwell.contact.escalation.forecast import forecast
+from dunwell.contact.escalation.process import make_process
+from dunwell.contact.escalation.schedule import ContactPlanned, Outcome, Position, StepFacts
 from dunwell.core.claims.conditions import ConditionFacts
-from dunwell.escalation.forecast import forecast
-from dunwell.escalation.process import make_process
-from dunwell.escalation.schedule import ContactPlanned, Outcome, Position, StepFacts
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.sandbox.advance_clock import advance_clock

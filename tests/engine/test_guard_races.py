@@ -11,14 +11,14 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import Guards
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.escalation.engine import Engine
-from dunwell.escalation.prepare_contacts import Taking, prepare_contacts
-from dunwell.messages.identities import Person, identify
-from dunwell.messages.letters.letter_files import LetterFiles
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.escalation.prepare_contacts import Taking, prepare_contacts
+from dunwell.contact.messages.identities import Person, identify
+from dunwell.contact.messages.letters.letter_files import LetterFiles
+from dunwell.contact.sending.lease import Lease
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.resources import Resources
-from dunwell.sending.lease import Lease
 from tests.support.guards import a_guarded_house, contact_days, held_contacts
 from tests.support.house import House
 from tests.support.waiting import until_held_back

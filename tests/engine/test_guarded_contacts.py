@@ -6,11 +6,11 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
 from dunwell.accounts.merchants.set_up_merchant import change_configuration
-from dunwell.escalation.engine import Engine
-from dunwell.messages.guard_store import give_back
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.messages.guard_store import give_back
+from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Permanent, Temporary
 from tests.support.channels import ADDRESS, three_channels
 from tests.support.guards import a_guarded_house, contact_days, guarded, held_contacts
 from tests.support.house import House, ScriptedChannel

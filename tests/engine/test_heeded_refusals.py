@@ -1,8 +1,8 @@
 """An address that its channel refuses at once as nobody's is suppressed, whatever went there."""
 
+from dunwell.contact.sending.channel import Permanent
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Permanent
 from tests.support.house import ScriptedChannel, ScriptedLine
 from tests.support.lines import a_house_with_a_line
 from tests.support.notices import an_asker

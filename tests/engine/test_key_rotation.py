@@ -10,21 +10,21 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.core.files.storage import Storage
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
-from dunwell.keys.reseal import Resealer
-from dunwell.messages.letters.letter_files import LetterFiles
-from dunwell.messages.letters.reseal_letters import SealedLetters
-from dunwell.messages.links import derive_token, hash_token
-from dunwell.messages.seal_ledger import seal_ledger
-from dunwell.messages.suppression import (
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.messages.letters.letter_files import LetterFiles
+from dunwell.contact.messages.letters.reseal_letters import SealedLetters
+from dunwell.contact.messages.links import derive_token, hash_token
+from dunwell.contact.messages.seal_ledger import seal_ledger
+from dunwell.contact.messages.suppression import (
     lift_suppression,
     load_suppressed,
     load_suppressions,
     suppress,
 )
-from dunwell.messages.verify_ledger import verify_ledger
+from dunwell.contact.messages.verify_ledger import verify_ledger
+from dunwell.core.files.storage import Storage
+from dunwell.keys.reseal import Resealer
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import read_version
 from dunwell.platform.resources import Resources

@@ -7,8 +7,8 @@ import msgspec
 
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.escalation.engine import Engine
-from dunwell.escalation.report_failure import report_failure
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.escalation.report_failure import report_failure
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.platform.clock import MovableClock

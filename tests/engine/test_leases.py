@@ -9,17 +9,17 @@ from uuid import UUID, uuid4
 import pytest
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
-from dunwell.escalation.prepare_contacts import Taking, prepare_contacts
-from dunwell.messages.letters.letter_files import LetterFiles
-from dunwell.messages.letters.printer import LetterPrinter
-from dunwell.notices.leased_store import keep_notice
-from dunwell.notices.sender import NoticeSender
-from dunwell.notices.store import lease_notices
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.escalation.prepare_contacts import Taking, prepare_contacts
+from dunwell.contact.messages.letters.letter_files import LetterFiles
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.notices.leased_store import keep_notice
+from dunwell.contact.notices.sender import NoticeSender
+from dunwell.contact.notices.store import lease_notices
+from dunwell.contact.sending.lease import LEASE, begin_lease
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.lease import LEASE, begin_lease
 from tests.support.channels import REACHABLE, a_house_with_channels
 from tests.support.gated_channels import GatedChannel, Post
 from tests.support.house import House, ScriptedChannel
@@ -204,7 +204,7 @@ async def test_only_a_message_whose_own_lease_was_renewed_is_called(
 ) -> None:
     """Of five that wait for a slot another transaction holds one, and another worker has one."""
     sure_seconds = 2.0
-    monkeypatch.setattr("dunwell.sending.lease._SURE_SECONDS", sure_seconds)
+    monkeypatch.setattr("dunwell.contact.sending.lease._SURE_SECONDS", sure_seconds)
     house = await plan_texts(resources, clock, _CALLED_AT_ONCE + 5)
     post, gate = Post(), asyncio.Event()
     dispatcher = MessageDispatcher(resources, [GatedChannel(post, "SMS", gate)], beat_seconds=0.05)

@@ -12,10 +12,10 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.document import Installation
 from dunwell.accounts.installation.lines.letters import Batch, FolderLine
 from dunwell.adapters.channels.folder.depot import FolderDepot
+from dunwell.contact.sending.batches.release_batches import TAKEN_BACK, BatchReleaser
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.sending.batches.release_batches import TAKEN_BACK, BatchReleaser
 from tests.support.letter_house import LetterHouse, a_house_with_a_folder
 from tests.support.print_files import digest, list_letters, that_is_away
 

@@ -12,11 +12,11 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.document import Installation
 from dunwell.accounts.installation.lines.letters import Batch, FolderLine, locate
+from dunwell.contact.sending.batches.item_store import begin_items
+from dunwell.contact.sending.batches.manifest import Letter
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.sending.batches.item_store import begin_items
-from dunwell.sending.batches.manifest import Letter
 from tests.support.letter_house import LetterHouse, a_house_with_a_folder
 from tests.support.waiting import until_held_back
 

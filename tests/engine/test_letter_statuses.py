@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 from dunwell.adapters.channels.folder.depot import FolderDepot
+from dunwell.contact.sending.batches.read_statuses import StatusReader
+from dunwell.contact.sending.batches.status_file import MOST_BYTES, MOST_LINES
+from dunwell.contact.sending.batches.status_store import take_line
+from dunwell.contact.sending.lease import LEASE, Lease
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.batches.read_statuses import StatusReader
-from dunwell.sending.batches.status_file import MOST_BYTES, MOST_LINES
-from dunwell.sending.batches.status_store import take_line
-from dunwell.sending.lease import LEASE, Lease
 from tests.support.letter_house import LetterHouse, a_house_with_a_folder, write_status
 from tests.support.statements import a_counted_database
 

@@ -10,14 +10,14 @@ import pytest
 
 from dunwell.accounts.installation.lines.letters import Batch
 from dunwell.accounts.merchants.actor import COMMAND_LINE, Actor, ActorKind
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.sending.batches.batch_store import lock_waiting
+from dunwell.contact.sending.batches.release_batches import BatchReleaser
+from dunwell.contact.sending.batches.settle_doubted import GONE, settle_doubted
 from dunwell.core.claims.pause_claim import resume_claim
-from dunwell.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope
 from dunwell.platform.resources import Resources
-from dunwell.sending.batches.batch_store import lock_waiting
-from dunwell.sending.batches.release_batches import BatchReleaser
-from dunwell.sending.batches.settle_doubted import GONE, settle_doubted
 from tests.support.channels import ADDRESS
 from tests.support.letter_house import LINE, LetterHouse, a_house_with_a_folder, write_status
 from tests.support.lost_time import Backup, back_up, restore

@@ -3,12 +3,12 @@
 from datetime import timedelta
 
 from dunwell.accounts.installation.lines.line import Pace
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.sending.channel import Message, Outcome
+from dunwell.contact.sending.pace_store import lock_room, take_room
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Message, Outcome
-from dunwell.sending.pace_store import lock_room, take_room
 from tests.support.house import House, ScriptedLine
 from tests.support.lines import a_house_with_a_line
 

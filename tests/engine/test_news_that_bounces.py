@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
+from dunwell.contact.escalation.end_claim import archive_claim
+from dunwell.contact.notices.settled import report_notice_failure, sweep_notices
+from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.core.claims.holds import HoldKind
-from dunwell.escalation.end_claim import archive_claim
 from dunwell.landing.telling.tell_occasions import tell_occasions
 from dunwell.modalities.bounds import PlanTerms
-from dunwell.notices.settled import report_notice_failure, sweep_notices
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Permanent, Temporary
 from tests.support.definitions import a_definition
 from tests.support.disputes import REJECTED, answer, dispute, read_disputes
 from tests.support.durations import JUST

@@ -7,12 +7,12 @@ import pytest
 
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail
 from dunwell.adapters.channels.outbox.late_failures import report_late_failures
-from dunwell.notices.settled import report_notice_failure, sweep_notices
+from dunwell.contact.notices.settled import report_notice_failure, sweep_notices
+from dunwell.contact.sending.channel import Permanent
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Permanent
 from tests.support.house import ScriptedChannel
 from tests.support.notices import Asker, an_asker
 

@@ -11,9 +11,9 @@ import pytest
 from dunwell.accounts.installation.lines.letters import Batch, FolderLine
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.adapters.channels.folder.channel import FolderChannel
+from dunwell.contact.sending.batches.release_batches import BatchReleaser
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.batches.release_batches import BatchReleaser
 from tests.support.children import PRINTER
 from tests.support.disputes import REJECTED, answer, dispute
 from tests.support.house import House, ScriptedChannel, a_house

@@ -7,14 +7,14 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.sending.channel import Message, Outcome, Permanent, Temporary
 from dunwell.core.claims.states import Status
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
 from dunwell.payments.provider import Failed, Pending, Succeeded
 from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Message, Outcome, Permanent, Temporary
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import ScriptedChannel
 from tests.support.payments import PAYING, Till, a_till

@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup, QuietHours
+from dunwell.contact.messages.identities import render_postal_address
+from dunwell.contact.messages.suppression import suppress
+from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.landing.telling.tell_occasions import tell_occasions
-from dunwell.messages.identities import render_postal_address
-from dunwell.messages.suppression import suppress
 from dunwell.modalities.bounds import PlanTerms
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Permanent, Temporary
 from tests.support.disputes import ACCEPTED, answer, dispute
 from tests.support.house import ScriptedChannel
 from tests.support.letters import PrintedLetter

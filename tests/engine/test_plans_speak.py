@@ -10,18 +10,18 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.accounts.merchants.store import load_merchant
+from dunwell.contact.escalation.end_claim import end_claim
+from dunwell.contact.messages.links import hash_token
+from dunwell.contact.sending.channel import Permanent
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.states import Happening
-from dunwell.escalation.end_claim import end_claim
 from dunwell.landing.entering.store_ways import find_link
 from dunwell.landing.telling.tell_occasions import tell_occasions
-from dunwell.messages.links import hash_token
 from dunwell.modalities.bounds import PlanTerms
 from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.sandbox.advance_clock import advance_clock
-from dunwell.sending.channel import Permanent
 from tests.support.disputes import dispute
 from tests.support.house import ERP, ScriptedChannel
 from tests.support.modalities import OFFERING, PLAN, Arrangement, an_arrangement

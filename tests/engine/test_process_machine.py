@@ -26,8 +26,9 @@ from hypothesis.stateful import (
 from structlog.testing import capture_logs
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.sending.channel import Accepted, Permanent, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
@@ -35,7 +36,6 @@ from dunwell.platform.database.database import Database
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Accepted, Permanent, Temporary
 from tests.faults.installation import ROUNDS
 from tests.support.gated_channels import GatedChannel, Post
 from tests.support.house import a_house

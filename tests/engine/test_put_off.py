@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
 from dunwell.assignment.assign_claims import assign_to_workflow
-from dunwell.escalation.end_claim import withdraw_claim
+from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application

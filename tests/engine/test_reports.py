@@ -7,15 +7,15 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.escalation.ask_channels import ask_channels
-from dunwell.escalation.join_reports import join_reports, sweep_old_reports
-from dunwell.escalation.join_store import load_unknown, lock_report
+from dunwell.contact.escalation.ask_channels import ask_channels
+from dunwell.contact.escalation.join_reports import join_reports, sweep_old_reports
+from dunwell.contact.escalation.join_store import load_unknown, lock_report
+from dunwell.contact.sending.adapters import Adapters
+from dunwell.contact.sending.channel import Accepted
+from dunwell.contact.sending.report import Reference
+from dunwell.contact.sending.report_store import lock_due_reports
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.adapters import Adapters
-from dunwell.sending.channel import Accepted
-from dunwell.sending.report import Reference
-from dunwell.sending.report_store import lock_due_reports
 from tests.support.house import AskableLine, House, ScriptedLine
 from tests.support.lines import a_house_with_a_line, report
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.hold_claim import open_hold
 from dunwell.core.claims.holds import HoldKind
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
 from dunwell.intake.create_claims import create_claims
 from dunwell.intake.submission import ClaimSubmission
 from dunwell.platform.clock import MovableClock

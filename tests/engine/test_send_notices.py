@@ -13,14 +13,14 @@ from starlette.applications import Starlette
 
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxSms
 from dunwell.adapters.channels.outbox.routes import outbox_routes
-from dunwell.messages.codes import derive_check, render_code
-from dunwell.messages.suppression import suppress
-from dunwell.notices.facts import CodeFacts, DefermentFacts, LinkFacts
-from dunwell.notices.secrets import derive_notice_code, derive_notice_token
-from dunwell.notices.sender import NoticeSender
+from dunwell.contact.messages.codes import derive_check, render_code
+from dunwell.contact.messages.suppression import suppress
+from dunwell.contact.notices.facts import CodeFacts, DefermentFacts, LinkFacts
+from dunwell.contact.notices.secrets import derive_notice_code, derive_notice_token
+from dunwell.contact.notices.sender import NoticeSender
+from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Permanent, Temporary
 from tests.support.gated_channels import GatedChannel, Post
 from tests.support.house import ScriptedChannel
 from tests.support.notices import Asker, an_asker

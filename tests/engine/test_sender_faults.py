@@ -12,14 +12,14 @@ import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
-from dunwell.messages.suppression import suppress
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.messages.suppression import suppress
+from dunwell.contact.sending.channel import Accepted, Message, Outcome, Permanent
+from dunwell.contact.sending.lease import LEASE
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Accepted, Message, Outcome, Permanent
-from dunwell.sending.lease import LEASE
 from tests.support.channels import a_house_with_channels
 from tests.support.gated_channels import GatedChannel, Post
 from tests.support.house import House, ScriptedChannel, ScriptedLine
@@ -166,7 +166,7 @@ class _StubbornChannel(ScriptedChannel):
 async def test_an_adapter_that_ignores_its_cancellation_does_not_keep_its_worker(
     resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dunwell.sending.sender._BREAK_OFF_SECONDS", 0.2)
+    monkeypatch.setattr("dunwell.contact.sending.sender._BREAK_OFF_SECONDS", 0.2)
     house = await plan_texts(resources, clock, _CALLED_AT_ONCE + 5)
     house.channels[0] = stubborn = _StubbornChannel(channel="SMS", is_repeatable=False)
     stubborn.may_end = asyncio.Event()

@@ -9,13 +9,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.sending.channel import Accepted, Message, Outcome
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.database.migrate import migrate
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Accepted, Message, Outcome
 from tests.support.definitions import a_definition
 from tests.support.house import a_house
 from tests.support.merchant_ids import count_on

@@ -4,8 +4,8 @@ import asyncio
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.assignment.assign_claims import assign_to_scenario
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.rollout.save_scenario import save_scenario

@@ -15,8 +15,8 @@ import pytest
 
 from dunwell.accounts.installation.lines.line import Pace
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition

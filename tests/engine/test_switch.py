@@ -11,8 +11,8 @@ import pytest
 from dunwell.accounts.merchants.account import Work
 from dunwell.assignment.assign_claims import assign_to_scenario
 from dunwell.assignment.outcome import AssignmentOutcome
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources

@@ -11,11 +11,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.sending.lease import LEASE
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.lease import LEASE
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, ScriptedChannel, a_house
 from tests.support.processes import a_process

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.escalation.change_attachments import attach_file
+from dunwell.contact.escalation.change_attachments import attach_file
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import upload

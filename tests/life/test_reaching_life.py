@@ -5,11 +5,11 @@ addresses, and contacts that turn out later not to have arrived.
 from typing import Any
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.escalation.report_failure import report_failure
-from dunwell.messages.suppression import suppress
+from dunwell.contact.escalation.report_failure import report_failure
+from dunwell.contact.messages.suppression import suppress
+from dunwell.contact.sending.channel import Permanent
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Permanent
 from tests.support.channels import REACHABLE
 from tests.support.diary import diary, live_until
 from tests.support.house import House

@@ -5,9 +5,9 @@ and nobody is contacted twice a day; what was late through a hold was not missed
 from collections import Counter
 from datetime import timedelta
 
+from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.hold_claim import lift_hold, open_hold
 from dunwell.core.claims.holds import HoldKind
-from dunwell.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.diary import berlin, diary, live_until

@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
 from dunwell.alarms.look import look_for_alarms
 from dunwell.alarms.mail_words import PLACES
-from dunwell.escalation.join_reports import join_reports
+from dunwell.contact.escalation.join_reports import join_reports
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.portal.render.addresses import build_address

@@ -9,8 +9,8 @@ import psutil
 import pytest
 from starlette.requests import Request
 
-from dunwell.messages.letters.printer import LetterPrinter
-from dunwell.messages.letters.sheet import write_sheet
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages.letters.sheet import write_sheet
 from dunwell.platform.errors import InvalidRequest
 from dunwell.portal.web.preview_turns import (
     PreviewBusy,
@@ -22,7 +22,7 @@ from tests.support.children import find_children
 from tests.support.letters import a_letter
 
 ADA, BOB, EVE = UUID(int=1), UUID(int=2), UUID(int=3)
-_PRINTER = "dunwell.messages.letters.printer_child"
+_PRINTER = "dunwell.contact.messages.letters.printer_child"
 
 
 class Browser:

@@ -11,7 +11,7 @@ import httpx
 import psutil
 import pytest
 
-from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.database.pool import Limits

@@ -52,7 +52,7 @@ def test_every_code_of_a_reason_has_words_in_the_portal() -> None:
 
 def test_every_fault_of_a_text_has_words_in_the_portal() -> None:
     known = _SAID[-1].read_text()
-    paths = [_ROOT / "messages" / name for name in _OF_TEXTS]
+    paths = [_ROOT / "contact" / "messages" / name for name in _OF_TEXTS]
     sources = [
         each.read_text() for each in (*paths, _ROOT / "core" / "workflows" / "text_rules.py")
     ]

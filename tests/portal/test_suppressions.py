@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.messages.suppression import load_suppressed
+from dunwell.contact.messages.suppression import load_suppressed
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields
 

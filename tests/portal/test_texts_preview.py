@@ -6,9 +6,9 @@ import pytest
 
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
+from dunwell.contact.sending.channel import Accepted, Outcome, Permanent, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Accepted, Outcome, Permanent, Temporary
 from tests.support.application import an_application
 from tests.support.house import House, ScriptedLine
 from tests.support.portal import Clerk, read_fields, sign_in

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from dunwell.contact.messages.codes import CODE_MASK
+from dunwell.contact.messages.facts import CHECK_MASK
+from dunwell.contact.messages.links import TOKEN_MASK
 from dunwell.core.claims.pause_claim import pause_claim, resume_claim
-from dunwell.messages.codes import CODE_MASK
-from dunwell.messages.facts import CHECK_MASK
-from dunwell.messages.links import TOKEN_MASK
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.definitions import DOCUMENT, a_definition

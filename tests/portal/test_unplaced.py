@@ -6,14 +6,14 @@ import pytest
 
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
-from dunwell.escalation.join_reports import join_reports
+from dunwell.contact.escalation.join_reports import join_reports
+from dunwell.contact.sending.incoming import Incoming
+from dunwell.contact.sending.report import Report
+from dunwell.contact.sending.report_store import save_report
+from dunwell.contact.sending.take_incoming_sms import take_incoming_sms
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.portal.web.paging import PAGE
-from dunwell.sending.incoming import Incoming
-from dunwell.sending.report import Report
-from dunwell.sending.report_store import save_report
-from dunwell.sending.take_incoming_sms import take_incoming_sms
 from tests.support.application import an_application
 from tests.support.house import House, a_house
 from tests.support.portal import Clerk, sign_in

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from dunwell.accounts.installation.standing import open_installation
 from dunwell.adapters.lines import open_lines
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database

@@ -18,7 +18,7 @@ from dunwell.accounts.installation.lines.sms import KannelLine
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.adapters.channels.kannel.adapter import KannelChannel
 from dunwell.adapters.lines import build_line
-from dunwell.escalation.join_reports import join_reports
+from dunwell.contact.escalation.join_reports import join_reports
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml

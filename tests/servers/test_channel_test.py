@@ -15,8 +15,8 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.document import Installation, check_installation
 from dunwell.accounts.installation.lines.lines import Line
+from dunwell.contact.sending.batches.manifest import write_manifest
 from dunwell.platform.resources import Resources
-from dunwell.sending.batches.manifest import write_manifest
 from tests.servers.kannel import Kannel
 from tests.servers.postfix import Postfix
 from tests.servers.sms_world import NAME, NUMBER, SECRETS, a_line, wait_until

@@ -16,11 +16,11 @@ from dunwell.accounts.installation.document import check_installation
 from dunwell.accounts.installation.lines.email import SmtpLine
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
 from dunwell.adapters.mail.listener import Doorkeeper, listen
-from dunwell.escalation.join_reports import join_reports
+from dunwell.contact.escalation.join_reports import join_reports
+from dunwell.contact.notices.facts import CodeFacts, RateDueFacts
+from dunwell.contact.notices.sender import NoticeSender
 from dunwell.landing.render.wording import load_languages
 from dunwell.landing.telling.writer import NoticeWriter
-from dunwell.notices.facts import CodeFacts, RateDueFacts
-from dunwell.notices.sender import NoticeSender
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources

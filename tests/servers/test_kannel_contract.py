@@ -10,9 +10,9 @@ from dunwell.adapters.channels import gateway
 from dunwell.adapters.channels.gateway import UnclearAnswer
 from dunwell.adapters.channels.kannel.adapter import KannelChannel
 from dunwell.cli.findings.gateways import check_gateway
-from dunwell.messages.gsm import count_parts
+from dunwell.contact.messages.gsm import count_parts
+from dunwell.contact.sending.channel import Accepted, Message, Outcome, Temporary
 from dunwell.platform.crypto import KeyRing
-from dunwell.sending.channel import Accepted, Message, Outcome, Temporary
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.servers.kannel import PASSWORD, Kannel
 from tests.servers.sms_world import NAME, SECRETS, a_line, wait_until

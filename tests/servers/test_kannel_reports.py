@@ -4,7 +4,7 @@ that come late, twice, in the wrong order, in other spellings, forged and huge."
 import httpx
 import pytest
 
-from dunwell.sending.references import write_reference
+from dunwell.contact.sending.references import write_reference
 from tests.servers.smpp_simulator import (
     INVALID_DESTINATION,
     OK,

@@ -13,9 +13,9 @@ from dunwell.accounts.installation.lines.letters import Batch
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.adapters.channels.sftp.depot import SftpDepot
+from dunwell.contact.sending.channel import Accepted, LineUnusable, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Accepted, LineUnusable, Temporary
 from tests.adapters.print_service_contract import PrintServiceContract
 from tests.servers.sshd import Sshd
 from tests.support.letter_house import LINE, LetterHouse, a_letter_house, write_status

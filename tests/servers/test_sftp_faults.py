@@ -13,11 +13,11 @@ import pytest
 from dunwell.accounts.installation.lines.letters import Batch
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.adapters.channels.sftp.depot import SftpDepot
-from dunwell.escalation.join_reports import join_reports
+from dunwell.contact.escalation.join_reports import join_reports
+from dunwell.contact.sending.batches.status_file import MOST_LINES
+from dunwell.contact.sending.channel import Accepted, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.batches.status_file import MOST_LINES
-from dunwell.sending.channel import Accepted, Temporary
 from tests.servers.sshd import Sshd, make_sshd
 from tests.support.letter_house import LINE, LetterHouse, a_letter_house, write_status
 from tests.support.merchants import a_merchant

@@ -13,7 +13,7 @@ import msgspec
 
 from dunwell.accounts.installation.lines.letters import Batch
 from dunwell.adapters.channels.sftp.channel import SftpChannel
-from dunwell.escalation.engine import Engine
+from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.resources import Resources
 from tests.servers.sshd import Sshd

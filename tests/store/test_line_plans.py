@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from dunwell.alarms.signs_store import load_seen
+from dunwell.contact.sending.batches.release_batches import TAKEN_BACK
 from dunwell.explanation.lines_store import (
     Looked,
     load_backlogs,
@@ -16,7 +17,6 @@ from dunwell.explanation.lines_store import (
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
-from dunwell.sending.batches.release_batches import TAKEN_BACK
 from tests.support.house import House, a_house
 from tests.support.plans import Explaining, fill, undone
 

@@ -12,6 +12,11 @@ import pytest
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.newest_first import BUDGET
+from dunwell.contact.messages.lists.find_communications import (
+    CommunicationFilter,
+    find_communications,
+)
+from dunwell.contact.messages.lists.find_suppressions import SuppressionFilter, find_suppressions
 from dunwell.core.claims.find_claims import count_claims, find_claims
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.narrowing import FEW
@@ -22,8 +27,6 @@ from dunwell.core.claims.states import Status
 from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.disputes.find_disputes import find_disputes
 from dunwell.jobs.read_jobs import find_jobs
-from dunwell.messages.lists.find_communications import CommunicationFilter, find_communications
-from dunwell.messages.lists.find_suppressions import SuppressionFilter, find_suppressions
 from dunwell.modalities.find_modalities import ModalityFilter, find_modalities
 from dunwell.modalities.modality import ModalityState
 from dunwell.payments.find_payments import (

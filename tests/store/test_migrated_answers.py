@@ -6,8 +6,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from dunwell.disputes.dispute import render_case_number
-from dunwell.notices.facts import (
+from dunwell.contact.notices.facts import (
     OCCASIONS,
     DefermentFacts,
     DisputeAnswerFacts,
@@ -15,6 +14,7 @@ from dunwell.notices.facts import (
     PlanFacts,
     RejectionFacts,
 )
+from dunwell.disputes.dispute import render_case_number
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from tests.store.test_migrations import a_database, connected, migrate_to
 

@@ -4,18 +4,18 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.messages.identities import digest_recipient
-from dunwell.notices.notice import Kind
-from dunwell.notices.store import (
+from dunwell.contact.messages.identities import digest_recipient
+from dunwell.contact.notices.notice import Kind
+from dunwell.contact.notices.store import (
     MerchantChannel,
     empty_notices,
     lease_notices,
     load_asked,
     load_asked_to_one,
 )
+from dunwell.contact.sending.lease import Lease
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.lease import Lease
 from tests.support.notices import Asker, an_asker
 from tests.support.plans import Explaining, fill, undone
 

@@ -9,9 +9,9 @@ import asyncio
 import psutil
 
 from dunwell.adapters.mail.mail_reader import MailReader
+from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.pictures import PagePainter
-from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.platform.children.document_reader import DocumentReader
 
 

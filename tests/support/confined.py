@@ -13,9 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from dunwell.messages.letters.printer import Job
-from dunwell.messages.letters.printer_child import make_printer
-from dunwell.messages.letters.sheet import write_sheet
+from dunwell.contact.messages.letters.printer import Job
+from dunwell.contact.messages.letters.printer_child import make_printer
+from dunwell.contact.messages.letters.sheet import write_sheet
 from dunwell.platform.children.child import shut_in
 from tests.support.letters import a_letter
 

@@ -38,7 +38,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         f"{_CLOCKS}::test_half_of_the_round_trip_is_taken_off",
         f"{_CLOCKS}::test_an_answer_that_took_too_long_says_nothing",
     ),
-    "escalation/gate.py _ASK_AGAIN_AFTER": (
+    "contact/escalation/gate.py _ASK_AGAIN_AFTER": (
         (
             "tests/engine/test_contact_stops.py"
             "::test_a_stopped_contact_goes_out_a_day_after_it_was_stopped"
@@ -111,30 +111,34 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/installation/alarms/alarm.py CALM": (
         "tests/domain/test_alarms.py::test_what_comes_and_goes_is_one_alarm",
     ),
-    "escalation/ask_channels.py _OLD_ENOUGH": (
+    "contact/escalation/ask_channels.py _OLD_ENOUGH": (
         "tests/engine/test_reports.py::test_who_called_it_is_given_two_minutes_to_hear",
     ),
-    "escalation/join_reports.py KEPT_FOR": ("tests/engine/test_reports.py::test_old_reports_go",),
-    "escalation/join_reports.py _AGAIN_AFTER": (
+    "contact/escalation/join_reports.py KEPT_FOR": (
+        "tests/engine/test_reports.py::test_old_reports_go",
+    ),
+    "contact/escalation/join_reports.py _AGAIN_AFTER": (
         "tests/engine/test_reports.py::test_a_report_waits_until_the_answer_is_recorded",
     ),
-    "escalation/join_reports.py _PATIENCE": (f"{_REPORTS}::test_it_waits_a_day_and_no_longer",),
+    "contact/escalation/join_reports.py _PATIENCE": (
+        f"{_REPORTS}::test_it_waits_a_day_and_no_longer",
+    ),
     "explanation/read_lines.py LOOKED_BACK": (
         "tests/portal/test_lines.py::test_what_left_and_what_came_back_is_shown",
     ),
-    "sending/take_incoming_sms.py _KEPT_FOR": (
+    "contact/sending/take_incoming_sms.py _KEPT_FOR": (
         "tests/usecases/test_take_incoming_sms.py::test_old_ones_are_taken_out",
     ),
-    "sending/batches/read_statuses.py _KEPT_FOR": (
+    "contact/sending/batches/read_statuses.py _KEPT_FOR": (
         "tests/engine/test_letter_statuses.py::test_old_files_are_forgotten",
     ),
-    "sending/batches/release_batches.py _COPIES_KEPT_FOR": (
+    "contact/sending/batches/release_batches.py _COPIES_KEPT_FOR": (
         "tests/engine/test_letters_after_restore.py::test_old_copies_are_removed_but_the_newest",
     ),
-    "sending/batches/release_batches.py _LEASE": (
+    "contact/sending/batches/release_batches.py _LEASE": (
         "tests/engine/test_letter_batches.py::test_a_batch_is_a_living_worker_s_for_three_minutes",
     ),
-    "sending/batches/release_batches.py _LEFT_AFTER": (
+    "contact/sending/batches/release_batches.py _LEFT_AFTER": (
         "tests/engine/test_letter_batches.py::test_what_was_never_finished_is_cleared_away",
     ),
     "adapters/channels/smtp/answers.py NOT_LET_IN_SECONDS": (
@@ -146,19 +150,19 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "replies/reply.py _BUSINESS_DAYS": (
         "tests/usecases/test_replies.py::test_three_business_days_pass_over_the_weekend",
     ),
-    "sending/adapters.py _ABSENT_SECONDS": (
+    "contact/sending/adapters.py _ABSENT_SECONDS": (
         "tests/engine/test_line_pace.py::test_a_line_that_is_gone_is_waited_for",
     ),
-    "escalation/announcing.py LEAST_NOTICE": (
+    "contact/escalation/announcing.py LEAST_NOTICE": (
         (
             "tests/domain/test_announcing.py"
             "::test_the_pay_by_date_leaves_time_for_a_transfer_to_be_recorded"
         ),
     ),
-    "escalation/due_claim_store.py _POSTPONE": (
+    "contact/escalation/due_claim_store.py _POSTPONE": (
         "tests/engine/test_engine.py::test_one_undecidable_claim_does_not_stop_the_others",
     ),
-    "escalation/prepare_contacts.py ATTACHMENT_PATIENCE": (
+    "contact/escalation/prepare_contacts.py ATTACHMENT_PATIENCE": (
         (
             "tests/engine/test_dispatch_attachments.py"
             "::test_a_required_one_that_is_missing_holds_the_contact_and_begins_no_fallback"
@@ -168,10 +172,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_after_seven_days_the_step_has_failed_and_the_process_goes_on"
         ),
     ),
-    "escalation/settlement.py _FIRST_PAUSE": (
+    "contact/escalation/settlement.py _FIRST_PAUSE": (
         "tests/domain/test_settlement.py::test_pauses_double_up_to_six_hours",
     ),
-    "escalation/settlement.py _LONGEST_PAUSE": (
+    "contact/escalation/settlement.py _LONGEST_PAUSE": (
         "tests/domain/test_settlement.py::test_pauses_double_up_to_six_hours",
     ),
     "core/events/endpoints.py OVERLAP": (
@@ -266,7 +270,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/merchants/tokens.py TOKEN_LIVES": (
         "tests/api/test_api_token.py::test_a_token_ends_after_an_hour",
     ),
-    "messages/guards.py _WEEK": (
+    "contact/messages/guards.py _WEEK": (
         "tests/domain/test_guards.py::test_the_week_is_the_day_and_the_six_before",
     ),
     "modalities/bounds.py find_deferment_range": (
@@ -303,14 +307,14 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/engine/test_plans_speak.py::test_a_broken_plan_is_told_a_day_before_anything_else",
         "tests/engine/test_plans_speak.py::test_while_the_news_is_under_way_nothing_happens",
     ),
-    "notices/notice.py REPEATED_WITHIN": (
+    "contact/notices/notice.py REPEATED_WITHIN": (
         "tests/usecases/test_send_notice.py::test_it_is_a_second_click_for_ten_seconds",
     ),
-    "notices/settled.py KEPT_FOR": (f"{_AGES}[debtor_notices]",),
-    "notices/settlement.py _FIRST_PAUSE": (
+    "contact/notices/settled.py KEPT_FOR": (f"{_AGES}[debtor_notices]",),
+    "contact/notices/settlement.py _FIRST_PAUSE": (
         "tests/domain/test_notices.py::test_what_an_answer_means",
     ),
-    "notices/settlement.py _LONGEST_PAUSE": (
+    "contact/notices/settlement.py _LONGEST_PAUSE": (
         "tests/domain/test_notices.py::test_pauses_end_at_ten_minutes",
     ),
     "platform/banking_days.py _BANKING_DAYS": (
@@ -349,7 +353,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "jobs/job.py _EXPORTS_KEPT": (
         "tests/usecases/test_job_exports.py::test_a_week_later_job_and_file_are_gone",
     ),
-    "notices/settled.py ANSWERS_KEPT_FOR": (
+    "contact/notices/settled.py ANSWERS_KEPT_FOR": (
         (
             "tests/engine/test_news_that_bounces.py"
             "::test_what_an_answer_said_is_kept_for_a_month_to_be_told_once_more"

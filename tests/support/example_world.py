@@ -25,10 +25,10 @@ from dunwell.api.routes.token import OBTAIN_TOKEN
 from dunwell.api.routes.uploads import UPLOAD_FILE
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import RuleSet
+from dunwell.contact.messages.suppression import suppress
 from dunwell.core.events.endpoints import WantedEndpoint
 from dunwell.core.events.endpoints import add_endpoint as save_endpoint
 from dunwell.disputes.add_evidence import add_evidence
-from dunwell.messages.suppression import suppress
 from dunwell.modalities.bounds import PlanTerms
 from dunwell.modalities.modality import Modality
 from dunwell.rollout.save_scenario import save_scenario

@@ -21,11 +21,11 @@ from dunwell.accounts.merchants.configuration import (
     PartialPayments,
     Plans,
 )
+from dunwell.contact.sending.references import write_reference
 from dunwell.landing.session.session import Level
 from dunwell.payments.choice import ChoiceKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.references import write_reference
 from tests.support.disputes import REJECTED, dispute, give_evidence, resolve
 from tests.support.documents import attach
 from tests.support.files import an_image

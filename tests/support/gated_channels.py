@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.sending.channel import Accepted, Message, Outcome, Permanent, Temporary
+from dunwell.contact.sending.channel import Accepted, Message, Outcome, Permanent, Temporary
 
 
 @dataclass

@@ -15,9 +15,9 @@ from starlette.applications import Starlette
 from dunwell.accounts.merchants.configuration import Guards
 from dunwell.api.catalogue import ENDPOINTS
 from dunwell.api.operation import Operation
+from dunwell.contact.messages.suppression import suppress
 from dunwell.core.claims.fields import FIELDS
 from dunwell.core.events.endpoints import WantedEndpoint, add_endpoint
-from dunwell.messages.suppression import suppress
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Client, a_client

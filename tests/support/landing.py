@@ -11,14 +11,14 @@ import httpx
 from starlette.applications import Starlette
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.messages.codes import (
+from dunwell.contact.messages.codes import (
     derive_check,
     derive_code,
     digest_check,
     digest_code,
     render_code,
 )
-from dunwell.messages.links import derive_token, hash_token
+from dunwell.contact.messages.links import derive_token, hash_token
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application

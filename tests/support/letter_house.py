@@ -11,12 +11,12 @@ from dunwell.accounts.installation.lines.letters import Batch, FolderLine
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
-from dunwell.escalation.join_reports import join_reports
+from dunwell.contact.escalation.join_reports import join_reports
+from dunwell.contact.sending.batches.line import LetterLine
+from dunwell.contact.sending.batches.read_statuses import StatusReader
+from dunwell.contact.sending.batches.release_batches import BatchReleaser
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.batches.line import LetterLine
-from dunwell.sending.batches.read_statuses import StatusReader
-from dunwell.sending.batches.release_batches import BatchReleaser
 from tests.support.channels import ADDRESS, CHANNELS, TEMPLATE, three_channels
 from tests.support.children import PRINTER
 from tests.support.definitions import DOCUMENT, a_definition

@@ -14,16 +14,16 @@ import msgspec
 
 from dunwell.accounts.installation.lines.letters import SftpLine
 from dunwell.adapters.channels.sftp.channel import SftpChannel
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
-from dunwell.escalation.join_reports import join_reports
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.escalation.join_reports import join_reports
+from dunwell.contact.sending.batches.read_statuses import StatusReader
+from dunwell.contact.sending.batches.release_batches import BatchReleaser
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
-from dunwell.sending.batches.read_statuses import StatusReader
-from dunwell.sending.batches.release_batches import BatchReleaser
 from tests.support.letter_house import LINE
 from tests.support.worker_process import AheadClock
 

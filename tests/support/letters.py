@@ -6,9 +6,9 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+from dunwell.contact.messages.facts import LandingFacts
+from dunwell.contact.messages.letters.rendering import Post, RenderedLetter, render_letter
 from dunwell.core.workflows.definition import LetterTemplate
-from dunwell.messages.facts import LandingFacts
-from dunwell.messages.letters.rendering import Post, RenderedLetter, render_letter
 from tests.support.messages import some_facts
 from tests.support.tools import run_tool
 

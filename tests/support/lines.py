@@ -6,11 +6,11 @@ import msgspec
 
 from dunwell.accounts.installation.lines.line import Pace
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.escalation.engine import Engine
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.sending.report import Reference, Report
+from dunwell.contact.sending.report_store import save_report
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.report import Reference, Report
-from dunwell.sending.report_store import save_report
 from tests.support.channels import TEMPLATE
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, ScriptedChannel, ScriptedLine, a_house

@@ -5,15 +5,15 @@ from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID
 
-from dunwell.core.claims.fields import DebtorName
-from dunwell.messages.facts import (
+from dunwell.contact.messages.facts import (
     ClaimFacts,
     CreditorFacts,
     ItemFacts,
     LandingFacts,
     MessageFacts,
 )
-from dunwell.sending.channel import Message
+from dunwell.contact.sending.channel import Message
+from dunwell.core.claims.fields import DebtorName
 
 CLAIM = ClaimFacts(
     claim_id=17,

@@ -79,9 +79,9 @@ _VERSIONS = Query(
     "SELECT array_agg(xmin::text::bigint ORDER BY claim_id) FROM claims"
     f" WHERE merchant_id = {FIRST}"
 )
-_DUE_CLAIMS = "escalation.due_claim_store"
-_CONTACTS = "escalation.contact_store"
-_BROKEN_OFF = "escalation.broken_off_store"
+_DUE_CLAIMS = "contact.escalation.due_claim_store"
+_CONTACTS = "contact.escalation.contact_store"
+_BROKEN_OFF = "contact.escalation.broken_off_store"
 
 MOVES_OF_CLAIMS = [
     Moving(
@@ -175,18 +175,20 @@ MOVES_OF_CONTACTS = [
         "communications", "claim_id", _ANOTHERS, passes_by="communications",
     ),
     Moving(
-        "escalation.gate_store._LOCK",
+        "contact.escalation.gate_store._LOCK",
         (FIRST, LEASE, UUIDS, _VERSIONS, ["{}"] * 2, ["{}"] * 2),
         _leased("PLANNED"), "communications", "claim_id",
         {**_ANOTHERS, **_GONE, **_ENDED, **_CLAIM_HELD}, answers="communication_id",
         since={"changed since": "UPDATE claims SET event_sequence = 9"},
     ),
     Moving(
-        "escalation.settlement_store._LOCK_ANSWERED", (FIRST, UUIDS, LEASE), _leased("HANDED_OVER"),
+        "contact.escalation.settlement_store._LOCK_ANSWERED", (FIRST, UUIDS, LEASE),
+        _leased("HANDED_OVER"),
         "communications", "claim_id", {**_ANOTHERS, **_SETTLED}, answers="communication_id",
     ),
     Moving(
-        "escalation.claim_contact_store._CANCEL", (FIRST, IDS, LATER, "paid"), _leased("PLANNED"),
+        "contact.escalation.claim_contact_store._CANCEL", (FIRST, IDS, LATER, "paid"),
+        _leased("PLANNED"),
         "communications", "claim_id",
         {why: change for why, change in _GONE.items() if why != "is CANCELLED"},
     ),

@@ -61,7 +61,7 @@ _NOT_OURS = {
 }
 _NOTICES = [
     Moving(
-        "notices.store._LEASE", (NOW, LEASE, UNTIL, [], [], [], 10, 10),
+        "contact.notices.store._LEASE", (NOW, LEASE, UNTIL, [], [], [], 10, 10),
         {"debtor_notices": {"due_at": NOW}}, "debtor_notices", "claim_id",
         {
             "not due": f"UPDATE debtor_notices SET due_at = {JUST_LATER}",
@@ -70,7 +70,7 @@ _NOTICES = [
         whose="ALL", passes_by="debtor_notices",
     ),
     Moving(
-        "notices.leased_store._TAKE_BACK", ([FIRST], [UUIDS[1]], LEASE, NOW),
+        "contact.notices.leased_store._TAKE_BACK", ([FIRST], [UUIDS[1]], LEASE, NOW),
         {"debtor_notices": _LEASED}, "debtor_notices", "claim_id", _NOT_OURS, whose="SECOND",
     ),
     *(
@@ -79,12 +79,13 @@ _NOTICES = [
             "debtor_notices", "claim_id", _NOT_OURS, whose="SECOND",
         )
         for statement, values in (
-            ("notices.leased_store._KEEP", (UNTIL,)),
-            ("notices.leased_store._SETTLE", ("ACCEPTED", None, None, NOW, "sms-a")),
+            ("contact.notices.leased_store._KEEP", (UNTIL,)),
+            ("contact.notices.leased_store._SETTLE", ("ACCEPTED", None, None, NOW, "sms-a")),
         )
     ),
     Moving(
-        "notices.store._EMPTY", (NOW, 10), {"debtor_notices": _SETTLED_NOTICE}, "debtor_notices",
+        "contact.notices.store._EMPTY", (NOW, 10), {"debtor_notices": _SETTLED_NOTICE},
+        "debtor_notices",
         "claim_id",
         {
             "not old enough": f"UPDATE debtor_notices SET settled_at = '{NOW.isoformat()}'",
@@ -100,16 +101,16 @@ _OVER = f"UPDATE debtor_occasions SET due_at = NULL, over_at = '{NOW.isoformat()
 _NOT_YET = {"not due": f"UPDATE debtor_occasions SET due_at = {JUST_LATER}", "over": _OVER}
 _OCCASIONS = [
     Moving(
-        "notices.store_occasions._FIND_DUE", (NOW, 10), {"debtor_occasions": _TOLD},
+        "contact.notices.store_occasions._FIND_DUE", (NOW, 10), {"debtor_occasions": _TOLD},
         "debtor_occasions", "claim_id", _NOT_YET, answers="claim_id", whose="ALL",
     ),
     Moving(
-        "notices.store_occasions._LOCK", (FIRST, IDS[1], "plan", "a", NOW),
+        "contact.notices.store_occasions._LOCK", (FIRST, IDS[1], "plan", "a", NOW),
         {"debtor_occasions": _TOLD | {"notice_id": UUIDS}}, "debtor_occasions", "claim_id",
         _NOT_YET, answers="notice_id", whose="SECOND",
     ),
     Moving(
-        "notices.store_occasions._EMPTY", (NOW, 10, NOW, ["dispute_answer"]),
+        "contact.notices.store_occasions._EMPTY", (NOW, 10, NOW, ["dispute_answer"]),
         {"debtor_occasions": _TOLD | {"due_at": None, "over_at": LONG_AGO}}, "debtor_occasions",
         "claim_id",
         {
@@ -260,7 +261,7 @@ _REST = [
         answers="ticket_id", whose="ALL",
     ),
     Moving(
-        "messages.ledger_store._TAKE_TURN", (FIRST,), {}, "merchants", "merchant_id", {},
+        "contact.messages.ledger_store._TAKE_TURN", (FIRST,), {}, "merchants", "merchant_id", {},
         answers="merchant_id", whose="FIRST", passes_by="merchants",
     ),
 ]  # fmt: skip
@@ -298,24 +299,24 @@ NOT_TWO = {
     "alarms.signs_store._UNSEEN": _ALARMS,
     "alarms.signs_store._WAITING": _ALARMS,
     "alarms.signs_store._TAKE_TURN": _ALARMS,
-    "sending.batches.doubt_store._FIND": _DOUBT,
-    "sending.batches.doubt_store._FIND_NEWEST": _DOUBT,
-    "sending.batches.status_store._GIVE_BACK": _STATUSES,
-    "sending.batches.status_store._RENEW": _STATUSES,
-    "sending.batches.status_store._TAKE": _STATUSES,
-    "sending.batches.batch_store._DISSOLVE": _BATCHES,
-    "sending.batches.batch_store._LOCK_LEFT": _BATCHES,
-    "sending.batches.batch_store._LOCK_OWN": _BATCHES,
-    "sending.batches.batch_store._LOCK_WAITING": _BATCHES,
-    "sending.batches.batch_store._MARK_WRITTEN": _BATCHES,
-    "sending.batches.item_store._FIND_LEFT": _BATCHES,
-    "sending.batches.status_store._SWEEP": "tried by tests.engine.test_letter_statuses",
-    "escalation.join_store._LOCK_REPORT": _REPORTS,
-    "sending.incoming_store._SWEEP": (
+    "contact.sending.batches.doubt_store._FIND": _DOUBT,
+    "contact.sending.batches.doubt_store._FIND_NEWEST": _DOUBT,
+    "contact.sending.batches.status_store._GIVE_BACK": _STATUSES,
+    "contact.sending.batches.status_store._RENEW": _STATUSES,
+    "contact.sending.batches.status_store._TAKE": _STATUSES,
+    "contact.sending.batches.batch_store._DISSOLVE": _BATCHES,
+    "contact.sending.batches.batch_store._LOCK_LEFT": _BATCHES,
+    "contact.sending.batches.batch_store._LOCK_OWN": _BATCHES,
+    "contact.sending.batches.batch_store._LOCK_WAITING": _BATCHES,
+    "contact.sending.batches.batch_store._MARK_WRITTEN": _BATCHES,
+    "contact.sending.batches.item_store._FIND_LEFT": _BATCHES,
+    "contact.sending.batches.status_store._SWEEP": "tried by tests.engine.test_letter_statuses",
+    "contact.escalation.join_store._LOCK_REPORT": _REPORTS,
+    "contact.sending.incoming_store._SWEEP": (
         "replies are of no merchant by their key: tried by tests.usecases.test_take_incoming_sms"
     ),
-    "sending.report_store._LEASE": _REPORTS,
-    "sending.report_store._SWEEP": _REPORTS,
+    "contact.sending.report_store._LEASE": _REPORTS,
+    "contact.sending.report_store._SWEEP": _REPORTS,
     "platform.database.attempts._REMOVE": _NO_MERCHANT,
     "landing.entering.store_tries._REMOVE_EVERYBODYS": _NO_MERCHANT,
     "landing.entering.store_tries._REMOVE_VISITORS": _NO_MERCHANT,
@@ -323,7 +324,7 @@ NOT_TWO = {
     "core.events.replay_events._COUNT": "tried by tests.engine.test_replay_events",
     "core.events.replay_events._REPLAY": "tried by tests.engine.test_replay_events",
     "core.events.store_spans._FIND": _READS,
-    "escalation.join_store._LOAD_UNKNOWN": _READS,
+    "contact.escalation.join_store._LOAD_UNKNOWN": _READS,
     "explanation.lines_store._BACKLOG": _READS,
     "explanation.read_overview._LOAD": _READS,
     "landing.entering.store_ways._FIND_CHECKED": _READS,

@@ -5,7 +5,7 @@ usual settings.
 import asyncio
 
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail
-from dunwell.notices.sender import NoticeSender
+from dunwell.contact.notices.sender import NoticeSender
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing

@@ -8,15 +8,15 @@ import msgspec
 
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.configuration import ChannelSetup
+from dunwell.contact.notices.facts import CodeFacts, Facts
+from dunwell.contact.notices.notice import Addressee, NoticeChannel, TooMany, Unreachable
+from dunwell.contact.notices.send_notice import send_notice
+from dunwell.contact.notices.sender import NoticeSender
+from dunwell.contact.sending.channel import ChannelAdapter
 from dunwell.landing.render.wording import load_languages
 from dunwell.landing.telling.writer import NoticeWriter
-from dunwell.notices.facts import CodeFacts, Facts
-from dunwell.notices.notice import Addressee, NoticeChannel, TooMany, Unreachable
-from dunwell.notices.send_notice import send_notice
-from dunwell.notices.sender import NoticeSender
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import ChannelAdapter
 from tests.support.children import PRINTER
 from tests.support.house import House, a_house
 from tests.support.merchants import CONFIGURATION

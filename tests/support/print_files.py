@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pikepdf
 
-from dunwell.sending.channel import Message, MessageFile
+from dunwell.contact.sending.channel import Message, MessageFile
 from tests.adapters.channel_contract import ChannelUnderTest
 
 

@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from dunwell.contact.escalation.record_decisions import ARCHIVING
 from dunwell.core.workflows.definition import Step, WaitStep
-from dunwell.escalation.record_decisions import ARCHIVING
 from tests.support.process_variants import read_tag
 from tests.support.process_world import World
 

@@ -12,6 +12,10 @@ from uuid import UUID
 from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import RuleSet
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.escalation.report_failure import report_failure
+from dunwell.contact.escalation.settle_unknown import settle_unknown
 from dunwell.core.claims.expire_holds import expire_holds
 from dunwell.core.claims.hold_claim import lift_hold, open_hold
 from dunwell.core.claims.holds import HoldKind
@@ -20,10 +24,6 @@ from dunwell.core.workflows.drafts import discard_draft
 from dunwell.core.workflows.publish_draft import publish_draft
 from dunwell.core.workflows.save_draft import save_draft
 from dunwell.core.workflows.versions import Version
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
-from dunwell.escalation.report_failure import report_failure
-from dunwell.escalation.settle_unknown import settle_unknown
 from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.platform.errors import InvalidState
 from tests.support.gated_channels import GatedChannel, Post

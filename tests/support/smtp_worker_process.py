@@ -9,8 +9,8 @@ import sys
 from datetime import timedelta
 
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail
-from dunwell.escalation.dispatch import MessageDispatcher
-from dunwell.escalation.engine import Engine
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.sending.channel import Accepted, ChannelAdapter, Message, Outcome
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Accepted, ChannelAdapter, Message, Outcome
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
+from dunwell.contact.escalation.join_reports import sweep_old_reports
+from dunwell.contact.notices.settled import sweep_notices
+from dunwell.contact.sending.batches.read_statuses import StatusReader
+from dunwell.contact.sending.take_incoming_sms import sweep_old_incoming
 from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.escalation.join_reports import sweep_old_reports
 from dunwell.jobs.sweep_jobs import sweep_jobs
 from dunwell.landing.sweep_landing import sweep_landing
-from dunwell.notices.settled import sweep_notices
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.batches.read_statuses import StatusReader
-from dunwell.sending.take_incoming_sms import sweep_old_incoming
 from dunwell.worker.housekeeping import Housekeeping
 from tests.support.merchants import a_merchant
 from tests.support.rows import insert_row

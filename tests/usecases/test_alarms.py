@@ -13,10 +13,10 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE, credential_actor
 from dunwell.alarms.look import look_for_alarms
 from dunwell.alarms.read_alarms import read_alarms
 from dunwell.alarms.send_mails import send_alarm_mails
+from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope, ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Permanent, Temporary
 from tests.support.durations import JUST
 from tests.support.house import House, ScriptedLine
 from tests.support.lines import a_house_with_a_line, report

@@ -11,9 +11,9 @@ from dunwell.assignment.assign_claims import assign_to_workflow
 from dunwell.assignment.outcome import Assignment, AssignmentFailure, AssignmentOutcome
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.store import load_rules
+from dunwell.contact.escalation.engine import Engine
 from dunwell.core.workflows.save_draft import save_draft
 from dunwell.core.workflows.versions import Version
-from dunwell.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources

@@ -3,15 +3,19 @@
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from dunwell.contact.escalation.change_attachments import (
+    attach_file,
+    detach_file,
+    replace_attachment,
+)
+from dunwell.contact.escalation.contact_store import await_attachment, lease_contacts
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.messages.contact import PlannedContact
+from dunwell.contact.sending.lease import Lease
 from dunwell.core.files.remove_unused_uploads import remove_unused_uploads
 from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.escalation.change_attachments import attach_file, detach_file, replace_attachment
-from dunwell.escalation.contact_store import await_attachment, lease_contacts
-from dunwell.escalation.engine import Engine
-from dunwell.messages.contact import PlannedContact
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.lease import Lease
 from tests.support.channels import REACHABLE, a_house_with_channels, upload
 from tests.support.files import a_pdf, an_image
 from tests.support.house import House

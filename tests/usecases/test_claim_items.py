@@ -5,9 +5,9 @@ from uuid import uuid4
 
 import pytest
 
+from dunwell.contact.escalation.end_claim import withdraw_claim
+from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.states import Status
-from dunwell.escalation.end_claim import withdraw_claim
-from dunwell.escalation.engine import Engine
 from dunwell.payments.add_item import AddedItem, NewItem, add_fee, add_item
 from dunwell.payments.delete_item import DeletedItems, delete_item
 from dunwell.payments.reverse_payment import reverse_payment

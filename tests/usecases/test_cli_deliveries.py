@@ -4,9 +4,9 @@ import msgspec
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.document import check_installation
+from dunwell.contact.sending.channel import Permanent
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Permanent
 from tests.support.command_line import CommandLine
 from tests.support.house import ScriptedLine
 from tests.support.lines import a_house_with_a_line

@@ -5,10 +5,10 @@ from uuid import uuid4
 
 import pytest
 
-from dunwell.messages.seal_ledger import seal_ledger
+from dunwell.contact.messages.seal_ledger import seal_ledger
+from dunwell.contact.sending.channel import Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Temporary
 from tests.support.command_line import CommandLine
 from tests.support.definitions import a_definition
 from tests.support.house import House, ScriptedChannel, a_house

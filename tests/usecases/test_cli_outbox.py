@@ -6,9 +6,9 @@ from uuid import UUID
 import pytest
 
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter
+from dunwell.contact.sending.channel import MessageFile
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import MessageFile
 from tests.support.command_line import CommandLine
 from tests.support.messages import a_message
 

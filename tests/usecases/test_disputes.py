@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
+from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.hold_claim import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
 from dunwell.disputes.dispute import Dispute, DisputeState
 from dunwell.disputes.end_dispute import Outcome
-from dunwell.escalation.engine import Engine
 from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError

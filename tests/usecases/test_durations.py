@@ -7,12 +7,12 @@ from datetime import timedelta
 
 import pytest
 
+from dunwell.contact.sending.lease import begin_lease
 from dunwell.core.events.lease_set import lease_set
 from dunwell.core.events.store_deliveries import Delivery
 from dunwell.core.events.store_endpoints import load_endpoint
 from dunwell.landing.entering.visitors import admit_codes, count_visitors_wrong
 from dunwell.platform.resources import Resources
-from dunwell.sending.lease import begin_lease
 from tests.support.durations import JUST
 from tests.support.webhooks import an_outbox
 
@@ -66,7 +66,7 @@ EDGES: Mapping[str, StoredEdge] = {
 LENGTHS: Mapping[str, tuple[Callable[[Resources], Awaitable[object]], object]] = {
     "core/events/lease_set.py BEGIN_WITHIN": (_find_last_begin, timedelta(seconds=12)),
     "core/events/lease_set.py LEASE": (_find_end_of_delivery, timedelta(seconds=30)),
-    "sending/lease.py LEASE": (_find_end_of_lease, timedelta(seconds=15)),
+    "contact/sending/lease.py LEASE": (_find_end_of_lease, timedelta(seconds=15)),
 }
 
 

@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
+from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.hold_claim import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
-from dunwell.escalation.end_claim import archive_claim, withdraw_claim
-from dunwell.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources

@@ -8,10 +8,10 @@ import pytest
 
 from dunwell.assignment.publish_rules import publish_rules
 from dunwell.assignment.rules import Rule, RuleSet
+from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.hold_claim import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.workflows.definition import Bounds, Condition
-from dunwell.escalation.engine import Engine
 from dunwell.explanation.explain_claim import explain_claim
 from dunwell.explanation.views import ClaimExplanation, ExplainedNextContact, write_plain
 from dunwell.platform.clock import MovableClock

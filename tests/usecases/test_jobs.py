@@ -11,10 +11,11 @@ from dunwell.accounts.merchants.actor import Interface, Origin, operator_actor, 
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.accounts.users.change_user import end_user
 from dunwell.accounts.users.user import Place
+from dunwell.contact.escalation.end_claim import withdraw_claim
+from dunwell.contact.sending.lease import LEASE
 from dunwell.core.claims.hold_claim import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
-from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.jobs import run_jobs as running
 from dunwell.jobs.act import act_on_claims
 from dunwell.jobs.cancel_job import cancel_job
@@ -43,7 +44,6 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.sending.lease import LEASE
 from tests.support.definitions import a_definition
 from tests.support.house import ERP, House, a_house
 from tests.support.people import OPERATOR, a_new_user, a_reception, invite

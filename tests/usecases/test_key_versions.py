@@ -7,6 +7,7 @@ import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.find_audit import find_installation_audit
+from dunwell.contact.messages.letters.reseal_letters import SealedLetters
 from dunwell.core.events.endpoints import load_endpoints
 from dunwell.core.events.reseal_endpoints import SealedEndpoints
 from dunwell.core.events.sealing import open_authorization, open_secret
@@ -14,7 +15,6 @@ from dunwell.core.files.storage import Storage
 from dunwell.keys.reseal import Resealer
 from dunwell.keys.sealed import SealedValues
 from dunwell.keys.standing import Moment, give_up_version, load_standing, retire_version
-from dunwell.messages.letters.reseal_letters import SealedLetters
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database

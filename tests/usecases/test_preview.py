@@ -8,14 +8,15 @@ import pytest
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import ChannelSetup
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.messages.guards import HeldBy
+from dunwell.contact.messages.suppression import suppress
+from dunwell.contact.sending.channel import Accepted
 from dunwell.core.claims.hold_claim import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.workflows.open_workflow import find_workflow
 from dunwell.core.workflows.save_draft import save_draft
 from dunwell.core.workflows.versions import Verdict
-from dunwell.escalation.engine import Engine
-from dunwell.messages.guards import HeldBy
-from dunwell.messages.suppression import suppress
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import InvalidState, ValidationError
@@ -24,7 +25,6 @@ from dunwell.rollout.effects import Asked
 from dunwell.rollout.next_contacts import Aspect, ClaimPreview, Kind
 from dunwell.rollout.preview_draft import Preview, preview_draft
 from dunwell.rollout.running_store import iterate_persons
-from dunwell.sending.channel import Accepted
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import ERP, House, ScriptedChannel, a_house
 from tests.support.merchants import CONFIGURATION

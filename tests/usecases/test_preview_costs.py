@@ -12,9 +12,9 @@ from dunwell.accounts.installation.document import check_installation
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor, credential_actor
 from dunwell.accounts.merchants.configuration import ChannelSetup
+from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.workflows.open_workflow import find_workflow
 from dunwell.core.workflows.save_draft import save_draft
-from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import InsufficientScope

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.contact.messages.codes import CODE_MASK
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages.links import TOKEN_MASK
 from dunwell.core.workflows.definition import Definition, Template
-from dunwell.messages.codes import CODE_MASK
-from dunwell.messages.letters.printer import LetterPrinter
-from dunwell.messages.links import TOKEN_MASK
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.platform.resources import Resources

@@ -7,8 +7,8 @@ import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.find_audit import find_installation_audit
+from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.pause_claim import resume_claim
-from dunwell.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources

@@ -10,8 +10,8 @@ from dunwell.accounts.merchants.newest_first import Count
 from dunwell.adapters.channels.smtp.addresses import write_address
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.receive_mail import receive_mail
+from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.pause_claim import pause_claim
-from dunwell.escalation.end_claim import withdraw_claim
 from dunwell.explanation.claim_life import read_claim_life
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -10,8 +10,8 @@ import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
+from dunwell.contact.messages.suppression import suppress
 from dunwell.core.workflows.definition import Definition
-from dunwell.messages.suppression import suppress
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.rollout.trials.simulate import Played, Simulation, prepare_simulation, simulate

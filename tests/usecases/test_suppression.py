@@ -6,19 +6,19 @@ import pytest
 
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.escalation.engine import Engine
-from dunwell.escalation.report_failure import report_failure
-from dunwell.messages.suppression import (
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.escalation.report_failure import report_failure
+from dunwell.contact.messages.suppression import (
     Suppression,
     lift_suppression,
     load_suppressed,
     load_suppressions,
     suppress,
 )
+from dunwell.contact.sending.channel import Permanent
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Permanent
 from tests.support.channels import REACHABLE, sent_by, three_channels
 from tests.support.guards import a_guarded_house, contact_days
 from tests.support.house import House

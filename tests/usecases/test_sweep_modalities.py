@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.escalation.end_claim import archive_claim, withdraw_claim
+from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.modalities.modality import EndReason, Modality, ModalityState
 from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.payments.add_item import NewItem, add_item

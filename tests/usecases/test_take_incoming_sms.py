@@ -8,16 +8,16 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
+from dunwell.contact.messages.suppression import lift_suppression
+from dunwell.contact.notices.facts import CodeFacts, LinkFacts
+from dunwell.contact.notices.sender import NoticeSender
+from dunwell.contact.notices.settled import sweep_notices
+from dunwell.contact.sending.adapters import find_no_line
+from dunwell.contact.sending.incoming import Incoming, is_stop, read_number
+from dunwell.contact.sending.take_incoming_sms import sweep_old_incoming, take_incoming_sms
 from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.messages.suppression import lift_suppression
-from dunwell.notices.facts import CodeFacts, LinkFacts
-from dunwell.notices.sender import NoticeSender
-from dunwell.notices.settled import sweep_notices
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sending.adapters import find_no_line
-from dunwell.sending.incoming import Incoming, is_stop, read_number
-from dunwell.sending.take_incoming_sms import sweep_old_incoming, take_incoming_sms
 from tests.servers.sms_world import a_sending_house
 from tests.support.house import House, ScriptedLine
 from tests.support.merchants import CONFIGURATION

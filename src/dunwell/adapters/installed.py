@@ -5,11 +5,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
 from dunwell.adapters.payments.sandbox.provider import NAME as SANDBOX_PROVIDER
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
+from dunwell.contact.sending.channel import ChannelAdapter
 from dunwell.payments.provider import Providers
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import ChannelAdapter
 
 
 def choose_channels(settings: Settings) -> Sequence[ChannelAdapter]:

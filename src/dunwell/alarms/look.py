@@ -14,11 +14,11 @@ from dunwell.accounts.installation.store import load_installation
 from dunwell.alarms.mail_words import Telling, write_mail
 from dunwell.alarms.signs import LineFigures, Outside, find_signs
 from dunwell.alarms.signs_store import load_seen, save_tellings, take_turn
+from dunwell.contact.sending.adapters import FindLine
 from dunwell.explanation.lines_store import Looked, load_deliveries, load_sent
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 from dunwell.recovery.archive_health import look_at_archive
-from dunwell.sending.adapters import FindLine
 
 LOOK_SECONDS = 60.0
 # Who looked last was another worker.

@@ -17,9 +17,16 @@ from dunwell.accounts.installation.alarms.store import load_standing
 from dunwell.accounts.installation.document import Installation
 from dunwell.accounts.installation.store import load_installation
 from dunwell.alarms.sender import choose_lines, find_sender
+from dunwell.contact.sending.adapters import FindLine
+from dunwell.contact.sending.channel import (
+    Accepted,
+    LineAdapter,
+    Message,
+    Outcome,
+    Permanent,
+    Temporary,
+)
 from dunwell.platform.resources import Resources
-from dunwell.sending.adapters import FindLine
-from dunwell.sending.channel import Accepted, LineAdapter, Message, Outcome, Permanent, Temporary
 
 MAIL_SECONDS = 5.0
 _CALL_SECONDS = 60

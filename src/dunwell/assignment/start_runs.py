@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dunwell.accounts.merchants.account import Work
 from dunwell.assignment.decision import AssignableClaim
 from dunwell.assignment.store import save_new_runs
+from dunwell.contact.escalation.claim_contact_store import cancel_contacts
+from dunwell.contact.escalation.schedule import first_due
 from dunwell.core.workflows.versions import Version
-from dunwell.escalation.claim_contact_store import cancel_contacts
-from dunwell.escalation.schedule import first_due
 
 
 async def start_runs(

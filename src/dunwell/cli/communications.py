@@ -12,8 +12,8 @@ from dunwell.accounts.merchants.store import load_merchant, load_merchants_page
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json, render_table
 from dunwell.cli.work import merchant_of_key, run_change, run_reading
-from dunwell.escalation.settle_unknown import settle_unknown
-from dunwell.messages.unknown_contacts import FIRST, ContactView, find_contact, list_unknown
+from dunwell.contact.escalation.settle_unknown import settle_unknown
+from dunwell.contact.messages.unknown_contacts import FIRST, ContactView, find_contact, list_unknown
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 

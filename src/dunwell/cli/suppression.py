@@ -9,7 +9,7 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json, render_table
 from dunwell.cli.work import merchant_of_key, run_change
-from dunwell.messages.suppression import (
+from dunwell.contact.messages.suppression import (
     Suppression,
     SuppressionReason,
     lift_suppression,

@@ -6,6 +6,8 @@ import click
 
 from dunwell.cli.output import echo_json
 from dunwell.cli.workflow_document import read_given, render_faults
+from dunwell.contact.messages.checking import find_template_faults
+from dunwell.contact.messages.forbidden_words import find_forbidden_words
 from dunwell.core.workflows.checking import (
     definition_schema,
     find_definition_faults,
@@ -13,8 +15,6 @@ from dunwell.core.workflows.checking import (
 )
 from dunwell.core.workflows.definition import Definition, ProcessSettings, Template
 from dunwell.core.workflows.given_definition import place_faults
-from dunwell.messages.checking import find_template_faults
-from dunwell.messages.forbidden_words import find_forbidden_words
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.shape import read_if_fits
 from dunwell.rollout.contact_waits import find_contact_warnings

@@ -9,8 +9,8 @@ import msgspec
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.work import merchant_of_key, open_changing_work, run_reading
+from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.workflows.definition import Definition
-from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.platform.resources import Resources
 from dunwell.rollout.preview_message import (
     MessagePreview,

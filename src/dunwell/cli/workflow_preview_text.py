@@ -5,9 +5,9 @@ from zoneinfo import ZoneInfo
 
 from dunwell.cli.output import render_table
 from dunwell.cli.workflow_reading import render_differences
+from dunwell.contact.messages.formatting import render_money
+from dunwell.contact.messages.guards import HeldBy
 from dunwell.core.workflows.versions import Verdict
-from dunwell.messages.formatting import render_money
-from dunwell.messages.guards import HeldBy
 from dunwell.platform.text.texts import say_count
 from dunwell.rollout.costs import Costs, Spent
 from dunwell.rollout.effects import Effects

@@ -21,6 +21,9 @@ from msgspec.structs import replace
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.escalation.end_claim import end_claim
+from dunwell.contact.notices.facts import DisputeAnswerFacts
+from dunwell.contact.notices.tell_debtor import tell_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.hold_claim import lift_hold
 from dunwell.core.claims.holds import HoldKind
@@ -37,9 +40,6 @@ from dunwell.disputes.dispute import (
 from dunwell.disputes.reasons import BUILT_IN
 from dunwell.disputes.store import load_dispute, save_dispute_end
 from dunwell.disputes.withheld import release_claim
-from dunwell.escalation.end_claim import end_claim
-from dunwell.notices.facts import DisputeAnswerFacts
-from dunwell.notices.tell_debtor import tell_debtor
 from dunwell.platform.errors import Fault, InvalidState, NotFound, Said, ValidationError
 
 Outcome = Literal[DisputeState.ACCEPTED, DisputeState.REJECTED]

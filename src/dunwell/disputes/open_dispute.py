@@ -12,6 +12,8 @@ from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.notices.facts import ObjectionFacts
+from dunwell.contact.notices.tell_debtor import tell_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.hold_claim import open_hold
 from dunwell.core.claims.holds import HoldKind
@@ -29,8 +31,6 @@ from dunwell.disputes.dispute import (
 from dunwell.disputes.reasons import Reason
 from dunwell.disputes.store import load_recent_disputes, save_dispute
 from dunwell.disputes.withheld import ReachedAddress, withhold_claim
-from dunwell.notices.facts import ObjectionFacts
-from dunwell.notices.tell_debtor import tell_debtor
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import InvalidState, Said
 

@@ -7,12 +7,12 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
+from dunwell.contact.notices.told import Told
 from dunwell.core.claims.hold_claim import let_stand, lift_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.store_holds import end_hold_at
 from dunwell.disputes.dispute import Dispute, decide_rest
 from dunwell.disputes.store import load_dispute, save_hold_of, save_told
-from dunwell.notices.told import Told
 
 _WHY = "The answer did not arrive; it is told by the next way."
 

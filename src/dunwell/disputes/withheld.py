@@ -15,6 +15,9 @@ from msgspec.structs import replace
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.messages.contact_stops import load_person
+from dunwell.contact.messages.identities import digest_address, identify
+from dunwell.contact.messages.suppression import check_address, suppress
 from dunwell.disputes.dispute import Dispute
 from dunwell.disputes.reasons import PERSON_DIED, WRONG_PERSON
 from dunwell.disputes.store_withheld import (
@@ -25,9 +28,6 @@ from dunwell.disputes.store_withheld import (
     save_stopped_person,
     save_suppressed_address,
 )
-from dunwell.messages.contact_stops import load_person
-from dunwell.messages.identities import digest_address, identify
-from dunwell.messages.suppression import check_address, suppress
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import ValidationError
 

@@ -10,6 +10,15 @@ from msgspec import UNSET
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.escalation.due_claim import DueClaim, find_position
+from dunwell.contact.escalation.due_claim_store import load_claims
+from dunwell.contact.escalation.person_guard import make_person_guard
+from dunwell.contact.escalation.process import Process, find_process
+from dunwell.contact.escalation.running_claims import OpenContact as RunningContact
+from dunwell.contact.escalation.running_claims import RunningClaim, find_person, foresee
+from dunwell.contact.escalation.schedule import StepFacts
+from dunwell.contact.messages.guard_store import load_contacted
+from dunwell.contact.messages.identities import identify
 from dunwell.core.claims.conditions import find_unmet
 from dunwell.core.claims.holds import Hold
 from dunwell.core.claims.states import ACTIVE, Status
@@ -17,13 +26,6 @@ from dunwell.core.claims.store_holds import load_holds
 from dunwell.core.workflows.definition import WaitStep
 from dunwell.core.workflows.store import load_newest
 from dunwell.core.workflows.versions import Version
-from dunwell.escalation.due_claim import DueClaim, find_position
-from dunwell.escalation.due_claim_store import load_claims
-from dunwell.escalation.person_guard import make_person_guard
-from dunwell.escalation.process import Process, find_process
-from dunwell.escalation.running_claims import OpenContact as RunningContact
-from dunwell.escalation.running_claims import RunningClaim, find_person, foresee
-from dunwell.escalation.schedule import StepFacts
 from dunwell.explanation.explain_rules import explain_rules
 from dunwell.explanation.life_store import load_history, load_open_contact, load_standing
 from dunwell.explanation.reasons import (
@@ -45,8 +47,6 @@ from dunwell.explanation.views import (
     ExplainedStep,
     StepKind,
 )
-from dunwell.messages.guard_store import load_contacted
-from dunwell.messages.identities import identify
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import NotFound

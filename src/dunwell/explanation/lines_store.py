@@ -5,10 +5,10 @@ from datetime import datetime
 
 import msgspec
 
+from dunwell.contact.sending.batches.release_batches import TAKEN_BACK
 from dunwell.explanation.line_figures import Backlog, Delivery, Failures, Sent, Unmatched
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
-from dunwell.sending.batches.release_batches import TAKEN_BACK
 
 # By communications_planned for each merchant that sends by the line; counted no further than $3.
 _BACKLOG = """

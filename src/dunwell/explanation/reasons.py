@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from dunwell.contact.messages.guards import HeldBy
 from dunwell.core.claims.holds import Hold, HoldKind
 from dunwell.core.workflows.definition import CommunicationStep, Definition, Step, WaitStep
 from dunwell.explanation.records import OpenContact, PastStep, Standing
-from dunwell.messages.guards import HeldBy
 from dunwell.platform.errors import Said
 
 _HOLDS = {

@@ -12,7 +12,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.assignment.matching import choose_workflow, match_default, match_rules
 from dunwell.assignment.targets import Rulebook, find_today
-from dunwell.escalation.schedule import first_due
+from dunwell.contact.escalation.schedule import first_due
 from dunwell.intake.rows import UNASSIGNED, StartRow
 from dunwell.intake.submission import ClaimSubmission
 from dunwell.intake.submitted_facts import SubmittedFacts

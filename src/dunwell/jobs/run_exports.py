@@ -12,6 +12,7 @@ from datetime import datetime
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
+from dunwell.contact.sending.lease import LEASE, keep_lease
 from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.jobs.cells import MARK, render_rows
 from dunwell.jobs.exported_lists import EXPORTED, check_export, check_readable
@@ -36,7 +37,6 @@ from dunwell.jobs.store_files import (
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import InsufficientScope
 from dunwell.platform.resources import Resources
-from dunwell.sending.lease import LEASE, keep_lease
 
 _PAGE, _PART = 200, 5_000
 _GIVES_UP_FROM = 5

@@ -19,6 +19,7 @@ import structlog
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.store import load_merchant
+from dunwell.contact.sending.lease import LEASE
 from dunwell.jobs.act import act_on_claims
 from dunwell.jobs.job import (
     KINDS_OF_ROWS,
@@ -47,7 +48,6 @@ from dunwell.jobs.store_rows import load_waiting, save_outcomes
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
-from dunwell.sending.lease import LEASE
 
 BATCH = 100
 JOB_SECONDS = 0.5

@@ -12,6 +12,7 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.store import load_merchant
+from dunwell.contact.sending.lease import LEASE, keep_lease
 from dunwell.jobs.job import Job, JobKind, JobState, PreviewDraft, find_keeping
 from dunwell.jobs.starters import ask_rights_again
 from dunwell.jobs.store import Taken, load_jobs, lock_leased, save_end, take_job
@@ -23,7 +24,6 @@ from dunwell.rollout.effects import DEFAULT_DAYS, Asked
 from dunwell.rollout.effects_views import DraftEffectsView, view_draft_effects
 from dunwell.rollout.foresee_costs import foresee_costs_alone, prepare_costs
 from dunwell.rollout.preview_draft import preview_draft
-from dunwell.sending.lease import LEASE, keep_lease
 
 _LISTED = 50
 _BEAT_SECONDS = 1.0

@@ -2,6 +2,10 @@
 chain of its own, and verifies it. Sealing is run by a timer and writes no audit row.
 """
 
+from dunwell.contact.messages.check_seals import check_chain
+from dunwell.contact.messages.ledger import BEGINNING, SealParts, digest_row, digest_seal
+from dunwell.contact.messages.ledger_store import Head
+from dunwell.contact.messages.verify_ledger import Verdict
 from dunwell.keys.installation_seals_store import (
     TABLE,
     count_unsealed,
@@ -12,10 +16,6 @@ from dunwell.keys.installation_seals_store import (
     save_seal,
     take_turn,
 )
-from dunwell.messages.check_seals import check_chain
-from dunwell.messages.ledger import BEGINNING, SealParts, digest_row, digest_seal
-from dunwell.messages.ledger_store import Head
-from dunwell.messages.verify_ledger import Verdict
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.resources import Resources
 

@@ -9,10 +9,10 @@ from typing import Protocol
 
 from dunwell.accounts.installation.secrets import SealedInstallation
 from dunwell.accounts.users.reseal_factors import SealedFactors
+from dunwell.contact.messages.letters.reseal_letters import SealedLetters
 from dunwell.core.events.reseal_endpoints import SealedEndpoints
 from dunwell.core.files.sealed_uploads import SealedUploads
 from dunwell.core.files.storage import Storage
-from dunwell.messages.letters.reseal_letters import SealedLetters
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, Database

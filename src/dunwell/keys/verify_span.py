@@ -7,10 +7,10 @@ from typing import Literal
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.messages.check_seals import check_chain
-from dunwell.messages.ledger import BEGINNING
-from dunwell.messages.ledger_findings import Finding
-from dunwell.messages.ledger_store import (
+from dunwell.contact.messages.check_seals import check_chain
+from dunwell.contact.messages.ledger import BEGINNING
+from dunwell.contact.messages.ledger_findings import Finding
+from dunwell.contact.messages.ledger_store import (
     AUDITS,
     CONTACTS,
     Head,

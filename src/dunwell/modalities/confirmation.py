@@ -3,11 +3,11 @@
 from datetime import date
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.contact.notices.facts import DefermentFacts, PlanFacts, RejectionFacts
+from dunwell.contact.notices.tell_debtor import tell_debtor
 from dunwell.core.claims.store import LockedClaim
 from dunwell.modalities.modality import EndReason, Modality, ModalityState, ModalityType
 from dunwell.modalities.progress import find_request_answer_day
-from dunwell.notices.facts import DefermentFacts, PlanFacts, RejectionFacts
-from dunwell.notices.tell_debtor import tell_debtor
 
 
 def is_agreed(modality: Modality) -> bool:

@@ -10,8 +10,8 @@ from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from dunwell.accounts.merchants.answer_days import find_answer_day
+from dunwell.contact.escalation.calendars import Calendar
 from dunwell.core.claims.states import ACTIVE, Status
-from dunwell.escalation.calendars import Calendar
 from dunwell.modalities.modality import EndReason, Modality, ModalityState, ModalityType
 from dunwell.modalities.plans import Instalment
 

@@ -16,7 +16,7 @@ from datetime import date, datetime, time, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
-from dunwell.escalation.calendars import Calendar
+from dunwell.contact.escalation.calendars import Calendar
 from dunwell.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.modalities.plans import Instalment
 from dunwell.modalities.progress import GRACE

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
+from dunwell.contact.notices.told import Told
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.hold_claim import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import ACTIVE
-from dunwell.notices.told import Told
 
 QUIET_AFTER_BREAK = timedelta(days=1)
 

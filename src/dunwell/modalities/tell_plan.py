@@ -8,11 +8,19 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.contact.escalation.person_guard import find_quiet_hours
+from dunwell.contact.notices.facts import (
+    OccasionFacts,
+    PlanBrokenFacts,
+    PlanFulfilledFacts,
+    RateDueFacts,
+    RateMissedFacts,
+)
+from dunwell.contact.notices.store_occasions import NewOccasion, save_occasions
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import ACTIVE, Status
 from dunwell.core.claims.store import LockedClaim
 from dunwell.core.claims.store_holds import load_holds
-from dunwell.escalation.person_guard import find_quiet_hours
 from dunwell.modalities.modality import EndReason, Modality
 from dunwell.modalities.progress import local_date
 from dunwell.modalities.reminding import (
@@ -23,14 +31,6 @@ from dunwell.modalities.reminding import (
     morning_of,
 )
 from dunwell.modalities.store import load_modality
-from dunwell.notices.facts import (
-    OccasionFacts,
-    PlanBrokenFacts,
-    PlanFulfilledFacts,
-    RateDueFacts,
-    RateMissedFacts,
-)
-from dunwell.notices.store_occasions import NewOccasion, save_occasions
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Logo
+from dunwell.contact.messages.letters.printer import LetterPrinter, Unprintable
+from dunwell.contact.messages.letters.sheet import Picture
 from dunwell.core.files.content_types import PDF
 from dunwell.core.files.inspection import Inspector
-from dunwell.messages.letters.printer import LetterPrinter, Unprintable
-from dunwell.messages.letters.sheet import Picture
 from dunwell.onboarding.logo_data import DATA, read_data
 from dunwell.onboarding.reading import Source
 from dunwell.onboarding.vector_image import SVG_TYPE, ImageRefused, clean_svg, looks_like_svg

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from dunwell.accounts.merchants.configuration import PAGE_LANGUAGES
+from dunwell.contact.messages.merchant_rules import is_all_quiet
 from dunwell.core.workflows.definition import ContactHours
 from dunwell.core.workflows.settings_rules import find_repeats
-from dunwell.messages.merchant_rules import is_all_quiet
 from dunwell.onboarding.file import (
     GuardsPart,
     LandingPagePart,

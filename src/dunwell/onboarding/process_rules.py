@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dunwell.assignment.checking import find_rule_faults
+from dunwell.contact.messages.checking import find_template_faults
 from dunwell.core.workflows.checking import check_workflow_name, find_definition_faults
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.settings_rules import find_repeats
-from dunwell.messages.checking import find_template_faults
 from dunwell.onboarding.file import find_process_key
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.shape import read_if_fits

@@ -7,10 +7,10 @@ from msgspec import UNSET
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.assignment.checking import find_unknown_names
 from dunwell.assignment.document import list_names
+from dunwell.contact.messages.forbidden_words import find_forbidden_words
+from dunwell.contact.messages.merchant_rules import find_quiet_faults, find_value_faults
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.step_ids import find_reused_ids
-from dunwell.messages.forbidden_words import find_forbidden_words
-from dunwell.messages.merchant_rules import find_quiet_faults, find_value_faults
 from dunwell.onboarding.account_rules import list_channels
 from dunwell.onboarding.checking import CheckedFile
 from dunwell.onboarding.configuration import merge_configuration

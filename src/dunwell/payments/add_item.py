@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.escalation.sending_hours import find_days
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.balance import Balance, Item
 from dunwell.core.claims.item_rules import check_changeable, check_fee_of, check_room
 from dunwell.core.claims.states import Status
 from dunwell.core.claims.store import LockedClaim, load_items
-from dunwell.escalation.sending_hours import find_days
 from dunwell.payments.balancing import collect_if_paid, load_balance, use_surplus
 from dunwell.payments.store_items import save_item
 

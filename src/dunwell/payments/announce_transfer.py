@@ -10,14 +10,14 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.escalation.sending_hours import find_days
+from dunwell.contact.notices.facts import TransferFacts
+from dunwell.contact.notices.tell_debtor import tell_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.claims.states import ACTIVE
 from dunwell.core.claims.store import LockedClaim
 from dunwell.core.events.payloads import Payment, payment_in_progress
-from dunwell.escalation.sending_hours import find_days
-from dunwell.notices.facts import TransferFacts
-from dunwell.notices.tell_debtor import tell_debtor
 from dunwell.payments.check_choice import check_choice
 from dunwell.payments.choice import Choice
 from dunwell.payments.expire_transfer import load_awaited_requests

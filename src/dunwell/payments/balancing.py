@@ -6,10 +6,10 @@ Part of use cases that hold the claim's lock.
 """
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.contact.escalation.claim_contact_store import cancel_contacts
 from dunwell.core.claims.balance import Balance, sum_balance
 from dunwell.core.claims.states import Happening, Status, decide_status
 from dunwell.core.claims.store import LockedClaim, load_items, load_paid_cents
-from dunwell.escalation.claim_contact_store import cancel_contacts
 from dunwell.modalities.store_checks import hasten_check
 from dunwell.payments.sharing import share_surplus
 from dunwell.payments.store import load_surplus, save_shares

@@ -11,10 +11,10 @@ import structlog
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
+from dunwell.contact.messages.formatting import render_line
 from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.claims.store import LockedClaim
 from dunwell.core.events.payloads import Payment, payment_completed
-from dunwell.messages.formatting import render_line
 from dunwell.payments.provider import CheckoutState, Succeeded
 from dunwell.payments.record_payment import NewPayment, enter_payment
 from dunwell.payments.request_holds import lift_request_hold, open_request_hold

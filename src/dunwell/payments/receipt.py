@@ -1,9 +1,9 @@
 """The receipt of a payment, which a debtor gets without asking, whoever recorded the payment."""
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.contact.notices.facts import ReceiptFacts
+from dunwell.contact.notices.tell_debtor import tell_debtor
 from dunwell.core.claims.store import LockedClaim
-from dunwell.notices.facts import ReceiptFacts
-from dunwell.notices.tell_debtor import tell_debtor
 from dunwell.payments.request_states import BANK_TRANSFER
 from dunwell.payments.store import StoredPayment
 

@@ -13,11 +13,11 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.escalation.claim_contact_store import cancel_contacts
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.balance import Balance, allocate, sum_balance
 from dunwell.core.claims.states import Happening, Status, decide_status
 from dunwell.core.claims.store import LockedClaim, load_items, load_paid_cents
-from dunwell.escalation.claim_contact_store import cancel_contacts
 from dunwell.modalities.store_checks import hasten_check
 from dunwell.payments.balancing import load_balance
 from dunwell.payments.expire_transfer import complete_transfer, find_arrived

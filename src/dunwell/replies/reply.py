@@ -11,7 +11,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from dunwell.accounts.merchants.answer_days import add_business_days
-from dunwell.sending.report import Reference
+from dunwell.contact.sending.report import Reference
 
 _BUSINESS_DAYS = 3
 # Of one claim in a day; more is a machine's doing.

@@ -10,6 +10,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
+from dunwell.contact.escalation.announcing import LEAST_NOTICE
+from dunwell.contact.escalation.calendars import Calendar, read_weekdays
+from dunwell.contact.escalation.schedule import list_channels
 from dunwell.core.workflows.definition import (
     CheckpointStep,
     CommunicationStep,
@@ -18,9 +21,6 @@ from dunwell.core.workflows.definition import (
     Step,
     WaitStep,
 )
-from dunwell.escalation.announcing import LEAST_NOTICE
-from dunwell.escalation.calendars import Calendar, read_weekdays
-from dunwell.escalation.schedule import list_channels
 from dunwell.platform.banking_days import find_last_transfer_day
 from dunwell.platform.errors import Fault, Said
 

@@ -10,8 +10,8 @@ from decimal import ROUND_HALF_UP, Decimal
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.sending.prices import UNKNOWN_COUNTRY, Priced, Weight, price_of
 from dunwell.rollout.outlook import SentTo
-from dunwell.sending.prices import UNKNOWN_COUNTRY, Priced, Weight, price_of
 
 # A step and its channel -> an SMS's parts, a letter's sheets; none: it could not be measured.
 Units = Mapping[tuple[int, Channel], int | None]

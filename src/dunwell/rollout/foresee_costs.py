@@ -15,9 +15,9 @@ from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.workflows.definition import CommunicationStep, Definition
 from dunwell.core.workflows.store import load_current, load_draft
-from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.platform.errors import Refusal
 from dunwell.platform.resources import Resources
 from dunwell.rollout.costs import Costs, NamedLine, Units, add_up, list_priceable

@@ -11,11 +11,11 @@ from enum import StrEnum
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.escalation.forecast import Guard, UnderWay, forecast
+from dunwell.contact.escalation.process import Process
+from dunwell.contact.escalation.schedule import Position, StepFacts, list_channels
+from dunwell.contact.messages.placeholders import find_snippets
 from dunwell.core.workflows.definition import CommunicationStep, Definition, Texts
-from dunwell.escalation.forecast import Guard, UnderWay, forecast
-from dunwell.escalation.process import Process
-from dunwell.escalation.schedule import Position, StepFacts, list_channels
-from dunwell.messages.placeholders import find_snippets
 
 # A contact that is farther away is none.
 _FARTHEST = timedelta(days=3_650)

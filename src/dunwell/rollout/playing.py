@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from dunwell.accounts.merchants.configuration import Channel, Configuration
-from dunwell.escalation.forecast import Course, Guard, UnderWay
-from dunwell.escalation.person_guard import PersonGuard, QuietHours, find_quiet_hours
-from dunwell.escalation.process import Process
-from dunwell.escalation.schedule import Position, StepFacts
-from dunwell.messages.guards import Days
+from dunwell.contact.escalation.forecast import Course, Guard, UnderWay
+from dunwell.contact.escalation.person_guard import PersonGuard, QuietHours, find_quiet_hours
+from dunwell.contact.escalation.process import Process
+from dunwell.contact.escalation.schedule import Position, StepFacts
+from dunwell.contact.messages.guards import Days
 from dunwell.rollout.outlook import DebtorFees, Outlook
 
 

@@ -18,14 +18,15 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.configuration import find_country as find_home
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.escalation.due_claim import find_position
+from dunwell.contact.escalation.process import Process, build_process
+from dunwell.contact.escalation.running_claims import RunningClaim, find_person, find_standing
+from dunwell.contact.escalation.schedule import list_channels
+from dunwell.contact.messages.guard_store import load_contacted
+from dunwell.contact.messages.identities import identify
+from dunwell.contact.sending.prices import UNKNOWN_COUNTRY, find_country
 from dunwell.core.workflows.definition import CommunicationStep, Definition
 from dunwell.core.workflows.versions import Version
-from dunwell.escalation.due_claim import find_position
-from dunwell.escalation.process import Process, build_process
-from dunwell.escalation.running_claims import RunningClaim, find_person, find_standing
-from dunwell.escalation.schedule import list_channels
-from dunwell.messages.guard_store import load_contacted
-from dunwell.messages.identities import identify
 from dunwell.platform.crypto import KeyRing
 from dunwell.rollout.effects import Asked, Effects
 from dunwell.rollout.next_contacts import (
@@ -40,7 +41,6 @@ from dunwell.rollout.next_contacts import (
 from dunwell.rollout.outlook import Outlook
 from dunwell.rollout.playing import Player, Stage, make_quiet_guard
 from dunwell.rollout.running_store import iterate_persons
-from dunwell.sending.prices import UNKNOWN_COUNTRY, find_country
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,29 +12,29 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.claims.read_claim import read_claim
-from dunwell.core.workflows.definition import CommunicationStep, Definition
-from dunwell.core.workflows.text_rules import channels_of
-from dunwell.escalation.due_claim_store import load_claims
-from dunwell.escalation.pay_by import foresee_pay_by
-from dunwell.escalation.reach import find_usable_channels
-from dunwell.escalation.schedule import ContactPlanned
-from dunwell.messages.contact import RenderedContact
-from dunwell.messages.gsm import Parts, count_parts
-from dunwell.messages.letters.printer import (
+from dunwell.contact.escalation.due_claim_store import load_claims
+from dunwell.contact.escalation.pay_by import foresee_pay_by
+from dunwell.contact.escalation.reach import find_usable_channels
+from dunwell.contact.escalation.schedule import ContactPlanned
+from dunwell.contact.messages.contact import RenderedContact
+from dunwell.contact.messages.gsm import Parts, count_parts
+from dunwell.contact.messages.letters.printer import (
     LetterPrinter,
     ScriptMissing,
     Unprintable,
     describe_missing,
 )
+from dunwell.contact.sending.channel import Permanent
+from dunwell.contact.sending.logo import find_logo, show_logo
+from dunwell.core.claims.read_claim import read_claim
+from dunwell.core.workflows.definition import CommunicationStep, Definition
+from dunwell.core.workflows.text_rules import channels_of
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.shape import render_nearest
 from dunwell.rollout.sample_contact import NOBODYS_ID, Case, Reader, make_sample, read_reader
 from dunwell.rollout.trials.writing import TrialWriter, Wish, open_trial
-from dunwell.sending.channel import Permanent
-from dunwell.sending.logo import find_logo, show_logo
 
 # From today to the day to pay by, where no step tells.
 _MADE_UP = timedelta(days=13)

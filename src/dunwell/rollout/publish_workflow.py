@@ -12,6 +12,9 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.messages.checking import find_template_faults
+from dunwell.contact.messages.forbidden_words import find_forbidden_words
+from dunwell.contact.messages.merchant_rules import find_quiet_faults, find_value_faults
 from dunwell.core.workflows.checking import find_definition_faults
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.draft_changes import Ticks
@@ -21,9 +24,6 @@ from dunwell.core.workflows.step_ids import find_reused_ids
 from dunwell.core.workflows.store import load_draft
 from dunwell.core.workflows.store_history import load_known_steps
 from dunwell.core.workflows.versions import Version
-from dunwell.messages.checking import find_template_faults
-from dunwell.messages.forbidden_words import find_forbidden_words
-from dunwell.messages.merchant_rules import find_quiet_faults, find_value_faults
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import Fault, ValidationError
 

@@ -13,13 +13,13 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.escalation.schedule import StepFacts
+from dunwell.contact.messages.contact import Contact, PlannedContact
+from dunwell.contact.messages.facts import ClaimFacts, ItemFacts
 from dunwell.core.claims.balance import PRIMARY
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.claims.fields import DebtorName
 from dunwell.core.claims.read_claim import ClaimView
-from dunwell.escalation.schedule import StepFacts
-from dunwell.messages.contact import Contact, PlannedContact
-from dunwell.messages.facts import ClaimFacts, ItemFacts
 
 # Its link and its code lead nowhere: no contact has this id.
 NOBODYS_ID = UUID(int=0)

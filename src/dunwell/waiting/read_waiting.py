@@ -21,9 +21,9 @@ from dunwell.accounts.merchants.newest_first import (
     find_oldest,
 )
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.messages.communication_store import count_failed
+from dunwell.contact.messages.lists.find_communications import COMMUNICATIONS, UNKNOWN
 from dunwell.core.events.find_endpoints import ENDPOINTS, LIVE, UNWELL
-from dunwell.messages.communication_store import count_failed
-from dunwell.messages.lists.find_communications import COMMUNICATIONS, UNKNOWN
 from dunwell.modalities.find_modalities import MODALITIES, UNANSWERED
 from dunwell.payments.find_payments import PENDING, REQUESTS
 from dunwell.platform.database.database import snapshot

@@ -18,15 +18,15 @@ from dunwell.accounts.installation.lines.sms import KannelLine, TwilioLine
 from dunwell.accounts.merchants.gathering import Gathering
 from dunwell.adapters.channels.gateway_calls import Call, Received, make_call
 from dunwell.adapters.channels.incoming import Forged
+from dunwell.contact.sending.references import read_reference
+from dunwell.contact.sending.report import Report
+from dunwell.contact.sending.report_store import count_reports, save_reports
+from dunwell.contact.sending.take_incoming_sms import take_incoming_sms
 from dunwell.platform.errors import NotFound, RateLimited
 from dunwell.platform.http.addresses import find_network
 from dunwell.platform.http.requests import read_body, request_id_of
 from dunwell.platform.resources import Resources
 from dunwell.platform.security_events import tell_security_event
-from dunwell.sending.references import read_reference
-from dunwell.sending.report import Report
-from dunwell.sending.report_store import count_reports, save_reports
-from dunwell.sending.take_incoming_sms import take_incoming_sms
 
 _MAX_BYTES = 16 * 1024
 # Of one message: parts, states and repetitions of them.

@@ -13,8 +13,8 @@ from typing import Literal
 
 import structlog
 
+from dunwell.contact.sending.channel import Temporary
 from dunwell.platform.http.client import Answer, HttpClient, NoAnswer, open_http_client
-from dunwell.sending.channel import Temporary
 
 USER_AGENT = "Dunwell-Channels/1"
 # Less than the caller allows.

@@ -12,8 +12,8 @@ from dunwell.accounts.installation.lines.sms import KannelLine, TwilioLine
 from dunwell.adapters.channels.incoming import Forged
 from dunwell.adapters.channels.kannel import reading as kannel
 from dunwell.adapters.channels.twilio import reading as twilio
-from dunwell.sending.incoming import Incoming
-from dunwell.sending.report import Reference, Report
+from dunwell.contact.sending.incoming import Incoming
+from dunwell.contact.sending.report import Reference, Report
 
 _MOST_VALUES = 60
 

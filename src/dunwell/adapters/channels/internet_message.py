@@ -11,7 +11,7 @@ import re
 from email.utils import format_datetime
 from urllib.parse import quote
 
-from dunwell.sending.channel import Message, MessageFile, MessageImage
+from dunwell.contact.sending.channel import Message, MessageFile, MessageImage
 
 _CRLF = "\r\n"
 _LINE_LENGTH = 76

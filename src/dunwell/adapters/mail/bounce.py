@@ -11,7 +11,7 @@ from email.message import Message
 from flufl.bounce import all_failures
 
 from dunwell.adapters.mail.failure_codes import Failure, read_diagnostic, read_status
-from dunwell.sending.report import Cause, ReportState
+from dunwell.contact.sending.report import Cause, ReportState
 
 UNREADABLE = Failure("OTHER", "unreadable")
 _STATES: dict[str, ReportState] = {

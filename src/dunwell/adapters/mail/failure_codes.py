@@ -4,7 +4,7 @@ Pure."""
 import re
 from dataclasses import dataclass
 
-from dunwell.sending.report import Cause
+from dunwell.contact.sending.report import Cause
 
 # Neither a part of an IP address nor of a version.
 _ENHANCED = re.compile(r"(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d]|\.\d)")

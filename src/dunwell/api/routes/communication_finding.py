@@ -16,14 +16,17 @@ from dunwell.api.routes.parameters import (
     read_page,
 )
 from dunwell.api.schemas.suppressions import Suppression, SuppressionList
-from dunwell.messages.communication_views import (
+from dunwell.contact.messages.communication_views import (
     EXAMPLE,
     CommunicationState,
     FoundCommunicationList,
 )
-from dunwell.messages.lists.find_communications import CommunicationFilter, find_communications
-from dunwell.messages.lists.find_suppressions import SuppressionFilter, find_suppressions
-from dunwell.messages.suppression import SuppressionReason
+from dunwell.contact.messages.lists.find_communications import (
+    CommunicationFilter,
+    find_communications,
+)
+from dunwell.contact.messages.lists.find_suppressions import SuppressionFilter, find_suppressions
+from dunwell.contact.messages.suppression import SuppressionReason
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.wire import read_as_json, write_instant
 

@@ -4,8 +4,8 @@ from dunwell.api.call import Call
 from dunwell.api.operation import Endpoint, Operation, Span
 from dunwell.api.paths import read_claim_id, read_reference
 from dunwell.api.routes.parameters import CLAIM_ID, CURSOR, LIMIT, MERCHANT_ID, REFERENCE, read_page
-from dunwell.messages.communication_views import EXAMPLE, Communication, CommunicationList
-from dunwell.messages.read_communications import list_communications, read_communication
+from dunwell.contact.messages.communication_views import EXAMPLE, Communication, CommunicationList
+from dunwell.contact.messages.read_communications import list_communications, read_communication
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.wire import read_as_json
 

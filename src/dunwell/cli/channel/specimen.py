@@ -18,11 +18,11 @@ from dunwell.adapters.channels.print_service.specimen import (
     print_specimen,
 )
 from dunwell.cli.findings.letters import open_line
-from dunwell.messages.letters.printer import LetterPrinter, Unprintable
+from dunwell.contact.messages.letters.printer import LetterPrinter, Unprintable
+from dunwell.contact.sending.batches.depot import HostKeyRefused
+from dunwell.contact.sending.channel import Accepted, LineUnusable, Message
 from dunwell.platform.errors import Refusal
 from dunwell.platform.resources import Resources
-from dunwell.sending.batches.depot import HostKeyRefused
-from dunwell.sending.channel import Accepted, LineUnusable, Message
 
 _SECONDS = 60
 

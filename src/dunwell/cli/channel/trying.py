@@ -13,9 +13,9 @@ from dunwell.cli.channel.deliveries import deliveries
 from dunwell.cli.channel.specimen import try_letter
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.work import run_reading
+from dunwell.contact.sending.channel import Accepted, LineUnusable, Message, Outcome, Permanent
 from dunwell.platform.errors import NotFound, Refusal
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import Accepted, LineUnusable, Message, Outcome, Permanent
 
 _WORD = "channel"
 _SECONDS = 60

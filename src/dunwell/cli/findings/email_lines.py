@@ -20,11 +20,11 @@ from dunwell.adapters.channels.smtp.signing import open_signer
 from dunwell.adapters.mail.imap import MailboxAway, MailboxRefused, look_at_mailbox
 from dunwell.cli.findings.email_records import DomainRecords, judge_dkim, judge_records
 from dunwell.cli.findings.finding import Finding
+from dunwell.contact.sending.channel import LineUnusable
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable
-from dunwell.sending.channel import LineUnusable
 
 _RESOLVER_SECONDS = 5.0
 # OpenSSL's X509_V_ERR_CERT_HAS_EXPIRED and X509_V_ERR_HOSTNAME_MISMATCH.

@@ -13,11 +13,11 @@ from dunwell.adapters.channels.gateway import Trouble
 from dunwell.adapters.channels.kannel.adapter import KannelChannel
 from dunwell.adapters.channels.twilio.adapter import TwilioChannel
 from dunwell.cli.findings.finding import Finding
+from dunwell.contact.sending.channel import LineUnusable
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable
-from dunwell.sending.channel import LineUnusable
 
 _TROUBLES: Mapping[Trouble, tuple[str, str]] = {
     "NOT_REACHED": (

@@ -14,13 +14,13 @@ from dunwell.accounts.installation.store import load_installation
 from dunwell.adapters.channels.folder.depot import FolderDepot
 from dunwell.adapters.channels.sftp.channel import open_depot
 from dunwell.cli.findings.finding import Finding
-from dunwell.messages.letters.fonts.shelf import FontShelf
+from dunwell.contact.messages.letters.fonts.shelf import FontShelf
+from dunwell.contact.sending.batches.depot import RELEASED, Depot, HostKeyRefused, LoginRefused
+from dunwell.contact.sending.channel import LineUnusable
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable
-from dunwell.sending.batches.depot import RELEASED, Depot, HostKeyRefused, LoginRefused
-from dunwell.sending.channel import LineUnusable
 
 _PROBE, _CONTENT = "dunwell-doctor.txt", b"written by dunwell doctor, and removed again"
 _ALLOW_COPIES = (

@@ -5,6 +5,8 @@ from datetime import date, datetime, timedelta
 
 from starlette.responses import Response
 
+from dunwell.contact.notices.facts import PauseFacts
+from dunwell.contact.notices.tell_debtor import tell_debtor
 from dunwell.core.claims.hold_claim import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.landing.arranging.requesting import can_be_arranged, load_ground
@@ -16,8 +18,6 @@ from dunwell.landing.web.in_session import RoutedPages, in_session, takes_form, 
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
 from dunwell.modalities.progress import start_of_day
-from dunwell.notices.facts import PauseFacts
-from dunwell.notices.tell_debtor import tell_debtor
 from dunwell.platform.errors import InvalidState
 
 _PLACE = "help"

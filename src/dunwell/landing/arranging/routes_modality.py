@@ -7,6 +7,9 @@ from uuid import UUID
 
 from starlette.responses import Response
 
+from dunwell.contact.messages.letters.paper import write_paper
+from dunwell.contact.notices.notice import Addressee
+from dunwell.contact.notices.send_notice import find_repeated, send_notice
 from dunwell.landing.arranging.paper import compose_confirmation
 from dunwell.landing.arranging.store import ENDED_MODALITY
 from dunwell.landing.arranging.views import ModalityWithdrawPage, describe_modality
@@ -25,13 +28,10 @@ from dunwell.landing.web.in_session import (
 )
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.messages.letters.paper import write_paper
 from dunwell.modalities.answer_modality import withdraw_modality
 from dunwell.modalities.confirmation import is_agreed, tell_answer
 from dunwell.modalities.modality import Modality, ModalityType
 from dunwell.modalities.store import read_modality
-from dunwell.notices.notice import Addressee
-from dunwell.notices.send_notice import find_repeated, send_notice
 from dunwell.platform.errors import InvalidState, NotFound
 
 # The page that leads here, which a reader comes back to with more to show.

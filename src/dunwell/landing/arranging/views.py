@@ -7,11 +7,11 @@ from typing import ClassVar
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Configuration
+from dunwell.contact.messages.identities import mask_address
 from dunwell.landing.arranging.asking import OWN, Ground, Refused, find_live, may_ask
 from dunwell.landing.render.pages import Page
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.messages.identities import mask_address
 from dunwell.modalities.bounds import DefermentTerms, PlanTerms, is_approved_at_once
 from dunwell.modalities.confirmation import is_agreed
 from dunwell.modalities.modality import (

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import datetime
 
-from dunwell.escalation.announcing import Announced
-from dunwell.escalation.foresee_claim import Foreseeable, foresee_claim
-from dunwell.escalation.usable_channels import Addresses
+from dunwell.contact.escalation.announcing import Announced
+from dunwell.contact.escalation.foresee_claim import Foreseeable, foresee_claim
+from dunwell.contact.escalation.usable_channels import Addresses
+from dunwell.contact.messages.identities import Person
 from dunwell.landing.claim.next_steps import find_held_until, is_foreseeable
 from dunwell.landing.session.states import list_standing
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.messages.identities import Person
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 

@@ -22,9 +22,9 @@ from enum import StrEnum
 import msgspec
 
 from dunwell.accounts.merchants.answer_days import find_answer_day
+from dunwell.contact.escalation.announcing import Announced
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import ACTIVE
-from dunwell.escalation.announcing import Announced
 from dunwell.landing.session.facts import ClaimFacts
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.states import (

@@ -10,14 +10,14 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.messages.identities import digest_address, normalize_address
+from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.core.claims.store import lock_claim
 from dunwell.landing.session.details import KEY, Detail
 from dunwell.landing.session.open_session import Opening, open_session
 from dunwell.landing.session.session import Level, Session, render_value
 from dunwell.landing.session.store import find_session
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.messages.identities import digest_address, normalize_address
-from dunwell.notices.notice import NoticeChannel
 from dunwell.platform.crypto import KeyRing, sha256
 from dunwell.platform.database.sql import compose, load_statement, nest_rows
 

@@ -9,11 +9,11 @@ import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.configuration import Feature
+from dunwell.contact.escalation.announcing import Announced
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.files.attached import AttachedFile
 from dunwell.core.files.names import name_for_reader
 from dunwell.disputes.dispute import DisputeState, render_case_number
-from dunwell.escalation.announcing import Announced
 from dunwell.landing.claim.news import (
     Answer,
     EndedPlan,

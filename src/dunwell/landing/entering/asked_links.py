@@ -15,6 +15,10 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
+from dunwell.contact.notices.facts import LinkFacts
+from dunwell.contact.notices.notice import HOUR, Addressee, Kind
+from dunwell.contact.notices.send_notice import send_notice
+from dunwell.contact.notices.store import has_recent
 from dunwell.core.claims.store import lock_claim
 from dunwell.landing.entering.contacts import find_contact
 from dunwell.landing.entering.store_asked_links import (
@@ -28,10 +32,6 @@ from dunwell.landing.entering.store_ways import find_references
 from dunwell.landing.entering.tries import Locked
 from dunwell.landing.entering.visitors import admit_request, count_visitors_request
 from dunwell.landing.telling.writer import NoticeWriter
-from dunwell.notices.facts import LinkFacts
-from dunwell.notices.notice import HOUR, Addressee, Kind
-from dunwell.notices.send_notice import send_notice
-from dunwell.notices.store import has_recent
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources

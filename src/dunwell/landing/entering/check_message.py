@@ -11,6 +11,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.messages.codes import (
+    list_check_digests,
+    list_code_digests,
+    read_check,
+    read_code,
+)
+from dunwell.contact.messages.links import TOKEN_LENGTH, hash_token
 from dunwell.landing.entering.letter_sums import is_known_amount
 from dunwell.landing.entering.store_ways import (
     Checked,
@@ -21,13 +28,6 @@ from dunwell.landing.entering.store_ways import (
 )
 from dunwell.landing.entering.tries import Slowed, Wrong
 from dunwell.landing.entering.visitors import admit_codes, count_visitors_wrong
-from dunwell.messages.codes import (
-    list_check_digests,
-    list_code_digests,
-    read_check,
-    read_code,
-)
-from dunwell.messages.links import TOKEN_LENGTH, hash_token
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import phonenumbers
 
-from dunwell.notices.notice import NoticeChannel
+from dunwell.contact.notices.notice import NoticeChannel
 
 
 def find_contact(typed: str, addresses: Mapping[NoticeChannel, str]) -> NoticeChannel | None:

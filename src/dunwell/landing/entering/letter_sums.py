@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from dunwell.messages.formatting import count_minor_digits
+from dunwell.contact.messages.formatting import count_minor_digits
 
 
 @dataclass(frozen=True, slots=True)

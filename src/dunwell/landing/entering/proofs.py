@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dunwell.accounts.merchants.configuration import Channel, Configuration, Proof
+from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.landing.render.dates import read_birth_date
 from dunwell.landing.session.on_file import OnFile
-from dunwell.notices.notice import NoticeChannel
 
 Fact = Literal["POSTAL_CODE", "DATE_OF_BIRTH", "CONTRACT_NUMBER", "CUSTOMER_NUMBER"]
 # What a session is asked for where the merchant's links ask for nothing.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 from starlette.responses import Response
 
+from dunwell.contact.messages.links import hash_token, is_token
 from dunwell.landing.entering.notices import describe_notices
 from dunwell.landing.entering.open_sent import derive_sent_randomness, find_sent_value
 from dunwell.landing.entering.openings import Entry, open_once
@@ -40,7 +41,6 @@ from dunwell.landing.web.leading import find_held
 from dunwell.landing.web.problems import answer_problem, too_many
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.messages.links import hash_token, is_token
 from dunwell.platform.database.database import Connection
 
 # What may stand behind a link in a text, and in no token.

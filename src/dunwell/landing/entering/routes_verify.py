@@ -2,6 +2,7 @@
 
 from starlette.responses import Response
 
+from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.landing.entering.proofs import (
     Fact,
     Known,
@@ -38,7 +39,6 @@ from dunwell.landing.web.in_session import (
 from dunwell.landing.web.problems import answer_problem
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.notices.notice import NoticeChannel
 from dunwell.platform.database.database import Connection
 
 

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.notices.notice import Notice, TooMany, Unreachable
+from dunwell.contact.notices.send_notice import find_repeated, send_notice
 from dunwell.landing.entering.store_tries import lock_sent_code, save_sent_code
-from dunwell.notices.notice import Notice, TooMany, Unreachable
-from dunwell.notices.send_notice import find_repeated, send_notice
 from dunwell.platform.crypto import KeyRing
 
 LASTS = timedelta(minutes=10)

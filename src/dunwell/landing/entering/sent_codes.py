@@ -7,6 +7,8 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.notices.facts import CodeFacts
+from dunwell.contact.notices.notice import Addressee, NoticeChannel, TooMany
 from dunwell.landing.entering.send_code import send_code
 from dunwell.landing.entering.tries import Locked, Slowed, lock_for
 from dunwell.landing.entering.try_sent_code import Typed
@@ -17,8 +19,6 @@ from dunwell.landing.web.answer import answer_page
 from dunwell.landing.web.problems import Problem, too_many
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.notices.facts import CodeFacts
-from dunwell.notices.notice import Addressee, NoticeChannel, TooMany
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.landing.entering.tries import Tries
 from dunwell.landing.session.details import KEY, Detail
-from dunwell.notices.notice import NoticeChannel
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import nest
 

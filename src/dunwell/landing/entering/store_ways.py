@@ -12,12 +12,12 @@ import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.landing.entering.letter_sums import LetterSums
 from dunwell.landing.entering.proofs import NOTHING_KNOWN, Known, know
 from dunwell.landing.session.on_file import OnFile
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.store_opened import MerchantRow, find_merchant
-from dunwell.notices.notice import NoticeChannel
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 

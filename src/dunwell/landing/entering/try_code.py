@@ -5,11 +5,11 @@ A wrong code names no merchant, so this is a use case of the whole installation.
 
 from datetime import datetime
 
+from dunwell.contact.messages.codes import list_code_digests, read_code
 from dunwell.landing.entering.claims_tries import ClaimKey
 from dunwell.landing.entering.store_ways import WayIn, find_code
 from dunwell.landing.entering.tries import Slowed, Wrong
 from dunwell.landing.entering.visitors import admit_codes, count_visitors_wrong
-from dunwell.messages.codes import list_code_digests, read_code
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 

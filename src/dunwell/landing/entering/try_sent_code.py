@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from dunwell.contact.messages.identities import digest_address
+from dunwell.contact.notices.secrets import is_notice_code
 from dunwell.landing.entering.claims_tries import (
     admit_claims,
     count_claims_right,
@@ -16,8 +18,6 @@ from dunwell.landing.entering.store_tries import (
     save_sent_codes_wrong,
 )
 from dunwell.landing.entering.tries import MOST_WRONG, Locked, Wrong
-from dunwell.messages.identities import digest_address
-from dunwell.notices.secrets import is_notice_code
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import msgspec
 
+from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.landing.entering.proofs import AskCode, AskFact, Fact, Way
 from dunwell.landing.render.pages import Page
 from dunwell.landing.session.session import Level
-from dunwell.notices.notice import NoticeChannel
 
 
 class CodePage(Page, frozen=True):

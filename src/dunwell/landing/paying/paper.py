@@ -6,14 +6,14 @@ Of a closed claim it says what was paid and nothing of what is left.
 from collections.abc import Callable
 
 from dunwell.accounts.installation.identity import Operator
+from dunwell.contact.messages.creditors import find_creditor
+from dunwell.contact.messages.formatting import render_money
+from dunwell.contact.messages.letters.paper import Body, Paper, compose_paper
 from dunwell.landing.render.formats import build_filters
 from dunwell.landing.render.wording import Language
 from dunwell.landing.session.facts import ClaimFacts
 from dunwell.landing.session.states import is_closed
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.messages.creditors import find_creditor
-from dunwell.messages.formatting import render_money
-from dunwell.messages.letters.paper import Body, Paper, compose_paper
 from dunwell.payments.find_request import Paid
 
 

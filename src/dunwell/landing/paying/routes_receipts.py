@@ -9,6 +9,10 @@ from uuid import UUID
 
 from starlette.responses import Response
 
+from dunwell.contact.messages.letters.paper import write_paper
+from dunwell.contact.notices.facts import ReceiptFacts
+from dunwell.contact.notices.notice import Addressee
+from dunwell.contact.notices.send_notice import find_repeated, send_notice
 from dunwell.landing.paying.methods import can_pay
 from dunwell.landing.paying.paper import compose_receipt
 from dunwell.landing.paying.views import (
@@ -24,10 +28,6 @@ from dunwell.landing.web.answer import answer_file
 from dunwell.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.messages.letters.paper import write_paper
-from dunwell.notices.facts import ReceiptFacts
-from dunwell.notices.notice import Addressee
-from dunwell.notices.send_notice import find_repeated, send_notice
 from dunwell.payments.find_request import LOAD_RECEIPT, Paid, Receipt
 from dunwell.payments.provider import ProviderAway
 from dunwell.payments.request_states import BANK_TRANSFER, RequestState

@@ -6,6 +6,8 @@ from datetime import date, timedelta
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.configuration import BankAccount
+from dunwell.contact.messages.letters.code_image import draw_png
+from dunwell.contact.messages.letters.rendering import render_payment_code
 from dunwell.core.claims.holds import HoldKind
 from dunwell.landing.paying.choosing import Refused, read_carried_choice
 from dunwell.landing.paying.methods import can_pay, list_options, takes_transfers
@@ -18,8 +20,6 @@ from dunwell.landing.web.answer import answer_file
 from dunwell.landing.web.in_session import RoutedPages, in_session, takes_form
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.messages.letters.code_image import draw_png
-from dunwell.messages.letters.rendering import render_payment_code
 from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
 from dunwell.payments.choice import Choice
 from dunwell.platform.banking_days import find_known_on

@@ -11,6 +11,12 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.messages.identities import mask_address
+from dunwell.contact.notices.facts import ContactChangeFacts
+from dunwell.contact.notices.notice import Notice, NoticeChannel, TooMany, Unreachable
+from dunwell.contact.notices.secrets import is_notice_code
+from dunwell.contact.notices.send_notice import find_repeated, send_notice
+from dunwell.contact.notices.tell_debtor import tell_debtor
 from dunwell.core.claims.store import lock_claim
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.landing.entering.claims_tries import admit_claims, count_claims_wrong
@@ -23,12 +29,6 @@ from dunwell.landing.reaching.store import (
     save_wrong,
 )
 from dunwell.landing.session.store import load_on_file
-from dunwell.messages.identities import mask_address
-from dunwell.notices.facts import ContactChangeFacts
-from dunwell.notices.notice import Notice, NoticeChannel, TooMany, Unreachable
-from dunwell.notices.secrets import is_notice_code
-from dunwell.notices.send_notice import find_repeated, send_notice
-from dunwell.notices.tell_debtor import tell_debtor
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import NotFound
 

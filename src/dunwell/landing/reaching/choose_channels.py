@@ -5,21 +5,21 @@ from collections.abc import Collection
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.messages.suppression import (
+    KnownSuppressions,
+    lift_suppression,
+    load_reasons,
+    suppress,
+)
+from dunwell.contact.sending.report import Reference
 from dunwell.core.claims.store import lock_claim
 from dunwell.landing.reaching.store import find_written_address
 from dunwell.landing.reaching.ways import Chosen, WayToReach, choose_ways
 from dunwell.landing.session.addresses import digest_addresses, list_addresses
 from dunwell.landing.session.on_file import OnFile
 from dunwell.landing.session.store import load_on_file
-from dunwell.messages.suppression import (
-    KnownSuppressions,
-    lift_suppression,
-    load_reasons,
-    suppress,
-)
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import NotFound
-from dunwell.sending.report import Reference
 
 
 async def choose_channels(

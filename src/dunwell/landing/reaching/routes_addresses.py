@@ -4,6 +4,9 @@ from uuid import UUID
 
 from starlette.responses import Response
 
+from dunwell.contact.messages.identities import mask_address
+from dunwell.contact.notices.facts import ChangeCodeFacts, ChangeNoticeFacts
+from dunwell.contact.notices.notice import Addressee, Notice, NoticeChannel, TooMany
 from dunwell.core.claims.store import lock_claim
 from dunwell.landing.entering.sent_codes import (
     answer_code_field,
@@ -35,9 +38,6 @@ from dunwell.landing.web.in_session import (
 from dunwell.landing.web.problems import answer_problem
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import ForeignForm, Form, Visit
-from dunwell.messages.identities import mask_address
-from dunwell.notices.facts import ChangeCodeFacts, ChangeNoticeFacts
-from dunwell.notices.notice import Addressee, Notice, NoticeChannel, TooMany
 from dunwell.platform.errors import NotFound
 
 _PLACE = "preferences"

@@ -6,6 +6,8 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
+from dunwell.contact.sending.references import read_reference
+from dunwell.contact.sending.report import Reference
 from dunwell.landing.entering.views import DeadLinkPage
 from dunwell.landing.reaching.choose_channels import unsubscribe
 from dunwell.landing.reaching.views import UnsubscribePage
@@ -13,8 +15,6 @@ from dunwell.landing.web.in_session import RoutedPages
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Visit
 from dunwell.platform.http.requests import read_body
-from dunwell.sending.references import read_reference
-from dunwell.sending.report import Reference
 
 # "List-Unsubscribe=One-Click", as a form or in parts.
 _MOST_BYTES = 8 * 1024

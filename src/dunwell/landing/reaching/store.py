@@ -11,12 +11,12 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.contact.messages.suppression import LOAD_KNOWN, KnownSuppressions
+from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.landing.session.details import KEY, Detail
 from dunwell.landing.session.drafts import DraftKey
 from dunwell.landing.session.session import REMEMBERED, Session
 from dunwell.landing.session.store_drafts import lock_draft, save_fields
-from dunwell.messages.suppression import LOAD_KNOWN, KnownSuppressions
-from dunwell.notices.notice import NoticeChannel
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose, nest_row, nest_rows
 

@@ -5,13 +5,13 @@ from typing import ClassVar
 
 import msgspec
 
+from dunwell.contact.messages.identities import mask_address
+from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.landing.reaching.ways import CHANGEABLE, AddressFault, WayToReach
 from dunwell.landing.render.pages import Frame, Page
 from dunwell.landing.render.wording import Language
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.messages.identities import mask_address
-from dunwell.notices.notice import NoticeChannel
 
 
 class ShownAddress(msgspec.Struct, frozen=True, gc=False):

@@ -11,8 +11,8 @@ from typing import Literal
 import phonenumbers
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.messages.identities import mask_address, normalize_address
-from dunwell.notices.notice import NoticeChannel
+from dunwell.contact.messages.identities import mask_address, normalize_address
+from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.platform.text.texts import is_email_address
 
 _LONGEST = 254

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from dunwell.accounts.installation.identity import Operator, Role
 from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.messages.formatting import render_iban, render_line
 from dunwell.landing.render.addresses import build_address
-from dunwell.messages.formatting import render_iban, render_line
 
 
 @dataclass(frozen=True, slots=True)

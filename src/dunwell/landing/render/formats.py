@@ -13,13 +13,13 @@ from babel.dates import format_time, get_timezone_name
 from babel.numbers import format_decimal
 from markupsafe import Markup
 
-from dunwell.landing.render.amounts import render_plain
-from dunwell.messages.formatting import (
+from dunwell.contact.messages.formatting import (
     find_day_locale,
     find_locale,
     render_day,
     render_money,
 )
+from dunwell.landing.render.amounts import render_plain
 
 _MEGABYTE = 1_000_000
 _GIGABYTE = 1000 * _MEGABYTE

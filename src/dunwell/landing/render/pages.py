@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from dunwell.accounts.installation.identity import FindOperator, Operator, find_nobody
 from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.messages.formatting import render_line
 from dunwell.landing.render.addresses import LANGUAGE, build_address
 from dunwell.landing.render.creditor import (
     Creditor,
@@ -26,7 +27,6 @@ from dunwell.landing.render.creditor import (
 from dunwell.landing.render.formats import build_page_filters
 from dunwell.landing.render.translating import TranslatedTemplates, fill
 from dunwell.landing.render.wording import Language
-from dunwell.messages.formatting import render_line
 
 # Creditors whose descriptions a process keeps.
 _MOST_KEPT = 1_000

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.messages.identities import digest_address, render_postal_address
 from dunwell.landing.session.on_file import OnFile
-from dunwell.messages.identities import digest_address, render_postal_address
 from dunwell.platform.crypto import KeyRing
 
 CHANNELS: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")

@@ -14,27 +14,19 @@ import structlog
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.core.claims.access import access_claim
-from dunwell.core.claims.store import lock_claim
-from dunwell.disputes.rest_after_answer import rest_after_answer
-from dunwell.escalation.reach import has_postal_address
-from dunwell.landing.telling.writer import NoticeWriter, Post
-from dunwell.messages.identities import render_postal_address
-from dunwell.messages.letters.address import render_address
-from dunwell.modalities.progress import local_date
-from dunwell.modalities.rest_after_break import rest_after_break
-from dunwell.modalities.store import load_claim_facts
-from dunwell.modalities.tell_plan import is_still_true
-from dunwell.notices.facts import (
+from dunwell.contact.escalation.reach import has_postal_address
+from dunwell.contact.messages.identities import render_postal_address
+from dunwell.contact.messages.letters.address import render_address
+from dunwell.contact.notices.facts import (
     DisputeAnswerFacts,
     LetterFacts,
     OccasionFacts,
     PlanBrokenFacts,
     is_worth_letter,
 )
-from dunwell.notices.notice import Addressee, Notice, TooMany, list_ways
-from dunwell.notices.send_notice import send_notice
-from dunwell.notices.store_occasions import (
+from dunwell.contact.notices.notice import Addressee, Notice, TooMany, list_ways
+from dunwell.contact.notices.send_notice import send_notice
+from dunwell.contact.notices.store_occasions import (
     Debtor,
     Occasion,
     Standing,
@@ -45,7 +37,15 @@ from dunwell.notices.store_occasions import (
     put_off,
     save_sent,
 )
-from dunwell.notices.told import UNDER_WAY, Told
+from dunwell.contact.notices.told import UNDER_WAY, Told
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.store import lock_claim
+from dunwell.disputes.rest_after_answer import rest_after_answer
+from dunwell.landing.telling.writer import NoticeWriter, Post
+from dunwell.modalities.progress import local_date
+from dunwell.modalities.rest_after_break import rest_after_break
+from dunwell.modalities.store import load_claim_facts
+from dunwell.modalities.tell_plan import is_still_true
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.codes import find_home

@@ -17,28 +17,28 @@ from jinja2.runtime import Context
 
 from dunwell.accounts.installation.identity import FindOperator, find_nobody
 from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.messages.codes import CODE_MASK
+from dunwell.contact.messages.creditors import find_creditor
+from dunwell.contact.messages.facts import CreditorFacts
+from dunwell.contact.messages.formatting import NamedTexts, render_greeting, render_money
+from dunwell.contact.messages.gsm import write_plainly
+from dunwell.contact.messages.letters.rendering import AmountDue
+from dunwell.contact.messages.letters.sheet import Page
+from dunwell.contact.messages.letters.short_letter import ShortLetter, compose_sheet, write_out
+from dunwell.contact.messages.links import TOKEN_MASK
+from dunwell.contact.messages.markdown import parse_line, parse_lines, parse_markdown
+from dunwell.contact.messages.parts import fill
+from dunwell.contact.messages.placeholders import LANDING_URL
+from dunwell.contact.messages.rendering import add_check, frame_email, name_check_page
+from dunwell.contact.messages.wording import find_wording
+from dunwell.contact.notices.facts import Facts, LetterFacts, find_amount_due
+from dunwell.contact.notices.notice import Addressee, Notice
+from dunwell.contact.notices.secrets import NOTICE_CODE_MASK, bears_check
 from dunwell.core.claims.fields import DebtorName
 from dunwell.landing.render.addresses import build_address
 from dunwell.landing.render.formats import build_filters
 from dunwell.landing.render.translating import TranslatedTemplates
 from dunwell.landing.render.wording import SOURCE_LANGUAGE, Language
-from dunwell.messages.codes import CODE_MASK
-from dunwell.messages.creditors import find_creditor
-from dunwell.messages.facts import CreditorFacts
-from dunwell.messages.formatting import NamedTexts, render_greeting, render_money
-from dunwell.messages.gsm import write_plainly
-from dunwell.messages.letters.rendering import AmountDue
-from dunwell.messages.letters.sheet import Page
-from dunwell.messages.letters.short_letter import ShortLetter, compose_sheet, write_out
-from dunwell.messages.links import TOKEN_MASK
-from dunwell.messages.markdown import parse_line, parse_lines, parse_markdown
-from dunwell.messages.parts import fill
-from dunwell.messages.placeholders import LANDING_URL
-from dunwell.messages.rendering import add_check, frame_email, name_check_page
-from dunwell.messages.wording import find_wording
-from dunwell.notices.facts import Facts, LetterFacts, find_amount_due
-from dunwell.notices.notice import Addressee, Notice
-from dunwell.notices.secrets import NOTICE_CODE_MASK, bears_check
 
 NOTICE_TEMPLATES = Path(__file__).parent / "templates"
 # What a template is rendered with to gather the values it mentions.

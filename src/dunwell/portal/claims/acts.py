@@ -11,13 +11,13 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.core.claims.fields import ContactData, DebtorFields
 from dunwell.core.claims.notes import add_note
 from dunwell.core.claims.pause_claim import pause_claim, resume_claim
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.disputes.dispute import NewDispute, check_new_dispute
 from dunwell.disputes.open_dispute import open_dispute
-from dunwell.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.landing.render.amounts import read_amount, render_plain
 from dunwell.payments.record_payment import NewPayment, record_payment

@@ -10,9 +10,9 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.contact.messages.formatting import render_line
 from dunwell.core.claims.sorting import ClaimOrder, SortKey
 from dunwell.core.claims.store_lists import ListedClaim
-from dunwell.messages.formatting import render_line
 from dunwell.portal.claims.saved_views import SavedView
 from dunwell.portal.render.pages import Page
 from dunwell.portal.render.sorting import Sorting, read_sorting

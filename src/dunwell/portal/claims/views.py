@@ -7,6 +7,8 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.contact.messages.communication_views import Communication
+from dunwell.contact.messages.formatting import render_name
 from dunwell.core.claims.balance import Balance, Item
 from dunwell.core.claims.fields import DebtorFields
 from dunwell.core.claims.holds import Hold
@@ -14,8 +16,6 @@ from dunwell.core.claims.read_claim import ClaimView
 from dunwell.core.files.attached import AttachedFile
 from dunwell.explanation.claim_life import Happening
 from dunwell.explanation.views import ClaimExplanation
-from dunwell.messages.communication_views import Communication
-from dunwell.messages.formatting import render_name
 from dunwell.payments.read_account import Account
 from dunwell.portal.render.pages import Page
 

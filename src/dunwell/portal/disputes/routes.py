@@ -10,6 +10,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import Assignee, Whose
+from dunwell.contact.messages.formatting import render_name
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.disputes.answer_texts import list_answer_texts
 from dunwell.disputes.assign_dispute import read_assignee
@@ -23,7 +24,6 @@ from dunwell.disputes.find_waiting import (
 )
 from dunwell.disputes.read_disputes import list_disputes, read_evidence
 from dunwell.disputes.store_lists import ListedDispute
-from dunwell.messages.formatting import render_name
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.disputes.drafts import (

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.alarms.mail_words import describe, find_place
 from dunwell.alarms.read_alarms import AlarmsView, read_alarms
+from dunwell.contact.sending.batches.settle_doubted import settle_doubted
 from dunwell.explanation import read_letter_batches
 from dunwell.explanation.read_letter_batches import read_asked_letters, read_batch, read_batches
 from dunwell.explanation.read_lines import MOST_SENT, MOST_WAITING, read_lines
@@ -17,7 +18,6 @@ from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.paging import PAGE, find_page
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.sending.batches.settle_doubted import settle_doubted
 
 _OUTCOMES = {"released": True, "not_released": False}
 

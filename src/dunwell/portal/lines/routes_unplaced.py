@@ -6,14 +6,14 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.contact.sending.look_at_unplaced import FoundUnplaced, list_unplaced, look_at_unplaced
+from dunwell.contact.sending.unplaced import UnplacedKind
 from dunwell.platform.errors import NotFound
 from dunwell.portal.render.pages import Page
 from dunwell.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.portal.web.paging import PAGE, find_page
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.sending.look_at_unplaced import FoundUnplaced, list_unplaced, look_at_unplaced
-from dunwell.sending.unplaced import UnplacedKind
 
 
 class UnplacedPage(Page, frozen=True):

@@ -6,10 +6,13 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
-from dunwell.escalation.settle_unknown import settle_unknown
-from dunwell.messages.communication_store import load_found_communications
-from dunwell.messages.communication_views import CommunicationState
-from dunwell.messages.lists.find_communications import CommunicationFilter, find_communications
+from dunwell.contact.escalation.settle_unknown import settle_unknown
+from dunwell.contact.messages.communication_store import load_found_communications
+from dunwell.contact.messages.communication_views import CommunicationState
+from dunwell.contact.messages.lists.find_communications import (
+    CommunicationFilter,
+    find_communications,
+)
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.portal.lists.views import MessagesPage, RepliesPage, SettlePage
 from dunwell.portal.render.sorting import read_sorting

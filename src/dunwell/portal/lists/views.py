@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from dunwell.messages.communication_views import FoundCommunication
+from dunwell.contact.messages.communication_views import FoundCommunication
 from dunwell.portal.render.pages import Page
 from dunwell.portal.render.sorting import Sorting
 from dunwell.replies.store import UnseenReply

@@ -8,8 +8,8 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.users.assignee import EVERYBODYS, AssignedMeanwhile
+from dunwell.contact.messages.formatting import render_name
 from dunwell.core.claims.access import check_claim
-from dunwell.messages.formatting import render_name
 from dunwell.modalities.answer_modality import approve_modality, reject_modality
 from dunwell.modalities.assign_modality import assign_modality, read_assignees
 from dunwell.modalities.find_modalities import ModalityFilter, find_modalities

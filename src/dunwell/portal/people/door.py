@@ -23,7 +23,7 @@ from dunwell.accounts.users.single_sign_on.start_attempt import ATTEMPT_LASTS
 from dunwell.accounts.users.store_sessions import save_end_by_hash
 from dunwell.accounts.users.totp import render_app_address
 from dunwell.accounts.users.visitor import Visitor
-from dunwell.messages.letters.code_image import draw_svg
+from dunwell.contact.messages.letters.code_image import draw_svg
 from dunwell.portal.people.views import SignInPage
 from dunwell.portal.render.addresses import build_address, is_ours
 from dunwell.portal.web.answer import answer_redirect

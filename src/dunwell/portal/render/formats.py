@@ -13,7 +13,12 @@ from babel.dates import format_date, format_time
 from babel.numbers import format_currency, format_decimal, format_percent
 from markupsafe import Markup
 
-from dunwell.messages.formatting import find_day_locale, find_locale, render_day, render_money
+from dunwell.contact.messages.formatting import (
+    find_day_locale,
+    find_locale,
+    render_day,
+    render_money,
+)
 
 _SHORT = {"de": "dd.MM.yyyy"}
 _OTHER_SHORT = "d MMM yyyy"

@@ -16,14 +16,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.messages.codes import CODE_MASK
+from dunwell.contact.messages.facts import CHECK_MASK
+from dunwell.contact.messages.formatting import render_line
+from dunwell.contact.messages.links import TOKEN_MASK
 from dunwell.core.workflows.word_differences import WordComparison
 from dunwell.landing.render.formats import build_page_filters
 from dunwell.landing.render.translating import TranslatedTemplates, fill
 from dunwell.landing.render.wording import Language
-from dunwell.messages.codes import CODE_MASK
-from dunwell.messages.facts import CHECK_MASK
-from dunwell.messages.formatting import render_line
-from dunwell.messages.links import TOKEN_MASK
 from dunwell.portal.render.addresses import build_address, names_merchant
 from dunwell.portal.render.charts import Bar, draw_bars, draw_columns
 from dunwell.portal.render.formats import build_portal_filters

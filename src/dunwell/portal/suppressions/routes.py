@@ -8,8 +8,8 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
-from dunwell.messages.lists.find_suppressions import find_suppressions, read_suppression
-from dunwell.messages.suppression import (
+from dunwell.contact.messages.lists.find_suppressions import find_suppressions, read_suppression
+from dunwell.contact.messages.suppression import (
     LiftReason,
     SuppressionReason,
     check_address,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from dunwell.messages.suppression import Suppression
+from dunwell.contact.messages.suppression import Suppression
 from dunwell.portal.render.pages import Page
 from dunwell.portal.render.sorting import Sorting
 

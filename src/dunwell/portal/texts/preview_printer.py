@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
-from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.platform.crypto import sha256
 
 # Two pages are made at once; each user's letter before is still there when they go back to it.

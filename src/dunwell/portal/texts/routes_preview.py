@@ -12,10 +12,18 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.messages.mail_style import render_frame_policy
+from dunwell.contact.sending.channel import (
+    Accepted,
+    Message,
+    Outcome,
+    Permanent,
+    Temporary,
+    Unanswered,
+)
 from dunwell.core.files.content_types import PDF
 from dunwell.core.files.pictures import FULL, NotShowable, Shown
 from dunwell.core.workflows.text_places import find_channel_texts
-from dunwell.messages.mail_style import render_frame_policy
 from dunwell.platform.crypto import sha256
 from dunwell.platform.errors import (
     InvalidState,
@@ -63,7 +71,6 @@ from dunwell.rollout.trials.sms_costs import (
     find_sms_costs,
     prepare_sms_costs,
 )
-from dunwell.sending.channel import Accepted, Message, Outcome, Permanent, Temporary, Unanswered
 
 _PAGE_POLICY = f"{POLICY}; frame-src 'self'"
 _LONGEST_NUMBER = 3

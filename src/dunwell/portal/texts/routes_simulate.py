@@ -6,8 +6,8 @@ from datetime import date
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.escalation.calendars import name_holiday
 from dunwell.core.workflows.definition import Definition
-from dunwell.escalation.calendars import name_holiday
 from dunwell.platform.errors import MerchantNotConfigured, NotFound
 from dunwell.portal.texts.asking import find_subject, open_asked
 from dunwell.portal.texts.views import SimulationPage

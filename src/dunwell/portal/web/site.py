@@ -15,11 +15,13 @@ from dunwell.accounts.users.passwords import Passwords
 from dunwell.accounts.users.sessions import find_session
 from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.accounts.users.single_sign_on.provider import NoProviders, Providers
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.sending.adapters import Adapters
+from dunwell.contact.sending.channel import ChannelAdapter
 from dunwell.core.files.pictures import PagePainter
 from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.landing.render.wording import choose_language
 from dunwell.landing.web.site import Site as DebtorSite
-from dunwell.messages.letters.printer import LetterPrinter
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import ConcurrencyLimit
@@ -31,8 +33,6 @@ from dunwell.portal.web.answer import answer_page, answer_redirect
 from dunwell.portal.web.preview_turns import PreviewTurns
 from dunwell.portal.web.session_cookie import read_secret, render_cookie
 from dunwell.portal.web.visit import LANGUAGE_COOKIE, Visit
-from dunwell.sending.adapters import Adapters
-from dunwell.sending.channel import ChannelAdapter
 
 _MOST_ID = 2**31 - 1
 

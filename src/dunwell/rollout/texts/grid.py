@@ -7,6 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel, Configuration
+from dunwell.contact.escalation.schedule import list_channels
+from dunwell.contact.messages.checking import find_template_faults
+from dunwell.contact.messages.forbidden_words import find_forbidden_words
+from dunwell.contact.messages.merchant_rules import find_value_faults
 from dunwell.core.workflows.definition import CommunicationStep, Definition
 from dunwell.core.workflows.text_places import (
     Group,
@@ -16,10 +20,6 @@ from dunwell.core.workflows.text_places import (
     read_text,
 )
 from dunwell.core.workflows.text_rules import find_text_faults
-from dunwell.escalation.schedule import list_channels
-from dunwell.messages.checking import find_template_faults
-from dunwell.messages.forbidden_words import find_forbidden_words
-from dunwell.messages.merchant_rules import find_value_faults
 from dunwell.platform.errors import Fault
 
 

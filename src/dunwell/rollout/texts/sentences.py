@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dunwell.messages.placeholders import LINE_MARK, split_sentences
+from dunwell.contact.messages.placeholders import LINE_MARK, split_sentences
 
 # A sentence of more words is told; plain language keeps below it.
 MOST_WORDS = 20

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal
 
+from dunwell.contact.escalation.calendars import Calendar
+from dunwell.contact.messages.guards import HeldBy
 from dunwell.core.workflows.definition import WaitStep
-from dunwell.escalation.calendars import Calendar
-from dunwell.messages.guards import HeldBy
 
 # HOLIDAY, NO_WEEKDAY: a day is passed over. BEFORE_HOURS, AFTER_HOURS: the hours of contact of a
 # day have not begun, or are over. LETTER_ON_ITS_WAY: a wait begins on the day on which a letter can

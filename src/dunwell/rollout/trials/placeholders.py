@@ -7,12 +7,11 @@ from datetime import timedelta
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.workflows.text_places import Place
-from dunwell.escalation.letterhead import gather_facts
-from dunwell.messages.codes import CODE_MASK
-from dunwell.messages.formatting import Values
-from dunwell.messages.links import TOKEN_MASK
-from dunwell.messages.placeholders import (
+from dunwell.contact.escalation.letterhead import gather_facts
+from dunwell.contact.messages.codes import CODE_MASK
+from dunwell.contact.messages.formatting import Values
+from dunwell.contact.messages.links import TOKEN_MASK
+from dunwell.contact.messages.placeholders import (
     GREETING,
     GREETING_USED,
     ITEMS,
@@ -20,6 +19,7 @@ from dunwell.messages.placeholders import (
     NAMES,
     SNIPPET_PREFIX,
 )
+from dunwell.core.workflows.text_places import Place
 from dunwell.rollout.sample_contact import make_sample
 from dunwell.rollout.trials.writing import TrialWriter
 

@@ -12,14 +12,14 @@ from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.store import load_user
+from dunwell.contact.escalation.compose_contact import make_message
+from dunwell.contact.sending.channel import Message
 from dunwell.core.workflows.definition import Definition
-from dunwell.escalation.compose_contact import make_message
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.attempts import count_attempt, load_attempts
 from dunwell.platform.errors import Fault, InvalidState, RateLimited, ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.rollout.preview_message import PreparedMessage, Wanted, prepare_message
-from dunwell.sending.channel import Message
 
 # In an hour, to one person.
 MOST_TRIALS = 20

@@ -15,17 +15,18 @@ from typing import Any
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.escalation.due_claim_store import load_claims
+from dunwell.contact.escalation.pay_by import foresee_pay_by
+from dunwell.contact.escalation.reach import find_usable_channels
+from dunwell.contact.escalation.running_claims import find_person
+from dunwell.contact.escalation.schedule import NOTHING_TRIED, ContactPlanned, StepFacts
+from dunwell.contact.messages.contact import RenderedContact
+from dunwell.contact.messages.gsm import count_parts
+from dunwell.contact.messages.guard_store import load_contacted
+from dunwell.contact.messages.identities import identify
+from dunwell.contact.messages.letters.printer import LetterPrinter, Unprintable
+from dunwell.contact.sending.channel import Permanent
 from dunwell.core.workflows.definition import Definition
-from dunwell.escalation.due_claim_store import load_claims
-from dunwell.escalation.pay_by import foresee_pay_by
-from dunwell.escalation.reach import find_usable_channels
-from dunwell.escalation.running_claims import find_person
-from dunwell.escalation.schedule import NOTHING_TRIED, ContactPlanned, StepFacts
-from dunwell.messages.contact import RenderedContact
-from dunwell.messages.gsm import count_parts
-from dunwell.messages.guard_store import load_contacted
-from dunwell.messages.identities import identify
-from dunwell.messages.letters.printer import LetterPrinter, Unprintable
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
@@ -34,7 +35,6 @@ from dunwell.rollout.sample_contact import Case, Reader
 from dunwell.rollout.trials.day_reasons import DayReason
 from dunwell.rollout.trials.simulating import Happening, Part, play_through
 from dunwell.rollout.trials.writing import TrialWriter, Wish, open_trial
-from dunwell.sending.channel import Permanent
 
 # Of a template without a text for the channel.
 NO_TEXT = "NO_TEXT"

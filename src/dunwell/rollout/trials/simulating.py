@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 from dunwell.accounts.merchants.configuration import Configuration
-from dunwell.core.workflows.definition import CommunicationStep
-from dunwell.escalation.forecast import Course, Foreseen
-from dunwell.escalation.person_guard import PersonGuard, find_quiet_hours
-from dunwell.escalation.process import Process
-from dunwell.escalation.schedule import (
+from dunwell.contact.escalation.forecast import Course, Foreseen
+from dunwell.contact.escalation.person_guard import PersonGuard, find_quiet_hours
+from dunwell.contact.escalation.process import Process
+from dunwell.contact.escalation.schedule import (
     FeeAdded,
     Position,
     StepFacts,
     WaitBegun,
     find_start_of_wait,
 )
-from dunwell.messages.facts import ClaimFacts, ItemFacts
-from dunwell.messages.guards import Days, HeldBy
+from dunwell.contact.messages.facts import ClaimFacts, ItemFacts
+from dunwell.contact.messages.guards import Days, HeldBy
+from dunwell.core.workflows.definition import CommunicationStep
 from dunwell.rollout.trials.day_reasons import (
     DayReason,
     explain_guard,

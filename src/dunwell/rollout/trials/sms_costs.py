@@ -10,17 +10,17 @@ from decimal import Decimal
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.messages.facts import ItemFacts
+from dunwell.contact.messages.gsm import count_parts
+from dunwell.contact.sending.channel import Permanent
+from dunwell.contact.sending.prices import find_country
 from dunwell.core.workflows.definition import Definition
-from dunwell.messages.facts import ItemFacts
-from dunwell.messages.gsm import count_parts
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.resources import Resources
 from dunwell.rollout.preview_message import Wanted
 from dunwell.rollout.sample_contact import Reader, make_sample
 from dunwell.rollout.trials.store_names import NamedClaim, load_named_claims
 from dunwell.rollout.trials.writing import TrialWriter, Wish, open_trial
-from dunwell.sending.channel import Permanent
-from dunwell.sending.prices import find_country
 
 MOST_CLAIMS = 1_000
 # Claims whose texts are written without a pause, in which the page can be cancelled.

@@ -14,18 +14,18 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.escalation.compose_contact import Occasion, render_contact
+from dunwell.contact.escalation.letterhead import Letterhead, find_layout
+from dunwell.contact.escalation.process import Process, build_process
+from dunwell.contact.messages.contact import RenderedContact
+from dunwell.contact.messages.gsm import count_parts
+from dunwell.contact.sending.channel import Permanent
+from dunwell.contact.sending.prices import Weight, find_country, price_of
 from dunwell.core.workflows.definition import CommunicationStep, Definition
 from dunwell.core.workflows.versions import Version
-from dunwell.escalation.compose_contact import Occasion, render_contact
-from dunwell.escalation.letterhead import Letterhead, find_layout
-from dunwell.escalation.process import Process, build_process
-from dunwell.messages.contact import RenderedContact
-from dunwell.messages.gsm import count_parts
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.codes import find_home
 from dunwell.rollout.sample_contact import NOBODYS_ID, Reader
-from dunwell.sending.channel import Permanent
-from dunwell.sending.prices import Weight, find_country, price_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class Batch(LinePart, frozen=True):
 
 # Beside the letter as files of their own, or behind it in one PDF.
 Enclosures = Literal["BESIDE", "APPENDED"]
-# How the print service writes its status files: a file of `sending/batches/formats`.
+# How the print service writes its status files: a file of `contact/sending/batches/formats`.
 StatusFormatName = Literal["dunwell"]
 LayoutName = Literal["din-5008-a", "din-5008-b", "c5-6", "print-service"]
 
@@ -35,7 +35,7 @@ class FolderLine(LinePart, frozen=True, tag_field="adapter", tag="folder"):
     # On the workers' machine.
     folder: Path
     batch: Batch = field(default_factory=Batch)
-    # Where on the sheet what stands: a file of `messages/letters/layouts`.
+    # Where on the sheet what stands: a file of `contact/messages/letters/layouts`.
     layout: LayoutName = "din-5008-b"
     # Pages of one letter with its enclosures; more go by the next channel.
     most_pages: Annotated[int, Meta(ge=1, le=100)] = 20

@@ -5,7 +5,7 @@ from pathlib import Path
 from dunwell.accounts.installation.lines.letters import FolderLine
 from dunwell.adapters.channels.folder.depot import FolderDepot
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
-from dunwell.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.platform.resources import Resources
 
 

@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from dunwell.sending.batches.depot import PART
+from dunwell.contact.sending.batches.depot import PART
 
 
 class FolderDepot:

@@ -17,12 +17,19 @@ from dunwell.adapters.channels.gateway import (
     is_number,
     is_sender,
 )
-from dunwell.messages.gsm import count_parts
+from dunwell.contact.messages.gsm import count_parts
+from dunwell.contact.sending.channel import (
+    Accepted,
+    LineUnusable,
+    Message,
+    Outcome,
+    Permanent,
+    Temporary,
+)
+from dunwell.contact.sending.prices import find_country
+from dunwell.contact.sending.references import write_reference
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.http.client import Answer
-from dunwell.sending.channel import Accepted, LineUnusable, Message, Outcome, Permanent, Temporary
-from dunwell.sending.prices import find_country
-from dunwell.sending.references import write_reference
 
 _PATH = "/cgi-bin/sendsms"
 # Kannel lets ten wait to be taken on; who comes behind them knocks once more a second later.

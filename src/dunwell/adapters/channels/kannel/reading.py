@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 
 from dunwell.adapters.channels.incoming import Forged, read_text
-from dunwell.sending.incoming import Incoming
-from dunwell.sending.report import Cause, Reference, Report, ReportState
+from dunwell.contact.sending.incoming import Incoming
+from dunwell.contact.sending.report import Cause, Reference, Report, ReportState
 
 _STATES: dict[str, ReportState] = {"1": "DELIVERED", "2": "FAILED", "16": "FAILED"}
 _ARRIVED: tuple[str, Cause] = ("", "OTHER")

@@ -17,10 +17,10 @@ from dunwell.adapters.channels.internet_message import AddressUnusable, build_in
 from dunwell.adapters.channels.outbox.behaviour import Behaviour, find_behaviour
 from dunwell.adapters.channels.outbox.folder import OutboxFolder
 from dunwell.adapters.channels.outbox.records import LetterRecord, SmsRecord
-from dunwell.messages.gsm import count_parts
-from dunwell.messages.letters.address import MAX_LINES
+from dunwell.contact.messages.gsm import count_parts
+from dunwell.contact.messages.letters.address import MAX_LINES
+from dunwell.contact.sending.channel import Accepted, Message, Outcome, Permanent, Temporary
 from dunwell.platform.crypto import KeyRing
-from dunwell.sending.channel import Accepted, Message, Outcome, Permanent, Temporary
 
 _RETRY_AFTER_SECONDS = 60
 # The table that comes with Python, not the host's.

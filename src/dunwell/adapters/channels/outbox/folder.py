@@ -14,8 +14,8 @@ from pathlib import Path
 from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.sending.channel import Message
 from dunwell.platform.crypto import KeyRing
-from dunwell.sending.channel import Message
 
 # Holds a mark for each message that is to be reported as undeliverable.
 _LATE = "fails-later"

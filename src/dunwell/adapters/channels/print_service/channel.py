@@ -19,10 +19,9 @@ from dunwell.adapters.channels.print_service.letter_files import (
     LetterUnfit,
     make_files,
 )
-from dunwell.messages.letters.printer import LetterPrinter
-from dunwell.platform.resources import Resources
-from dunwell.sending.batches.depot import Depot, HostKeyRefused
-from dunwell.sending.batches.item_store import (
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.sending.batches.depot import Depot, HostKeyRefused
+from dunwell.contact.sending.batches.item_store import (
     Item,
     ItemKey,
     ItemState,
@@ -31,11 +30,12 @@ from dunwell.sending.batches.item_store import (
     finish_items,
     give_up_item,
 )
-from dunwell.sending.batches.line import LetterLine
-from dunwell.sending.batches.manifest import Letter
-from dunwell.sending.batches.status_format import load_status_format
-from dunwell.sending.channel import Accepted, Message, Outcome, Permanent, Temporary
-from dunwell.sending.references import write_reference
+from dunwell.contact.sending.batches.line import LetterLine
+from dunwell.contact.sending.batches.manifest import Letter
+from dunwell.contact.sending.batches.status_format import load_status_format
+from dunwell.contact.sending.channel import Accepted, Message, Outcome, Permanent, Temporary
+from dunwell.contact.sending.references import write_reference
+from dunwell.platform.resources import Resources
 
 _RETRY_AFTER_SECONDS = 60
 _NOT_UPLOADED = "The print service did not take the letter's file."

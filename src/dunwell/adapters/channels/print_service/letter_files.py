@@ -8,12 +8,12 @@ from mimetypes import MimeTypes
 import pikepdf
 
 from dunwell.accounts.installation.lines.letters import Enclosures
+from dunwell.contact.messages.letters.address import MAX_LINES
+from dunwell.contact.messages.letters.printer import LetterPrinter, Part, Unprintable
+from dunwell.contact.sending.batches.manifest import HandedFile, Letter
+from dunwell.contact.sending.channel import Message, MessageFile
 from dunwell.core.files.content_types import PDF
-from dunwell.messages.letters.address import MAX_LINES
-from dunwell.messages.letters.printer import LetterPrinter, Part, Unprintable
 from dunwell.platform.crypto import sha256
-from dunwell.sending.batches.manifest import HandedFile, Letter
-from dunwell.sending.channel import Message, MessageFile
 
 # The table that comes with Python, not the host's.
 _TYPES = MimeTypes()

@@ -13,18 +13,18 @@ from msgspec.structs import replace
 from dunwell.accounts.installation.identity import Operator
 from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
 from dunwell.adapters.channels.print_service.letter_files import LetterFiles, make_files
-from dunwell.messages.facts import CreditorFacts
-from dunwell.messages.formatting import NamedTexts
-from dunwell.messages.letters.printer import LetterPrinter
-from dunwell.messages.letters.sheet import Page, write_sheet
-from dunwell.messages.letters.short_letter import ShortLetter, compose_sheet
-from dunwell.messages.markdown import parse_markdown
-from dunwell.messages.wording import find_wording
+from dunwell.contact.messages.facts import CreditorFacts
+from dunwell.contact.messages.formatting import NamedTexts
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages.letters.sheet import Page, write_sheet
+from dunwell.contact.messages.letters.short_letter import ShortLetter, compose_sheet
+from dunwell.contact.messages.markdown import parse_markdown
+from dunwell.contact.messages.wording import find_wording
+from dunwell.contact.sending.batches.depot import Depot
+from dunwell.contact.sending.batches.manifest import write_manifest
+from dunwell.contact.sending.channel import Message, MessageFile
+from dunwell.contact.sending.references import write_reference
 from dunwell.platform.crypto import KeyRing
-from dunwell.sending.batches.depot import Depot
-from dunwell.sending.batches.manifest import write_manifest
-from dunwell.sending.channel import Message, MessageFile
-from dunwell.sending.references import write_reference
 
 # Of no merchant.
 NOBODY = 0

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dunwell.accounts.installation.lines.letters import SftpLine
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.adapters.channels.sftp.depot import SftpDepot
+from dunwell.contact.sending.channel import LineUnusable
 from dunwell.platform.resources import Resources
-from dunwell.sending.channel import LineUnusable
 
 
 def open_depot(name: str, line: SftpLine, secrets: Mapping[str, bytes]) -> SftpDepot:

@@ -12,7 +12,7 @@ import asyncssh
 from asyncssh import SSHClientConnection
 
 from dunwell.accounts.installation.lines.letters import SftpLine
-from dunwell.sending.batches.depot import PART, HostKeyRefused, LoginRefused
+from dunwell.contact.sending.batches.depot import PART, HostKeyRefused, LoginRefused
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 15.0, 25.0
 _PORT = 22

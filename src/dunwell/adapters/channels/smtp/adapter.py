@@ -35,8 +35,7 @@ from dunwell.adapters.channels.smtp.connections import (
     read_host,
 )
 from dunwell.adapters.channels.smtp.signing import Signer, open_signer
-from dunwell.platform.crypto import KeyRing
-from dunwell.sending.channel import (
+from dunwell.contact.sending.channel import (
     Accepted,
     LineUnusable,
     Message,
@@ -44,6 +43,7 @@ from dunwell.sending.channel import (
     Permanent,
     Temporary,
 )
+from dunwell.platform.crypto import KeyRing
 
 # Less than the caller waits: what is broken off here is known to have been.
 _SEND_SECONDS = 50.0

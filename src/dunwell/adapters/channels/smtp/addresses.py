@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
+from dunwell.contact.sending.references import read_reference, write_reference
+from dunwell.contact.sending.report import Reference
 from dunwell.platform.crypto import KeyRing
-from dunwell.sending.references import read_reference, write_reference
-from dunwell.sending.report import Reference
 
 # What a mail server reports to, and what people answer to.
 Purpose = Literal["bounce", "reply"]

@@ -5,7 +5,7 @@ server's words are kept without addresses, and a refusal is told by its codes al
 import re
 
 from dunwell.adapters.mail.failure_codes import read_status
-from dunwell.sending.channel import Outcome, Permanent, Temporary
+from dunwell.contact.sending.channel import Outcome, Permanent, Temporary
 
 # Nothing is wrong with the message: the server does not let us in, which an operator has to repair.
 NOT_LET_IN_SECONDS = 300

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dunwell.accounts.installation.lines.email import SmtpLine
-from dunwell.sending.channel import LineUnusable
+from dunwell.contact.sending.channel import LineUnusable
 
 # What a reader sees of a message, and what programs act upon.
 _SIGNED = (

@@ -21,10 +21,17 @@ from dunwell.adapters.channels.gateway import (
     is_number,
     is_sender,
 )
+from dunwell.contact.sending.channel import (
+    Accepted,
+    LineUnusable,
+    Message,
+    Outcome,
+    Permanent,
+    Temporary,
+)
+from dunwell.contact.sending.references import write_reference
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.http.client import Answer
-from dunwell.sending.channel import Accepted, LineUnusable, Message, Outcome, Permanent, Temporary
-from dunwell.sending.references import write_reference
 
 _SLOWER = 30
 _TEXT_CHARACTERS = 1_600

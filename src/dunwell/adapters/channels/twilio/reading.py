@@ -9,8 +9,8 @@ from base64 import b64encode
 from collections.abc import Sequence
 
 from dunwell.adapters.channels.incoming import Forged, read_text
-from dunwell.sending.incoming import Incoming
-from dunwell.sending.report import Cause, Reference, Report, ReportState
+from dunwell.contact.sending.incoming import Incoming
+from dunwell.contact.sending.report import Cause, Reference, Report, ReportState
 
 _STATES: dict[str, ReportState] = {
     "delivered": "DELIVERED", "undelivered": "FAILED", "failed": "FAILED",

@@ -26,7 +26,7 @@ from dunwell.adapters.payments.sandbox.checkout import (
 )
 from dunwell.adapters.payments.sandbox.provider import CHECKOUT_PATH, find_checkout
 from dunwell.adapters.payments.sandbox.store import save_decision
-from dunwell.messages.formatting import render_money
+from dunwell.contact.messages.formatting import render_money
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources
 

@@ -4,7 +4,7 @@ ALTER TABLE disputes
     -- The address that the dispute has put on the suppression list, under each version of the key.
     ADD COLUMN suppressed_channel text,
     ADD COLUMN suppressed_digests bytea[],
-    -- Whom nobody may contact (messages/identities.py), and the version of the key it is made with.
+    -- Whom nobody may contact (contact/messages/identities.py), and the version of the key it is made with.
     ADD COLUMN stopped_identities bytea[],
     ADD COLUMN key_version smallint;
 

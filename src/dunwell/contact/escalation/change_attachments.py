@@ -1,0 +1,109 @@
+"""Attaches uploaded files to a claim, puts others in their place, takes them off.
+
+A contact that waits for a file is tried again when one comes. A file itself stays while another
+claim uses it; after its last use housekeeping removes it.
+"""
+
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.escalation.claim_contact_store import wake_contacts
+from dunwell.core.claims.access import access_claim
+from dunwell.core.files.attached import (
+    AttachedFile,
+    check_attachable,
+    check_space,
+    no_attachment,
+    unknown_ticket,
+)
+from dunwell.core.files.store import load_usable_tickets
+from dunwell.core.files.store_attachments import (
+    delete_attachment,
+    load_all_attached,
+    load_attached,
+    save_attachment,
+    save_replacement,
+)
+
+
+async def attach_file(work: Work, claim_id: int, ticket_id: UUID) -> AttachedFile:
+    """The attachment; the one there is when the claim already has this ticket's file.
+
+    Raises NotFound, InvalidState (the claim has ended), UnknownTicket, ValidationError (too many).
+    """
+    work.need(Right.CHANGE_CLAIMS)
+    key = (work.merchant_id, claim_id)
+    claim = await access_claim(work, claim_id)
+    check_attachable(claim.status)
+    present = await load_all_attached(work.tx, *key)
+    for each in present:
+        if each.ticket_id == ticket_id:
+            return each
+    await check_ticket(work, ticket_id)
+    check_space(len(present))
+    attachment_id = work.ids.new(work.now)
+    await save_attachment(
+        work.tx, key, attachment_id=attachment_id, ticket_id=ticket_id, now=work.now
+    )
+    await wake_contacts(work.tx, *key, work.now)
+    attached = await load_attached(work.tx, *key, attachment_id)
+    assert attached is not None
+    await save_audit(
+        work, "attachment.add", f"claim:{claim_id}", after=attached.audited,
+        attachmentId=str(attachment_id), ticketId=str(ticket_id),
+    )  # fmt: skip
+    return attached
+
+
+async def check_ticket(work: Work, ticket_id: UUID) -> None:
+    """Raises UnknownTicket: another merchant's, run out, or none at all."""
+    if not await load_usable_tickets(work.tx, work.merchant_id, [ticket_id], work.now):
+        raise unknown_ticket(str(ticket_id))
+
+
+async def replace_attachment(
+    work: Work, claim_id: int, attachment_id: UUID, ticket_id: UUID
+) -> AttachedFile:
+    """The same file again changes nothing. No contact waits for one where there is one already.
+
+    Raises NotFound, InvalidState (the claim has ended), UnknownTicket.
+    """
+    work.need(Right.CHANGE_CLAIMS)
+    key = (work.merchant_id, claim_id)
+    claim = await access_claim(work, claim_id)
+    present = await load_attached(work.tx, *key, attachment_id)
+    if present is None:
+        raise no_attachment(attachment_id)
+    check_attachable(claim.status)
+    if present.ticket_id == ticket_id:
+        return present
+    await check_ticket(work, ticket_id)
+    await save_replacement(
+        work.tx, key, attachment_id, ticket_id, now=work.now, real_now=work.real_now
+    )
+    attached = await load_attached(work.tx, *key, attachment_id)
+    assert attached is not None
+    await save_audit(
+        work, "attachment.replace", f"claim:{claim_id}",
+        before=present.audited, after=attached.audited, attachmentId=str(attachment_id),
+        ticketId=str(ticket_id), formerTicketId=str(present.ticket_id),
+    )  # fmt: skip
+    return attached
+
+
+async def detach_file(work: Work, claim_id: int, attachment_id: UUID) -> AttachedFile:
+    """The attachment as it was. Raises NotFound."""
+    work.need(Right.CHANGE_CLAIMS)
+    key = (work.merchant_id, claim_id)
+    await access_claim(work, claim_id)
+    attached = await load_attached(work.tx, *key, attachment_id)
+    if attached is None:
+        raise no_attachment(attachment_id)
+    await delete_attachment(work.tx, key, attachment_id, now=work.now, real_now=work.real_now)
+    await save_audit(
+        work, "attachment.delete", f"claim:{claim_id}", before=attached.audited,
+        attachmentId=str(attachment_id), ticketId=str(attached.ticket_id),
+    )  # fmt: skip
+    return attached

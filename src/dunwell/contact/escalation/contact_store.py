@@ -1,0 +1,215 @@
+"""The SQL of contacts on their way out: leasing, keeping the lease, giving back.
+
+A planned contact is leased, rendered without any lock, and marked as handed over with its content
+before a channel is called (CONTRACT 13). Leases run in real time.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from dunwell.accounts.merchants.configuration import CHANNELS, Channel
+from dunwell.accounts.merchants.due_merchants import Due, list_due_merchants
+from dunwell.contact.messages.contact import Contact, PlannedContact
+from dunwell.contact.messages.facts import ClaimFacts, ItemFacts
+from dunwell.contact.messages.guards import KeptBack
+from dunwell.contact.sending.lease import Lease
+from dunwell.core.claims.debtor_rows import list_columns, read_row
+from dunwell.core.claims.fields import DebtorName
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose, load_statement
+
+# A channel of a merchant: its provider holds up no other's.
+MerchantChannel = tuple[int, Channel]
+
+_LEASE = load_statement(__file__, "lease_contacts.sql", debtor=list_columns(DebtorName, "d"))
+
+_IS_PLANNED = """d.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND d.not_before <= {now}
+  AND (d.lease_until IS NULL OR d.lease_until <= $1)
+  AND EXISTS (SELECT FROM claims c WHERE c.merchant_id = d.merchant_id
+                AND c.claim_id = d.claim_id AND NOT c.held)"""
+_IS_BROKEN_OFF = "d.state = 'HANDED_OVER' AND d.lease_until <= $1"
+# Those that follow the given one first. Rides on communications_planned and _handed_over, once
+# those of all merchants together say that anything is due.
+_FIND_CHANNELS = compose(
+    """
+SELECT due.merchant_id, channel
+FROM {due} due
+CROSS JOIN unnest($4::text[]) AS channel
+WHERE (due.merchant_id, channel) NOT IN (SELECT * FROM unnest($5::integer[], $6::text[]))
+  AND (EXISTS (SELECT FROM communications d
+               WHERE d.merchant_id = due.merchant_id AND d.channel = channel.channel
+                 AND {is_planned})
+       OR EXISTS (SELECT FROM communications d
+                  WHERE d.merchant_id = due.merchant_id AND d.channel = channel.channel
+                    AND {is_broken_off}))
+ORDER BY (due.merchant_id, channel) <= ($2, $3::text), due.merchant_id, channel
+LIMIT $7
+""",
+    due=list_due_merchants(
+        Due("communications", _IS_PLANNED), Due("communications", _IS_BROKEN_OFF)
+    ),
+    is_planned=compose(_IS_PLANNED, now="due.now"),
+    is_broken_off=_IS_BROKEN_OFF,
+)
+# By primary key.
+_RELEASE = """
+UPDATE communications m
+SET lease_id = NULL, lease_until = NULL, not_before = r.not_before, held_by = r.held_by,
+    -- A claim that ended or was assigned anew contacts nobody by it any more.
+    state = CASE WHEN c.status IN ('CREATED', 'IN_PROCESS') AND c.run = m.run THEN m.state
+                 ELSE 'CANCELLED' END,
+    failure = CASE WHEN c.status IN ('CREATED', 'IN_PROCESS') AND c.run = m.run THEN m.failure
+                   ELSE 'The claim ended or was assigned anew.' END
+FROM unnest($3::uuid[], $4::timestamptz[], $5::text[])
+    AS r (communication_id, not_before, held_by), claims c
+WHERE m.merchant_id = $1 AND m.communication_id = r.communication_id
+  AND c.merchant_id = $1 AND c.claim_id = m.claim_id
+  AND m.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND m.lease_id = $2
+"""
+# One whose claim has changed since the lease, or is being changed, is given back as it was: what is
+# attached at that moment must not be waited for. By primary keys.
+_AWAIT_ATTACHMENT = """
+WITH incomplete AS MATERIALIZED (
+    SELECT r.communication_id
+    FROM unnest($3::uuid[], $5::bigint[], $6::bigint[])
+        AS r (communication_id, claim_id, claim_version)
+    JOIN claims c ON c.merchant_id = $1 AND c.claim_id = r.claim_id
+    WHERE c.xmin::text::bigint = r.claim_version
+    FOR NO KEY UPDATE OF c SKIP LOCKED
+)
+UPDATE communications m
+SET lease_id = NULL, lease_until = NULL,
+    state = CASE WHEN i.communication_id IS NULL THEN m.state ELSE 'ATTACHMENT_MISSING' END,
+    not_before = CASE WHEN i.communication_id IS NULL THEN m.not_before ELSE $4 END
+FROM unnest($3::uuid[]) AS r (communication_id)
+LEFT JOIN incomplete i USING (communication_id)
+WHERE m.merchant_id = $1 AND m.lease_id = $2 AND m.communication_id = r.communication_id
+  AND m.state = 'PLANNED'
+"""
+# By primary keys. One that somebody else is changing keeps its end until the next time.
+_KEEP = """
+WITH held AS (
+    SELECT communication_id
+    FROM communications
+    WHERE merchant_id = $1 AND communication_id = ANY($2::uuid[]) AND lease_id = $3
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE communications m
+SET lease_until = $4
+FROM held
+WHERE m.merchant_id = $1 AND m.communication_id = held.communication_id
+RETURNING m.communication_id
+"""
+
+
+async def find_channels_with_contacts(
+    tx: Connection, now: datetime, behind: MerchantChannel, busy: Collection[MerchantChannel],
+    limit: int,
+) -> list[MerchantChannel]:  # fmt: skip
+    """Merchants' channels with something to send or to take up again, busy ones left out."""
+    rows = await tx.fetch(
+        _FIND_CHANNELS, now, *behind, CHANNELS,
+        [merchant_id for merchant_id, _ in busy], [channel for _, channel in busy], limit,
+    )  # fmt: skip
+    return [(row["merchant_id"], row["channel"]) for row in rows]
+
+
+async def lease_contacts(
+    tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime],
+    *, limit: int, channel: Channel,
+) -> list[PlannedContact]:  # fmt: skip
+    """times: the merchant's, and the real one."""
+    now, real_now = times
+    rows = await tx.fetch(
+        _LEASE, merchant_id, now, real_now, lease.lease_id, lease.until, limit, channel
+    )
+    return [_read_planned(row) for row in rows]
+
+
+async def release(
+    tx: Connection, merchant_id: int, lease: Lease, kept_back: Mapping[UUID, KeptBack]
+) -> None:
+    """Give leased contacts back, not to be sent before an instant, with what holds them."""
+    if kept_back:
+        await tx.execute(
+            _RELEASE, merchant_id, lease.lease_id, list(kept_back),
+            [each.not_before for each in kept_back.values()],
+            [each.held_by for each in kept_back.values()],
+        )  # fmt: skip
+
+
+async def await_attachment(
+    tx: Connection, merchant_id: int, lease: Lease, waiting: Sequence[PlannedContact],
+    until: datetime,
+) -> None:  # fmt: skip
+    """Give leased contacts back whose attachment is missing; at `until` they are given up."""
+    if waiting:
+        await tx.execute(
+            _AWAIT_ATTACHMENT, merchant_id, lease.lease_id,
+            [each.contact.communication_id for each in waiting], until,
+            [each.contact.claim_id for each in waiting], [each.claim_version for each in waiting],
+        )  # fmt: skip
+
+
+async def keep_contacts(
+    tx: Connection, merchant_id: int, communication_ids: Sequence[UUID], lease_id: UUID,
+    until: datetime,
+) -> list[UUID]:  # fmt: skip
+    """Renew the lease of those that are still held under it, except those that another transaction
+    is changing; which were renewed."""
+    rows = await tx.fetch(_KEEP, merchant_id, communication_ids, lease_id, until)
+    return [row["communication_id"] for row in rows]
+
+
+def _read_planned(row: Row) -> PlannedContact:
+    items = tuple(_read_item(values) for values in row["items"] or [])
+    total = sum(item.value_cents for item in items)
+    claim = ClaimFacts(
+        claim_id=row["claim_id"],
+        reference_number=row["reference_number"],
+        currency=row["currency"],
+        items=items,
+        total_cents=total,
+        outstanding_cents=total - row["allocated_cents"],
+        fees_cents=sum(item.value_cents for item in items if item.type != "PRIMARY"),
+        due_date=next((item.due_date for item in items if item.type == "PRIMARY"), None),
+        customer_number=row["customer_number"],
+        contract_number=row["contract_number"],
+    )
+    return PlannedContact(
+        contact=read_contact(row),
+        claim_version=row["claim_version"],
+        language=row["language"],
+        claim=claim,
+        debtor=read_row(row, DebtorName),
+        ready_at=row["ready_at"],
+    )
+
+
+def read_contact(row: Mapping[str, Any]) -> Contact:
+    return Contact(
+        communication_id=row["communication_id"],
+        claim_id=row["claim_id"],
+        run=row["run"],
+        step_id=row["step_id"],
+        place=row["place"],
+        channel=row["channel"],
+        tries=row["tries"],
+        process_key=(row["workflow_id"], row["workflow_major"]),
+        reference_number=row["reference_number"],
+        customer_number=row["customer_number"],
+        email=row["email"],
+        mobile_number=row["mobile_number"],
+        address=row["address"],
+        has_waited=row.get("has_waited_for_attachment", False),
+    )
+
+
+def _read_item(values: list[Any]) -> ItemFacts:
+    return ItemFacts(*values[:3], *map(_read_date, values[3:]))
+
+
+def _read_date(text: str | None) -> date | None:
+    return date.fromisoformat(text) if text else None

@@ -1,0 +1,84 @@
+"""A claim with what deciding its next steps needs, and where it stands in its process. Pure."""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.escalation.process import Process
+from dunwell.contact.escalation.reach import has_postal_address
+from dunwell.contact.escalation.schedule import Position, StepFacts, Tried
+from dunwell.core.claims.conditions import ConditionFacts
+from dunwell.core.claims.states import Status
+
+
+class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """To the engine one that is due and locked."""
+
+    claim_id: int
+    reference_number: str
+    currency: str
+    status: Status
+    # Workflow and major.
+    process_key: tuple[UUID, int]
+    run: int
+    position: Position
+    event_sequence: int
+    next_item_position: int
+    outstanding_cents: int
+    total_cents: int
+    # Of its items of type PRIMARY.
+    first_primary_on: date | None
+    item_types: frozenset[str]
+    custom_fields: Mapping[str, Any]
+    has_reached: bool
+    # What its step has tried in this run.
+    tried: Tried
+    # When this run's last letter was handed over, of those that have not failed.
+    letter_sent_at: datetime | None = None
+    # Its debtor's.
+    customer_number: str | None
+    date_of_birth: date | None
+    language: str | None
+    email: str | None
+    mobile_number: str | None
+    address: Mapping[str, Any]
+    # The channels by which the debtor can be contacted now.
+    usable_channels: frozenset[Channel]
+
+    def step_facts(self, today: date) -> StepFacts:
+        """What the steps ask, on a day in the process's zone."""
+        address = self.address
+        return StepFacts(
+            condition=ConditionFacts(
+                outstanding_cents=self.outstanding_cents,
+                total_cents=self.total_cents,
+                today=today,
+                first_primary_on=self.first_primary_on,
+                item_types=self.item_types,
+                date_of_birth=self.date_of_birth,
+                language=self.language,
+                country=address.get("country"),
+                city=address.get("city"),
+                postal_code=address.get("postal_code"),
+                email=self.email,
+                mobile_number=self.mobile_number,
+                has_address=has_postal_address(address),
+                custom_fields=self.custom_fields,
+            ),
+            has_reached=self.has_reached,
+            usable_channels=self.usable_channels,
+            tried=self.tried,
+            letter_sent_at=self.letter_sent_at,
+        )
+
+
+def find_position(process: Process, claim: DueClaim) -> Position:
+    """A claim that has not begun begins with what is first now: its scenario may have been edited
+    while it was created."""
+    if claim.status is Status.CREATED:
+        return Position(process.id_at(0), claim.position.due_at)
+    return claim.position

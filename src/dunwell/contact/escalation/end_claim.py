@@ -1,0 +1,65 @@
+"""Ends a claim's process before its last step: what is due is due no more, and nobody is contacted.
+
+A contact whose message has left the house is settled as usual; holds and what they stand for stay
+as they are. No event is raised (CONTRACT 4): ARCHIVED tells of a process that ran to its end.
+"""
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.escalation.claim_contact_store import cancel_contacts
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.states import Happening, Status, decide_status
+from dunwell.core.claims.store import LockedClaim
+
+# By primary key; a plan or a deferment that it has is looked at without delay, by
+# payment_modalities_one.
+_END = """
+WITH hastened AS (
+    UPDATE payment_modalities
+    SET check_at = least(check_at, $4)
+    WHERE merchant_id = $1 AND claim_id = $2 AND ended_at IS NULL
+)
+UPDATE claims
+SET status = $3, due_at = NULL, updated_at = $4
+WHERE merchant_id = $1 AND claim_id = $2
+"""
+
+_ACTIONS = {Status.ARCHIVED: "claim.archive", Status.WITHDRAWN: "claim.withdraw"}
+
+
+async def end_claim(work: Work, claim: LockedClaim, happening: Happening) -> Status:
+    """The status it has now. The claim must be locked. Raises InvalidState."""
+    claim_id = claim.claim_id
+    status = decide_status(claim.status, happening)
+    await work.tx.execute(_END, work.merchant_id, claim_id, status, work.now)
+    await cancel_contacts(
+        work.tx, work.merchant_id, [claim_id], work.now, reason="The claim ended."
+    )
+    return status
+
+
+async def archive_claim(work: Work, claim_id: int) -> None:
+    """By hand: its process ends here, uncollected. Archiving what is archived changes nothing.
+    Raises NotFound, InvalidState."""
+    work.need(Right.CHANGE_CLAIMS)
+    await _end_by_merchant(work, claim_id, Happening.ARCHIVED_BY_HAND, Status.ARCHIVED)
+
+
+async def withdraw_claim(work: Work, claim_id: int) -> None:
+    """Its merchant does not ask for the money any more. Withdrawing what is withdrawn changes
+    nothing. Raises NotFound, InvalidState."""
+    work.need(Right.CHANGE_CLAIMS)
+    await _end_by_merchant(work, claim_id, Happening.WITHDRAWN_BY_MERCHANT, Status.WITHDRAWN)
+
+
+async def _end_by_merchant(work: Work, claim_id: int, happening: Happening, end: Status) -> None:
+    """Raises NotFound, InvalidState."""
+    claim = await access_claim(work, claim_id)
+    if claim.status is end:
+        return
+    await end_claim(work, claim, happening)
+    await save_audit(
+        work, _ACTIONS[end], f"claim:{claim_id}",
+        before={"status": claim.status}, after={"status": end},
+    )  # fmt: skip

@@ -1,0 +1,153 @@
+"""The SQL of messages that something was reported of: contacts of processes, and notices."""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.messages.identities import render_postal_address
+from dunwell.contact.sending.report import Reference
+from dunwell.platform.database.database import Connection
+
+# By primary keys.
+_LOAD = """
+SELECT r.merchant_id, r.communication_id, m.channel, m.state, m.delivered_at IS NOT NULL, false,
+       m.line, t.recipient, d.address
+FROM unnest($1::integer[], $2::uuid[]) AS r (merchant_id, communication_id)
+JOIN communications m USING (merchant_id, communication_id)
+LEFT JOIN communication_contents t USING (merchant_id, communication_id)
+LEFT JOIN debtors d ON d.merchant_id = m.merchant_id AND d.claim_id = m.claim_id
+UNION ALL
+SELECT r.merchant_id, r.communication_id, n.channel, n.state, false, true,
+       n.line, n.recipient, NULL
+FROM unnest($1::integer[], $2::uuid[]) AS r (merchant_id, communication_id)
+JOIN debtor_notices n ON n.merchant_id = r.merchant_id AND n.notice_id = r.communication_id
+"""
+# By primary key, in its order. Who settles one at this moment is waited for.
+_NOTE = """
+UPDATE communications m SET delivered_at = $3
+FROM (SELECT m.merchant_id, m.communication_id
+      FROM unnest($1::integer[], $2::uuid[]) AS r (merchant_id, communication_id)
+      JOIN communications m USING (merchant_id, communication_id)
+      WHERE m.state = 'ACCEPTED' AND m.delivered_at IS NULL
+      ORDER BY m.claim_id, m.communication_id
+      FOR NO KEY UPDATE OF m) locked
+WHERE m.merchant_id = locked.merchant_id AND m.communication_id = locked.communication_id
+"""
+# By the key of a claim's contacts, then on channel_reports_of_message.
+_HAS_FAILED_BEFORE = """
+SELECT EXISTS (
+    SELECT FROM communications this
+    JOIN communications other USING (merchant_id, claim_id, channel)
+    JOIN channel_reports r
+        ON r.merchant_id = other.merchant_id AND r.communication_id = other.communication_id
+    WHERE this.merchant_id = $1 AND this.communication_id = $2
+      AND other.communication_id <> this.communication_id
+      AND r.outcome = 'FAILED' AND r.cause = 'ADDRESS')
+"""
+_LOCK_REPORT = """
+SELECT report_id FROM channel_reports
+WHERE report_id = $1 AND due_at IS NOT NULL
+FOR UPDATE SKIP LOCKED
+"""
+# Rides on communications_unknown for each merchant.
+_FIND_MERCHANTS = """
+SELECT merchant_id FROM merchants m
+WHERE EXISTS (SELECT FROM communications c
+              WHERE c.merchant_id = m.merchant_id AND c.state = 'UNKNOWN')
+ORDER BY merchant_id
+"""
+# Rides on communications_unknown.
+_LOAD_UNKNOWN = """
+SELECT communication_id FROM communications
+WHERE merchant_id = $1 AND state = 'UNKNOWN' AND channel = $2 AND handed_over_at < $3
+ORDER BY communication_id
+LIMIT $4
+"""
+
+
+class ReportedMessage(msgspec.Struct, frozen=True, gc=False):
+    reference: Reference
+    channel: Channel
+    state: str
+    is_delivered: bool
+    is_notice: bool
+    # That it left by; none: not known.
+    line: str | None
+    # As it can be suppressed; none: it was taken out, or a letter's debtor has moved since.
+    address: str | None
+
+
+async def load_reported(
+    tx: Connection, references: Collection[Reference]
+) -> dict[Reference, ReportedMessage]:
+    """Those that are ours."""
+    if not references:
+        return {}
+    merchant_ids = [each.merchant_id for each in references]
+    ids = [each.communication_id for each in references]
+    found = {}
+    for merchant_id, communication_id, *rest in await tx.fetch(_LOAD, merchant_ids, ids):
+        reference = Reference(merchant_id, communication_id)
+        channel, state, is_delivered, is_notice, line, recipient, address = rest
+        suppressible = _find_address(channel, recipient, address)
+        found[reference] = ReportedMessage(
+            reference,
+            channel,
+            state=state,
+            is_delivered=is_delivered,
+            is_notice=is_notice,
+            line=line,
+            address=suppressible,
+        )
+    return found
+
+
+def _find_address(
+    channel: Channel, recipient: str | None, address: Mapping[str, Any] | None
+) -> str | None:
+    """A letter's is suppressed without a name, if it is still the debtor's."""
+    if channel != "LETTER" or recipient is None:
+        return recipient
+    if address is None:
+        return None
+    suppressible = render_postal_address(address)
+    return suppressible if all(part in recipient for part in suppressible.split(", ")) else None
+
+
+async def note_deliveries(
+    tx: Connection, messages: Collection[ReportedMessage], real_now: datetime
+) -> None:
+    """That contacts have arrived; a notice keeps no such mark."""
+    contacts = [each.reference for each in messages if not each.is_notice]
+    if contacts:
+        merchant_ids = [each.merchant_id for each in contacts]
+        ids = [each.communication_id for each in contacts]
+        await tx.execute(_NOTE, merchant_ids, ids, real_now)
+
+
+async def has_failed_before(tx: Connection, reference: Reference) -> bool:
+    """Whether another contact of the claim by this channel came back too, as from nobody."""
+    return bool(
+        await tx.fetchval(_HAS_FAILED_BEFORE, reference.merchant_id, reference.communication_id)
+    )
+
+
+async def lock_report(tx: Connection, report_id: UUID) -> bool:
+    """Whether it still waits and nobody else is at it."""
+    return await tx.fetchval(_LOCK_REPORT, report_id) is not None
+
+
+async def find_merchants_with_unknown(connection: Connection) -> list[int]:
+    return [row["merchant_id"] for row in await connection.fetch(_FIND_MERCHANTS)]
+
+
+async def load_unknown(
+    connection: Connection, merchant_id: int, channel: Channel, before: datetime, limit: int
+) -> list[UUID]:
+    """A channel's that were handed over before, at the merchant's time, the oldest first."""
+    rows = await connection.fetch(_LOAD_UNKNOWN, merchant_id, channel, before, limit)
+    return [row["communication_id"] for row in rows]

@@ -1,0 +1,99 @@
+"""A version's steps with its calendar and its post: what a claim's process is decided by.
+
+Each is built once in each operating-system process: versions never change, and what the merchant's
+configuration adds is part of the cache's key.
+"""
+
+from collections.abc import Container
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from uuid import UUID
+
+from dunwell.accounts.merchants.configuration import Configuration, Letters, find_country
+from dunwell.contact.escalation.calendars import (
+    Calendar,
+    find_arrival_day,
+    load_post_holidays,
+    make_calendar,
+)
+from dunwell.core.workflows.definition import CommunicationStep, Definition, Step
+from dunwell.core.workflows.versions import Version
+
+_MOST = 2000
+# By version, time zone, postal days and country of the creditor.
+_made: dict[tuple[UUID, str, int, str | None], "Process"] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    steps: tuple[Step, ...]
+    calendar: Calendar
+    fees_need_contact: bool
+    skip_contacts_older_than: timedelta | None
+    # From the hand-over of a letter to the day on which it can have arrived.
+    postal_days: int
+    post_holidays: Container[date]
+
+    def index_of(self, step_id: int | None) -> int:
+        """The place of a step; none stands behind the last."""
+        if step_id is None:
+            return len(self.steps)
+        return next(i for i, step in enumerate(self.steps) if step.id == step_id)
+
+    def find_contact_step(self, step_id: int) -> CommunicationStep | None:
+        """The step that planned a contact; none: a scenario, edited in place, has lost it."""
+        found = next((step for step in self.steps if step.id == step_id), None)
+        return found if isinstance(found, CommunicationStep) else None
+
+    def find_letter_arrival(self, handed_over_at: datetime) -> datetime:
+        """Return when a letter can have arrived: at the local time of its hand-over, on the day so
+        many postal days later."""
+        calendar = self.calendar
+        local = handed_over_at.astimezone(calendar.zone)
+        day = find_arrival_day(local.date(), self.postal_days, self.post_holidays)
+        return calendar.to_instant(datetime.combine(day, local.time()))
+
+    def id_at(self, index: int) -> int | None:
+        return self.steps[index].id if index < len(self.steps) else None
+
+
+def find_process(version: Version, configuration: Configuration) -> Process:
+    """Return a version's process for its merchant, from the cache where it was built before."""
+    key = (
+        version.version_id,
+        configuration.timezone,
+        configuration.letters.postal_days,
+        find_country(configuration),
+    )
+    process = _made.get(key)
+    if process is None:
+        if len(_made) >= _MOST:
+            _made.clear()
+        process = _made[key] = build_process(version.definition, configuration)
+    return process
+
+
+def build_process(definition: Definition, configuration: Configuration) -> Process:
+    """Return the process of a definition that no version has yet, such as a draft's."""
+    return make_process(
+        definition,
+        configuration.timezone,
+        postal_days=configuration.letters.postal_days,
+        country=find_country(configuration),
+    )
+
+
+def make_process(
+    definition: Definition, merchant_timezone: str, *, postal_days: int = Letters().postal_days,
+    country: str | None = None,
+) -> Process:  # fmt: skip
+    """country: the creditor's; its holidays have no post where the definition names no region."""
+    late = definition.settings.late_policy
+    return Process(
+        steps=tuple(definition.steps),
+        calendar=make_calendar(definition.settings, merchant_timezone),
+        fees_need_contact=definition.settings.fees_need_contact,
+        skip_contacts_older_than=timedelta(days=late.skip_if_older_than_days) if late else None,
+        postal_days=postal_days,
+        post_holidays=load_post_holidays(definition.settings.holidays, country),
+    )

@@ -1,0 +1,255 @@
+"""What a claim's process does next, and when: the pure rule behind every contact, fee and wait.
+
+A claim stands before a step that is due at an instant. `decide` runs all that is due now, one step
+after another, until it meets a step in the future, a contact (which ends when a channel took it)
+or the end. Facts and the present come in as arguments; outcomes go out as values.
+
+    kind           runs                               ends
+    COMMUNICATION  within contact hours, unless       when a channel accepted it, or all failed
+                   IMMEDIATE; else at their opening   (see `settlement`)
+    WAIT           at any hour, counted from the end  so many days later, at the same local time
+                   of the step before, or from the
+                   day on which the run's last
+                   letter can have arrived
+    FEE            at any hour, if the run reached    at once
+                   somebody or need not have
+    CHECKPOINT     at any hour                        at once
+    (after last)   at any hour: the claim is archived
+
+Pure.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from enum import StrEnum
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.escalation.calendars import make_calendar
+from dunwell.contact.escalation.process import Process
+from dunwell.core.claims.conditions import ConditionFacts, find_unmet
+from dunwell.core.workflows.definition import (
+    CheckpointStep,
+    CommunicationStep,
+    Definition,
+    FeeStep,
+    Step,
+    WaitStep,
+)
+
+
+class SkipReason(StrEnum):
+    GUARD_UNMET = "GUARD_UNMET"
+    NOBODY_REACHED = "NOBODY_REACHED"
+    TOO_LATE = "TOO_LATE"
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a claim stands. No due_at: a contact is under way, or the process has ended."""
+
+    next_step_id: int | None
+    due_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A step's contacts so far: their channels, and the next free place."""
+
+    channels: frozenset[Channel] = frozenset()
+    next_place: int = 0
+
+
+NOTHING_TRIED = Tried()
+
+
+@dataclass(frozen=True, slots=True)
+class StepFacts:
+    """What steps ask about the claim itself."""
+
+    condition: ConditionFacts
+    # Whether this run has reached anybody yet.
+    has_reached: bool
+    # The channels by which the debtor can be contacted now.
+    usable_channels: Collection[Channel]
+    # What the step the claim stands at has tried in this run.
+    tried: Tried = NOTHING_TRIED
+    # When this run's last letter was handed over, of those that have not failed.
+    letter_sent_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    step: Step
+    reason: SkipReason
+    # The properties of the guard that did not hold.
+    unmet: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WaitBegun:
+    step: WaitStep
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FeeAdded:
+    step: FeeStep
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointReached:
+    step: CheckpointStep
+
+
+@dataclass(frozen=True, slots=True)
+class ContactPlanned:
+    step: CommunicationStep
+    # Place in the step's channel list, from 0.
+    place: int
+    channel: Channel
+
+
+@dataclass(frozen=True, slots=True)
+class NobodyReachable:
+    step: CommunicationStep
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """All steps are processed and the claim is not collected."""
+
+
+Outcome = (
+    Skipped | WaitBegun | FeeAdded | CheckpointReached | ContactPlanned | NobodyReachable | Archived
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    outcomes: tuple[Outcome, ...]
+    position: Position
+
+
+def first_due(
+    definition: Definition,
+    merchant_timezone: str,
+    first_primary_due_on: date | None,
+    now: datetime,
+) -> datetime:
+    """When a claim assigned now starts: at once, or with its first PRIMARY item's due date."""
+    if definition.settings.processing_start == "CREATION" or first_primary_due_on is None:
+        return now
+    calendar = make_calendar(definition.settings, merchant_timezone)
+    if first_primary_due_on <= calendar.local_date(now):
+        return now
+    return calendar.start_of(first_primary_due_on)
+
+
+def list_channels(step: CommunicationStep) -> list[Channel]:
+    return [step.channel, *step.fallbacks]
+
+
+def find_channel(
+    step: CommunicationStep, usable: Collection[Channel], tried: Tried = NOTHING_TRIED
+) -> ContactPlanned | None:
+    """The first usable channel of the step that was not tried yet.
+
+    Its place is that in the list, or the next free one where a new minor changed the list.
+    """
+    for place, channel in enumerate(list_channels(step)):
+        if channel in usable and channel not in tried.channels:
+            return ContactPlanned(step, max(place, tried.next_place), channel)
+    return None
+
+
+def decide(process: Process, position: Position, facts: StepFacts, now: datetime) -> Decision:
+    """Run everything due at `now`, in the order of the steps."""
+    outcomes: list[Outcome] = []
+    index, due_at = process.index_of(position.next_step_id), position.due_at
+    while due_at is not None and due_at <= now:
+        if index == len(process.steps):
+            outcomes.append(Archived())
+            due_at = None
+            break
+        step = process.steps[index]
+        opening = find_opening(process, step, now)
+        if opening > now and not _is_too_late(process, step, due_at, now):
+            due_at = opening
+            break
+        outcome = _run_step(process, step, due_at=due_at, facts=facts, now=now)
+        outcomes.append(outcome)
+        if isinstance(outcome, ContactPlanned):
+            due_at = None
+            break
+        index += 1
+        due_at = outcome.until if isinstance(outcome, WaitBegun) else now
+        if facts.tried is not NOTHING_TRIED:  # it belongs to the step the claim stood at
+            facts = replace(facts, tried=NOTHING_TRIED)
+        if isinstance(outcome, FeeAdded):
+            facts = add_fee(facts, outcome.step)
+    return Decision(tuple(outcomes), Position(process.id_at(index), due_at))
+
+
+def add_fee(facts: StepFacts, fee: FeeStep) -> StepFacts:
+    """What is owed behind a fee, as the guards of later steps ask for it."""
+    before, cents = facts.condition, int(fee.value)
+    after = replace(
+        before,
+        outstanding_cents=before.outstanding_cents + cents,
+        total_cents=before.total_cents + cents,
+        item_types=before.item_types | {fee.type},
+    )
+    return replace(facts, condition=after)
+
+
+def find_start_of_wait(process: Process, facts: StepFacts, due_at: datetime) -> datetime:
+    """Return from when a WAIT counts that is due: not before this run's letters can have arrived.
+
+    Steps between the letter and the WAIT (a checkpoint, a fee) change nothing about it.
+    """
+    if facts.letter_sent_at is None:
+        return due_at
+    return max(due_at, process.find_letter_arrival(facts.letter_sent_at))
+
+
+def find_opening(process: Process, step: Step, now: datetime) -> datetime:
+    if isinstance(step, CommunicationStep) and step.send == "CONTACT_HOURS":
+        return process.calendar.next_opening(now)
+    return now
+
+
+def _run_step(
+    process: Process, step: Step, due_at: datetime, facts: StepFacts, now: datetime
+) -> Outcome:
+    unmet = find_unmet(step.when, facts.condition)
+    if unmet:
+        return Skipped(step, SkipReason.GUARD_UNMET, tuple(unmet))
+    if isinstance(step, WaitStep):
+        since = find_start_of_wait(process, facts, due_at)
+        return WaitBegun(step, process.calendar.end_of_wait(step, since=since))
+    if isinstance(step, FeeStep):
+        if process.fees_need_contact and not facts.has_reached:
+            return Skipped(step, SkipReason.NOBODY_REACHED)
+        return FeeAdded(step)
+    if isinstance(step, CheckpointStep):
+        return CheckpointReached(step)
+    return _plan_contact(process, step, due_at=due_at, facts=facts, now=now)
+
+
+def _is_too_late(process: Process, step: Step, due_at: datetime, now: datetime) -> bool:
+    """Whether a contact was missed through a standstill for longer than the policy allows."""
+    limit = process.skip_contacts_older_than
+    return isinstance(step, CommunicationStep) and limit is not None and now - due_at > limit
+
+
+def _plan_contact(
+    process: Process,
+    step: CommunicationStep,
+    due_at: datetime,
+    facts: StepFacts,
+    now: datetime,
+) -> Outcome:
+    if _is_too_late(process, step, due_at, now):
+        return Skipped(step, SkipReason.TOO_LATE)
+    return find_channel(step, facts.usable_channels, facts.tried) or NobodyReachable(step)

@@ -1,0 +1,77 @@
+"""By which channels debtors can be contacted now: those with an address that is not suppressed.
+
+Asked when a contact is planned and when a fallback is; the gate asks once more when it is sent.
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.escalation.reach import find_usable_channels
+from dunwell.contact.messages.identities import render_postal_address
+from dunwell.contact.messages.suppression import load_suppressed
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Reachable(Protocol):
+    """Somebody with addresses: a contact, a debtor."""
+
+    @property
+    def email(self) -> str | None: ...
+
+    @property
+    def mobile_number(self) -> str | None: ...
+
+    @property
+    def address(self) -> Mapping[str, Any] | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """What rows say of somebody."""
+
+    email: str | None
+    mobile_number: str | None
+    address: dict[str, Any] | None
+
+
+async def load_usable_channels(
+    tx: Connection, keys: KeyRing, merchant: Merchant, debtors: Mapping[Key, Reachable]
+) -> dict[Key, frozenset[Channel]]:
+    """For each debtor, in one statement."""
+    usable = {
+        key: find_usable_channels(
+            merchant.configuration.channels,
+            email=debtor.email,
+            mobile_number=debtor.mobile_number,
+            address=debtor.address,
+        )
+        for key, debtor in debtors.items()
+    }
+    addresses = {
+        (key, channel): (channel, address)
+        for key, channels in usable.items()
+        for channel in channels
+        if (address := find_address(debtors[key], channel))
+    }
+    suppressed = await load_suppressed(tx, keys, merchant.merchant_id, set(addresses.values()))
+    if not suppressed:
+        return usable
+    return {
+        key: frozenset(each for each in channels if addresses.get((key, each)) not in suppressed)
+        for key, channels in usable.items()
+    }
+
+
+def find_address(debtor: Reachable, channel: Channel) -> str | None:
+    """As one text, as it is suppressed."""
+    if channel == "EMAIL":
+        return debtor.email
+    if channel == "SMS":
+        return debtor.mobile_number
+    return render_postal_address(debtor.address) if debtor.address else None

@@ -1,0 +1,302 @@
+"""What is wrong with a definition's texts: it stops publishing so that nothing stops sending.
+
+Languages and missing texts are the definition's own business (`workflows.checking`). Pure.
+"""
+
+import itertools
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.messages.gsm import (
+    count_parts,
+    find_outside,
+    is_written_in_gsm,
+    write_plainly,
+)
+from dunwell.contact.messages.mandatory import describe_missing_part, find_missing_parts
+from dunwell.contact.messages.markdown import Parsed, has_markup, parse_markdown
+from dunwell.contact.messages.placeholders import (
+    GREETING,
+    ITEMS,
+    LANDING_CODE,
+    NAMES,
+    PAY_BY,
+    PLACEHOLDER,
+    REMOVED_NAMES,
+    SNIPPET_PREFIX,
+    expand_snippets,
+    find_snippets,
+    find_unknown,
+    find_used,
+    has_stray_braces,
+    leave_out,
+    measure_expanded,
+)
+from dunwell.contact.messages.rendering import MAX_PARTS
+from dunwell.contact.messages.size_limits import (
+    ITEMS_CHARACTERS,
+    MAX_DEFINITION_CHARACTERS,
+    MAX_MESSAGE_CHARACTERS,
+    MAX_TEXT_CHARACTERS,
+)
+from dunwell.core.workflows.definition import Definition, Template, Texts
+from dunwell.platform.errors import Fault, Said
+from dunwell.platform.text.shape import render_nearest, render_pointer
+
+# A whole text, its snippets put in, its language and its pointer.
+Check = Callable[[str, str, str], Iterator[Fault]]
+
+_LIMITS = MAX_TEXT_CHARACTERS.values()
+_HTML = re.compile(r"<(?:[A-Za-z][A-Za-z0-9-]*(?:[\s/>]|$)|/[A-Za-z]|!)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """A template's texts for one channel."""
+
+    channel: Channel
+    subject: Texts
+    body: Texts
+    check_body: Check
+
+
+def find_template_faults(definition: Definition) -> list[Fault]:
+    """Every fault of every text, each with its pointer: /templates/reminder-1/EMAIL/body/de.
+
+    Texts that are too long are measured alone, so that this takes no longer than the limits allow.
+    """
+    size_faults, total = _find_size_faults(definition)
+    if total > MAX_DEFINITION_CHARACTERS:
+        message = (
+            f"With their snippets put in, all texts together have {total:,} characters; the most "
+            f"is {MAX_DEFINITION_CHARACTERS:,}. Shorten them, or divide the workflow."
+        )
+        words = Said("TEXTS_TOO_LONG", message, characters=total, most=MAX_DEFINITION_CHARACTERS)
+        return [*size_faults.values(), Fault("/templates", words, "TEXTS_TOO_LONG")]
+    return [*size_faults.values(), *_find_faults(definition, size_faults.keys())]
+
+
+def _find_size_faults(definition: Definition) -> tuple[dict[str, Fault], int]:
+    """By pointer, the texts that would be too long with their snippets; and how many characters
+    those have that are to be checked, in all."""
+    found, total = dict[str, Fault](), 0
+    total += sum(len(each) for texts in definition.snippets.values() for each in texts.values())
+    for name, template in definition.templates.items():
+        for message in _list_messages(template):
+            most = MAX_TEXT_CHARACTERS[message.channel]
+            path = render_pointer(["templates", name, message.channel])
+            for field, texts in (("subject", message.subject), ("body", message.body)):
+                for language, text in texts.items():
+                    words = _choose_words(definition, language)
+                    size = measure_expanded(text, words, ITEMS_CHARACTERS)
+                    if size <= most:
+                        total += size
+                        continue
+                    pointer = f"{path}/{field}{render_pointer([language])}"
+                    found[pointer] = Fault(pointer, _tell_size(size, most), "MESSAGE_TOO_LONG")
+    return found, total
+
+
+def _tell_size(size: int, most: int) -> Said:
+    message = (
+        f"With its snippets put in, the text has {size:,} characters; the most is {most:,}. "
+        f"Each table of items counts as {ITEMS_CHARACTERS:,}. Shorten it, or use fewer snippets."
+    )
+    return Said("MESSAGE_TOO_LONG", message, characters=size, most=most)
+
+
+def _find_faults(definition: Definition, too_long: Collection[str]) -> Iterator[Fault]:
+    """Of the texts but these, which are told already."""
+    for name, texts in definition.snippets.items():
+        for language, text in texts.items():
+            yield from _check_snippet(text, render_pointer(["snippets", name, language]))
+    for name, template in definition.templates.items():
+        for whole in _list_messages(template):
+            path = render_pointer(["templates", name, whole.channel])
+            message = _leave_out_long(whole, path, too_long)
+            yield from _check_texts(definition, message.subject, f"{path}/subject", _check_line)
+            yield from _check_texts(definition, message.body, f"{path}/body", message.check_body)
+            yield from _check_parts(definition, message, f"{path}/body")
+
+
+def _leave_out_long(message: _Message, path: str, too_long: Collection[str]) -> _Message:
+    def keep(texts: Texts, field: str) -> Texts:
+        pointers = {each: f"{path}/{field}{render_pointer([each])}" for each in texts}
+        return {each: text for each, text in texts.items() if pointers[each] not in too_long}
+
+    return replace(
+        message, subject=keep(message.subject, "subject"), body=keep(message.body, "body")
+    )
+
+
+def _list_messages(template: Template) -> Iterator[_Message]:
+    if template.email:
+        yield _Message("EMAIL", template.email.subject, template.email.body, _check_email)
+    if template.sms:
+        yield _Message("SMS", {}, template.sms.body, _check_sms)
+    if template.letter:
+        yield _Message("LETTER", template.letter.subject, template.letter.body, _check_body)
+
+
+def _check_texts(definition: Definition, texts: Texts, path: str, check: Check) -> Iterator[Fault]:
+    for language, text in texts.items():
+        pointer = path + render_pointer([language])
+        yield from _check_words(text, pointer)
+        unknown = list(_check_snippets_known(text, definition, pointer))
+        whole = _expand(text, definition, language)
+        yield from unknown or check(whole, language, pointer)
+        if whole.strip() and not leave_out(whole, {PAY_BY}).strip():
+            message = (
+                "Without a pay-by date nothing of it is left: sentences with {{ payBy }} are left "
+                "out then. Add a sentence without it."
+            )
+            yield Fault(pointer, message, "ONLY_PAY_BY")
+
+
+def _check_parts(definition: Definition, message: _Message, path: str) -> Iterator[Fault]:
+    """The mandatory parts of one channel's message in each language, subject and body together."""
+    for language, body in message.body.items():
+        # What every message has: sentences about the pay-by date may be left out.
+        whole = leave_out(_expand(body, definition, language), {PAY_BY})
+        if not whole.strip():
+            continue
+        used = find_used(whole)
+        # A subject can name the claim; what has to be read or clicked stands in the body.
+        subject = find_used(_expand(message.subject.get(language, ""), definition, language))
+        used += [name for name in subject if name == "claim.referenceNumber"]
+        for part in find_missing_parts(message.channel, used):
+            told = describe_missing_part(message.channel, part)
+            words = Said("MISSING_PART", told, part=part)
+            yield Fault(path + render_pointer([language]), words, "MISSING_PART")
+
+
+def _expand(text: str, definition: Definition, language: str) -> str:
+    """A text that was measured before."""
+    return expand_snippets(text, _choose_words(definition, language), max(_LIMITS))
+
+
+def _choose_words(definition: Definition, language: str) -> dict[str, str]:
+    return {name: texts.get(language, "") for name, texts in definition.snippets.items()}
+
+
+def _check_words(text: str, pointer: str) -> Iterator[Fault]:
+    """What can be said of a text by itself: its placeholders."""
+    for name in find_unknown(text):
+        if name in REMOVED_NAMES:
+            instead = REMOVED_NAMES[name]
+            message = (
+                f"{{{{ {name} }}}} was removed: a message names a date, not a number of days. "
+                f"Use {{{{ {instead} }}}}."
+            )
+            words = Said("REMOVED_PLACEHOLDER", message, name=name, instead=instead)
+            yield Fault(pointer, words, "REMOVED_PLACEHOLDER")
+            continue
+        message = f"{{{{ {name} }}}} is no placeholder. {render_nearest(name, NAMES)}"
+        words = Said("UNKNOWN_PLACEHOLDER", message, name=name)
+        yield Fault(pointer, words, "UNKNOWN_PLACEHOLDER")
+    if has_stray_braces(text):
+        message = "Double braces stand around placeholders only, like {{ debtor.name }}."
+        yield Fault(pointer, message, "BROKEN_PLACEHOLDER")
+
+
+def _check_snippet(text: str, pointer: str) -> Iterator[Fault]:
+    yield from _check_words(text, pointer)
+    if find_snippets(text):
+        yield Fault(pointer, "A snippet cannot use another snippet.", "NESTED_SNIPPET")
+
+
+def _check_snippets_known(text: str, definition: Definition, pointer: str) -> Iterator[Fault]:
+    known = [*definition.snippets, GREETING]
+    for name in find_snippets(text):
+        if name not in known:
+            nearest = render_nearest(name, known)
+            message = f"{{{{ {SNIPPET_PREFIX}{name} }}}} names no snippet. {nearest}"
+            yield Fault(pointer, Said("UNKNOWN_SNIPPET", message, name=name), "UNKNOWN_SNIPPET")
+
+
+def _check_line(text: str, _language: str, pointer: str) -> Iterator[Fault]:
+    if not text.strip():
+        yield Fault(pointer, "The text is empty.", "EMPTY_TEXT")
+    if ITEMS in find_used(text):
+        message = "{{ items }} is a table; use it in the body of an e-mail or a letter."
+        yield Fault(pointer, message, "MISPLACED_ITEMS")
+
+
+def _check_sms(text: str, language: str, pointer: str) -> Iterator[Fault]:
+    """An SMS is plain text: marks would be read as they stand."""
+    yield from _check_line(text, language, pointer)
+    yield from _check_no_code(text, pointer)
+    if _HTML.search(text):
+        yield Fault(pointer, "An SMS is plain text; remove the HTML.", "HTML_IN_TEXT")
+    if has_markup(text):
+        message = (
+            "An SMS is plain text; remove what Markdown takes for bold, italics, links, lists or "
+            "headings, also from the snippets it uses."
+        )
+        yield Fault(pointer, message, "MARKDOWN_IN_SMS")
+    # Without the values that will stand in it: what is too long already.
+    written = write_plainly(PLACEHOLDER.sub("", text))
+    outside = find_outside(written) if is_written_in_gsm(language) else ()
+    if outside:
+        named = ", ".join(f'"{letter}" (U+{ord(letter):04X})' for letter in outside)
+        message = f"An SMS with {named} costs more than twice as much; write it without."
+        letters = ", ".join(outside)
+        yield Fault(pointer, Said("OUTSIDE_GSM", message, letters=letters), "OUTSIDE_GSM")
+    parts = count_parts(written)
+    if parts.count > MAX_PARTS:
+        message = f"The text needs {parts.count} parts of an SMS; shorten it to {MAX_PARTS}."
+        words = Said("TOO_LONG", message, count=parts.count, most=MAX_PARTS)
+        yield Fault(pointer, words, "TOO_LONG")
+
+
+def _check_no_code(text: str, pointer: str) -> Iterator[Fault]:
+    """The code counts as a fact the reader knows, which whoever opens a link does not."""
+    if LANDING_CODE in find_used(text):
+        message = f"{{{{ {LANDING_CODE} }}}} stands on letters alone; use {{{{ landing.url }}}}."
+        yield Fault(pointer, message, "CODE_OUTSIDE_LETTER")
+
+
+def _check_email(text: str, language: str, pointer: str) -> Iterator[Fault]:
+    yield from _check_no_code(text, pointer)
+    yield from _check_body(text, language, pointer)
+
+
+def _check_body(text: str, _language: str, pointer: str) -> Iterator[Fault]:
+    if not text.strip():
+        yield Fault(pointer, "The text is empty.", "EMPTY_TEXT")
+        return
+    if _HTML.search(text):
+        yield Fault(pointer, "HTML is not taken here; use Markdown.", "HTML_IN_TEXT")
+    if _has_image(text):
+        yield Fault(pointer, "Images are not taken here.", "IMAGE_IN_TEXT")
+    parsed = parse_markdown(text)
+    yield from _check_markup_size(parsed, pointer)
+    for target in parsed.bad_links:
+        message = f"A link leads to https://… or to {{{{ landing.url }}}}, not to {target[:60]!r}."
+        yield Fault(pointer, Said("BAD_LINK", message, target=target[:60]), "BAD_LINK")
+    if parsed.has_items_in_line:
+        message = "{{ items }} is a table; let it stand alone in its paragraph."
+        yield Fault(pointer, message, "MISPLACED_ITEMS")
+
+
+def _has_image(text: str) -> bool:
+    """Whether `![words](` is in it. A pattern would read the rest of the text for every `![`."""
+    return any(
+        "![" in before and after.startswith("(")
+        for before, after in itertools.pairwise(text.split("]"))
+    )
+
+
+def _check_markup_size(parsed: Parsed, pointer: str) -> Iterator[Fault]:
+    """A paragraph of one character has forty in HTML. Half of a message is left to its values."""
+    size = sum(len(each) for each in parsed.html if isinstance(each, str))
+    most = MAX_MESSAGE_CHARACTERS["EMAIL"] // 2
+    if size > most:
+        message = (
+            f"Its markup takes {size:,} characters; the most is {most:,}. Use fewer paragraphs, "
+            "lists and marks."
+        )
+        words = Said("MARKUP_TOO_LONG", message, characters=size, most=most)
+        yield Fault(pointer, words, "MARKUP_TOO_LONG")

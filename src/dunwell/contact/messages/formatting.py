@@ -1,0 +1,225 @@
+"""How facts read in a language: money and days by CLDR, names, and one text per placeholder.
+
+Money never breaks over two lines: every blank in it is a no-break one. A value can carry neither
+line breaks nor control or direction characters into a message. Pure.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import date
+from decimal import Decimal
+from functools import lru_cache
+
+from babel import Locale, UnknownLocaleError
+from babel.dates import format_date
+from babel.numbers import format_currency, get_currency_precision
+from markupsafe import escape as _escape
+
+from dunwell.contact.messages.facts import ItemFacts, MessageFacts
+from dunwell.contact.messages.placeholders import (
+    GREETING_USED,
+    ITEMS,
+    LANDING_CODE,
+    LANDING_URL,
+    NAMES,
+    PAY_BY,
+)
+from dunwell.contact.messages.wording import Wording, find_wording
+from dunwell.core.claims.fields import DebtorName
+
+# ISO 4217's minor units where they are not two. (CLDR's digits are how people write amounts, which
+# for some currencies is without the minor unit they are counted in.)
+_MINOR_DIGITS = {
+    0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
+    3: "BHD IQD JOD KWD LYD OMR TND",
+    4: "CLF UYW",
+}
+_OTHER_MINOR_DIGITS = {
+    code: digits for digits, codes in _MINOR_DIGITS.items() for code in codes.split()
+}
+_NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
+_CODE_AND_DIGIT = re.compile(r"(?<=[A-Z])(?=\d)")
+_LINE_BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
+# Control characters, and those that turn the direction of what follows.
+_STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+@lru_cache(maxsize=256)
+def find_locale(language: str) -> Locale:
+    """CLDR's locale for a language tag; English for one it does not know."""
+    try:
+        return Locale.parse(language, sep="-")
+    except (UnknownLocaleError, ValueError):
+        return Locale("en")
+
+
+def count_minor_digits(currency: str) -> int:
+    """How many digits of an amount in minor units stand behind the point (ISO 4217)."""
+    return _OTHER_MINOR_DIGITS.get(currency, 2)
+
+
+def render_money(cents: int, currency: str, language: str) -> str:
+    """Minor units (ISO 4217's) as an amount with its currency: 1.234,56 € in German."""
+    numerals = str(abs(cents)).rjust(count_minor_digits(currency) + 1, "0")
+    pieces = _find_money_pieces("-" if cents < 0 else "", len(numerals), currency, language)
+    return "".join(map(str.__add__, pieces, numerals)) + pieces[-1]
+
+
+@lru_cache(maxsize=4096)
+def _find_money_pieces(sign: str, count: int, currency: str, language: str) -> tuple[str, ...]:
+    """What stands before each numeral of an amount of so many, and behind the last: all that CLDR
+    says of it, asked once."""
+    return tuple(_render_by_cldr(int(sign + "1" * count), currency, language).split("1"))
+
+
+def _render_by_cldr(cents: int, currency: str, language: str) -> str:
+    digits = count_minor_digits(currency)
+    amount = Decimal(cents).scaleb(-digits)
+    locale = find_locale(language)
+    if digits == get_currency_precision(currency):
+        text = format_currency(amount, currency, locale=locale)
+    else:  # CLDR shows some currencies without the cents they are counted in
+        pattern = locale.currency_formats["standard"].pattern
+        exact = pattern.replace(".00", f".{'0' * digits}" if digits else "")
+        text = format_currency(amount, currency, exact, locale=locale, currency_digits=False)
+    # CLDR sets a code that stands for a missing sign apart; Babel does not.
+    return _CODE_AND_DIGIT.sub(_NO_BREAK_SPACE, text).replace(" ", _NO_BREAK_SPACE)
+
+
+def find_day_locale(language: str) -> Locale:
+    """Whose order of day and month is meant: where the language names no region, Europe's."""
+    return find_locale("en-GB" if language == "en" else language)
+
+
+@lru_cache(maxsize=8192)
+def render_day(day: date | None, language: str) -> str:
+    """A day with its month in words, which no reader can take for another one."""
+    return "" if day is None else format_date(day, "long", locale=find_day_locale(language))
+
+
+def render_name(debtor: DebtorName) -> str:
+    """The person; where none is named, the company."""
+    return _render_person(debtor) or debtor.company_name or ""
+
+
+def render_greeting(debtor: DebtorName, wording: Wording) -> str:
+    """Without the comma that follows it. A company of which no person is named has no name here."""
+    person = _render_person(debtor).strip()
+    last_name = (debtor.last_name or "").strip()
+    if last_name and debtor.salutation in wording.salutations:
+        return wording.salutations[debtor.salutation].format(last_name)
+    return wording.greeting.format(person) if person else wording.company_greeting
+
+
+def _render_person(debtor: DebtorName) -> str:
+    return " ".join(part for part in (debtor.first_name, debtor.last_name) if part)
+
+
+def render_iban(iban: str | None) -> str | None:
+    """In fours, as people read it and banks take it."""
+    return iban and " ".join(iban[place : place + 4] for place in range(0, len(iban), 4))
+
+
+def render_line(value: str | None) -> str:
+    """A value on one line, without characters that steer a display."""
+    if not value:
+        return ""
+    if _STEERING.search(value) is None:
+        return value
+    return _STEERING.sub("", _LINE_BREAKS.sub(" ", value))
+
+
+class Values:
+    """The facts of one message in one language; each value is formatted when it is asked for."""
+
+    __slots__ = ("facts", "language", "wording")
+
+    def __init__(self, facts: MessageFacts, language: str) -> None:
+        self.facts = facts
+        self.language = language
+        self.wording: Wording = find_wording(language)
+
+    @property
+    def color(self) -> str | None:
+        """The creditor's, if it has one."""
+        return self.facts.creditor.color
+
+    @property
+    def button_words(self) -> str:
+        return self.wording.see_and_pay
+
+    def text(self, name: str) -> str:
+        """The placeholder's value on one line; empty where the claim has none."""
+        reader = _READERS.get(name)
+        return render_line(reader(self)) if reader else ""
+
+    def money(self, cents: int) -> str:
+        return render_money(cents, self.facts.claim.currency, self.language)
+
+    def day(self, day: date | None) -> str:
+        return render_day(day, self.language)
+
+
+class NamedTexts:
+    """Texts by names of their writer's own, for a text that is not about a claim's placeholders."""
+
+    __slots__ = ("_texts", "button_words", "color")
+
+    def __init__(self, texts: Mapping[str, str], language: str, color: str | None = None) -> None:
+        """color: the creditor's, if it has one."""
+        self._texts = texts
+        self.color = color
+        self.button_words = find_wording(language).open_page
+
+    def text(self, name: str) -> str:
+        return render_line(self._texts.get(name))
+
+
+def _render_items_inline(values: Values) -> str:
+    """The items where a table cannot stand."""
+    return ", ".join(
+        f"{label_item(item, values.wording)} {values.money(item.value_cents)}"
+        for item in values.facts.claim.items
+    )
+
+
+def label_item(item: ItemFacts, wording: Wording) -> str:
+    """What kind of item it is, with the merchant's own words for it where it gave some; these
+    alone, where they say the kind themselves."""
+    label, own = wording.item_types[item.type], render_line(item.reference)
+    return own if label.casefold() in own.casefold() else f"{label} {own}".rstrip()
+
+
+def escape(text: str) -> str:
+    """As it stands in HTML, between tags or in a quoted attribute."""
+    return str(_escape(text))
+
+
+_READERS: dict[str, Callable[[Values], str | None]] = {
+    "claim.referenceNumber": lambda v: v.facts.claim.reference_number,
+    "claim.id": lambda v: str(v.facts.claim.claim_id),
+    "customerNumber": lambda v: v.facts.claim.customer_number,
+    "contractNumber": lambda v: v.facts.claim.contract_number,
+    "debtor.name": lambda v: render_name(v.facts.debtor),
+    "debtor.firstName": lambda v: v.facts.debtor.first_name,
+    "debtor.lastName": lambda v: v.facts.debtor.last_name,
+    "companyName": lambda v: v.facts.debtor.company_name,
+    GREETING_USED: lambda v: render_greeting(v.facts.debtor, v.wording),
+    "outstanding": lambda v: v.money(v.facts.claim.outstanding_cents),
+    "total": lambda v: v.money(v.facts.claim.total_cents),
+    "fees": lambda v: v.money(v.facts.claim.fees_cents),
+    ITEMS: _render_items_inline,
+    "dueDate": lambda v: v.day(v.facts.claim.due_date),
+    "merchant.name": lambda v: v.facts.creditor.name,
+    "merchant.legalName": lambda v: v.facts.creditor.legal_name,
+    "merchant.email": lambda v: v.facts.creditor.email,
+    "merchant.phone": lambda v: v.facts.creditor.phone,
+    LANDING_URL: lambda v: v.facts.landing.url,
+    LANDING_CODE: lambda v: v.facts.landing.code,
+    "landing.domain": lambda v: v.facts.landing.domain,
+    "bank.iban": lambda v: render_iban(v.facts.creditor.bank_iban),
+    "bank.holder": lambda v: v.facts.creditor.bank_holder,
+    "today": lambda v: v.day(v.facts.today),
+    PAY_BY: lambda v: v.day(v.facts.pay_by),
+}
+assert set(_READERS) == {*NAMES, GREETING_USED}

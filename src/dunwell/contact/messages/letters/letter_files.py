@@ -1,0 +1,82 @@
+"""Letters as files: printed once, kept sealed, loaded again when sending was broken off.
+
+A printed letter bears the debtor's link and code, which are kept nowhere else readable; so it is
+sealed with the installation's key. Its key names its content: what is printed again alike is kept
+once, and nothing that was handed over is ever overwritten but by itself, sealed anew.
+"""
+
+from collections.abc import Sequence
+from typing import Self
+from uuid import UUID
+
+import structlog
+
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages.letters.sheet import Enclosure
+from dunwell.core.files.attachments import Attachment
+from dunwell.core.files.content_types import PDF
+from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import ContentMissing, Storage
+from dunwell.platform.crypto import KeyRing, sha256
+from dunwell.platform.resources import Resources
+
+_PURPOSE = "letter"
+_DIGEST_BYTES = 16
+
+log = structlog.get_logger(__name__)
+
+
+class LetterFiles:
+    """Close it at the end: its printer has processes of its own, from the first letter on."""
+
+    def __init__(self, storage: Storage, printer: LetterPrinter, keys: KeyRing) -> None:
+        self.storage = storage
+        self.uploads = SealedFiles(storage, keys)
+        self.printer = printer
+        self._keys = keys
+
+    @classmethod
+    def open(cls, resources: Resources, printer: LetterPrinter | None = None) -> Self:
+        """printer: unless given, one of its own."""
+        printer = printer or LetterPrinter(fonts=resources.settings.fonts)
+        return cls(Storage.open(resources.settings.files_url), printer, resources.keys)
+
+    async def close(self) -> None:
+        await self.printer.close()
+
+    async def print_letter(
+        self, merchant_id: int, communication_id: UUID, sheet: bytes
+    ) -> tuple[str, bytes]:
+        """The key the letter is kept under, and its PDF. Raises Unprintable, Unavailable."""
+        pdf = await self.printer.print_sheet(sheet)
+        digest = sha256(pdf)[:_DIGEST_BYTES].hex()
+        key = f"{merchant_id}/letters/{communication_id}/{digest}"
+        await self.storage.save(key, self._keys.seal(_PURPOSE, pdf, bound_to=key))
+        return key, pdf
+
+    async def load_letter(self, key: str) -> bytes:
+        """Raises ContentMissing, Unavailable."""
+        return self._keys.open(_PURPOSE, await self.storage.load(key), bound_to=key)
+
+    async def describe(self, attachments: Sequence[Attachment]) -> list[Enclosure]:
+        """The enclosures' names, with the pages of those that have any."""
+        return [Enclosure(each.friendly_name, await self._count(each)) for each in attachments]
+
+    async def _count(self, attachment: Attachment) -> int | None:
+        if attachment.content_type != PDF:
+            return None
+        try:
+            content = await self.uploads.load(attachment.storage_key)
+        except ContentMissing:
+            log.exception("attachment lost", attachment_id=str(attachment.attachment_id))
+            return None
+        return await self.printer.count_pages(content)
+
+
+async def reseal_letter(storage: Storage, keys: KeyRing, key: str) -> None:
+    """With the version of the secret key that is in use; the letter is the same. Raises SealBroken,
+    ContentMissing, Unavailable."""
+    sealed = await storage.load(key)
+    resealed = keys.reseal(_PURPOSE, sealed, bound_to=key)
+    if resealed != sealed:
+        await storage.save(key, resealed)

@@ -1,0 +1,239 @@
+"""The child process that prints letters and papers.
+
+Started as `python -m dunwell.contact.messages.letters.printer_child`.
+
+Typst places data in one fixed layout. The child has the fonts that come with Typst and those it was
+started with ("2:/path/to/font.ttc", a face of a file), which it reads before it starts work. It is
+then confined as the child that checks uploads is (`files.inspection_child`): logos, attachments and
+texts come from outside.
+"""
+
+import base64
+import io
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pikepdf
+import typst
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from dunwell.contact.messages.letters.code_image import draw_svg
+from dunwell.contact.messages.letters.layout import list_layouts, load_layout
+from dunwell.contact.messages.letters.printer import Done, Job, Part
+from dunwell.contact.messages.letters.sheet import USUAL_LAYOUT, Page, Picture, Transfer
+from dunwell.platform.children.child import serve, shut_in
+
+_MEMORY_BYTES = 1024 * 1024 * 1024
+_CPU_SECONDS_PER_JOB = 10
+# Of a layout that fails Typst raises its TypstError, of a file that is no text a RuntimeError.
+_REFUSED = (RuntimeError, pikepdf.PdfError, UnidentifiedImageError, ValueError, LookupError)
+
+
+def main() -> None:
+    """Work until the parent goes away."""
+    printer = make_printer(sys.argv[1:])
+    shut_in(_MEMORY_BYTES, _CPU_SECONDS_PER_JOB)
+    serve(printer.answer, _CPU_SECONDS_PER_JOB)
+
+
+def make_printer(faces: Sequence[str] = ()) -> "SheetPrinter":
+    """Read and import all that printing needs; nothing can be opened later."""
+    folder = Path(__file__).parent
+    letters, papers = ((folder / name).read_bytes() for name in ("letter.typ", "paper.typ"))
+    return SheetPrinter(letters, papers, faces)
+
+
+# One point is one pixel: as high as two of an e-mail's lines on the sharpest screens.
+_LOGO_LAYOUT = b"""
+#set page(width: auto, height: 80pt, margin: 0pt, fill: none)
+#context {
+  let high = image("logo.svg", height: 80pt)
+  if measure(high).width <= 560pt { high } else {
+    align(horizon, image("logo.svg", width: 560pt))
+  }
+}
+"""
+
+
+class _Drawn(msgspec.Struct):
+    """What of a sheet is drawn here; the layout reads the rest."""
+
+    logo: Picture | None
+    page: Page
+    transfer: Transfer | None
+    layout: str = USUAL_LAYOUT
+
+
+class _DrawnPaper(msgspec.Struct):
+    logo: Picture | None
+
+
+class SheetPrinter:
+    def __init__(self, layout: bytes, papers_layout: bytes, faces: Sequence[str] = ()) -> None:
+        with _gather_files(faces) as folder:
+            fonts = typst.Fonts(include_system_fonts=False, font_paths=[folder] if folder else [])
+            self._compiler = typst.Compiler(layout, font_paths=fonts)
+            families = _list_families(fonts, faces)
+            for family in families:
+                # What is read late would not be found any more.
+                self._compile({"main": f'#text(font: "{family}", fallback: false)[a]'.encode()})
+        self._layouts = {name: load_layout(name) for name in list_layouts()}
+        self._layout = _name_families(layout, families)
+        self._papers_layout = _name_families(papers_layout, families)
+        # What is imported late would not find its file any more.
+        Image.init()
+        # Nor would Typst find out how large its stack is, which it asks at the first call of a
+        # function: it would map a new one for every few calls.
+        self._compile({"main": b"#let give(x) = x\n#give(1)"})
+
+    def answer(self, request: bytes) -> bytes:
+        job = msgspec.msgpack.decode(request, type=Job)
+        try:
+            if job.kind == "COUNT_PAGES":
+                done = Done(pages=_count_pages(job.content))
+            elif job.kind == "JOIN":
+                done = _join(msgspec.msgpack.decode(job.content, type=list[Part]))
+            elif job.kind == "DRAW_LOGO":
+                done = Done(png=self._draw_png(job.content))
+            elif job.kind == "PRINT_PAPER":
+                done = Done(pdf=self._print_paper(job.content))
+            else:
+                done = Done(pdf=self._print(job.content))
+        except _REFUSED:
+            done = Done()
+        return msgspec.msgpack.encode(done)
+
+    def _print(self, content: bytes) -> bytes:
+        sheet = msgspec.json.decode(content, type=_Drawn)
+        # Files in memory; only the first is ever evaluated. As `sys.inputs` the data would be part
+        # of the library, and nothing laid out for an earlier letter could be used again.
+        files = {
+            "main": self._layout,
+            "letter.json": content,
+            "layout.json": self._layouts[sheet.layout],
+            "page.svg": draw_svg(sheet.page.url),
+        }
+        if sheet.logo is not None:
+            files["logo.svg"] = _draw_logo(sheet.logo)
+        if sheet.transfer is not None and sheet.transfer.payload is not None:
+            files["payment.svg"] = draw_svg(sheet.transfer.payload)
+        return self._compile(files)
+
+    def _print_paper(self, content: bytes) -> bytes:
+        logo = msgspec.json.decode(content, type=_DrawnPaper).logo
+        files = {"main": self._papers_layout, "paper.json": content}
+        if logo is not None:
+            files["logo.svg"] = _draw_logo(logo)
+        return self._compile(files)
+
+    def _draw_png(self, content: bytes) -> bytes:
+        logo = msgspec.json.decode(content, type=Picture)
+        files = {"main": _LOGO_LAYOUT, "logo.svg": _draw_logo(logo)}
+        png = self._compiler.compile(files, format="png", ppi=72)  # type: ignore[type-var]
+        assert isinstance(png, bytes)
+        return png
+
+    def _compile(self, files: dict[str, bytes]) -> bytes:
+        # The stub does not know that several files may be given.
+        pdf = self._compiler.compile(files, format="pdf", timestamp=0)  # type: ignore[type-var]
+        assert isinstance(pdf, bytes)
+        return pdf
+
+
+@contextmanager
+def _gather_files(faces: Sequence[str]) -> Iterator[str | None]:
+    """A folder with the faces' files, as Typst wants it, under names that tell their places."""
+    if not faces:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="dunwell-fonts-") as folder:
+        for number, face in enumerate(faces):
+            path = Path(face.partition(":")[2])
+            (Path(folder) / f"{number}{path.suffix}").symlink_to(path)
+        yield folder
+
+
+def _list_families(fonts: typst.Fonts, faces: Sequence[str]) -> list[str]:
+    """As Typst calls them, in the order they are wanted in."""
+    known = {(each.path, each.index): each.family for each in fonts.fonts()}
+    split = [face.partition(":") for face in faces]
+    return [known[str(Path(path).resolve()), int(index)] for index, _, path in split]
+
+
+def _name_families(layout: bytes, families: Sequence[str]) -> bytes:
+    """The layout with these behind its own font."""
+    if not families:
+        return layout
+    named = ", ".join(f'"{each}"' for each in families)
+    return layout.replace(
+        b'font: "Libertinus Serif"', f'font: ("Libertinus Serif", {named})'.encode()
+    )
+
+
+def _draw_logo(logo: Picture) -> bytes:
+    """As an SVG, which is text, as all files of the layout have to be."""
+    if logo.content_type == "image/svg+xml":
+        return logo.content
+    with Image.open(io.BytesIO(logo.content)) as image:
+        width, height = image.size
+    encoded = base64.b64encode(logo.content).decode()
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">'
+        f'<image width="{width}" height="{height}" '
+        f'href="data:{logo.content_type};base64,{encoded}"/></svg>'
+    ).encode()
+
+
+def _count_pages(pdf: bytes) -> int:
+    with pikepdf.open(io.BytesIO(pdf)) as opened:
+        return len(opened.pages)
+
+
+# An A4 page in points, and the margin around a picture on it.
+_PAGE, _MARGIN = (595.28, 841.89), 42.5
+
+
+def _join(parts: list[Part]) -> Done:
+    with pikepdf.new() as joined:
+        for part in parts:
+            content = part.content
+            if part.content_type != "application/pdf":
+                content = _draw_page(content)
+            with pikepdf.open(io.BytesIO(content)) as opened:
+                joined.pages.extend(opened.pages)
+        saved = io.BytesIO()
+        joined.save(saved, deterministic_id=True)
+        return Done(pdf=saved.getvalue(), pages=len(joined.pages))
+
+
+def _draw_page(content: bytes) -> bytes:
+    """A picture as large as fits upright on a page."""
+    with Image.open(io.BytesIO(content)) as opened:
+        picture = ImageOps.exif_transpose(opened).convert("RGB")
+    width, height = picture.size
+    scale = min((_PAGE[0] - 2 * _MARGIN) / width, (_PAGE[1] - 2 * _MARGIN) / height, 1.0)
+    drawn = io.BytesIO()
+    picture.save(drawn, "JPEG", quality=90)
+    with pikepdf.new() as made:
+        page = made.add_blank_page(page_size=_PAGE)
+        image = pikepdf.Stream(
+            made, drawn.getvalue(), Type=pikepdf.Name.XObject, Subtype=pikepdf.Name.Image,
+            Width=width, Height=height, ColorSpace=pikepdf.Name.DeviceRGB, BitsPerComponent=8,
+            Filter=pikepdf.Name.DCTDecode,
+        )  # fmt: skip
+        page.Resources = pikepdf.Dictionary(XObject=pikepdf.Dictionary(Picture=image))
+        left, below = _MARGIN, _PAGE[1] - _MARGIN - height * scale
+        size = f"{width * scale:.3f} 0 0 {height * scale:.3f}"
+        placed = f"q {size} {left} {below:.3f} cm /Picture Do Q"
+        page.Contents = made.make_stream(placed.encode())
+        saved = io.BytesIO()
+        made.save(saved, deterministic_id=True)
+        return saved.getvalue()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""A template and a claim's facts become a letter: its subject, its plain text and its sheet.
+
+The window's address, the way to the debtor's page, how to pay by transfer and the creditor's footer
+are part of every letter; a template can neither move nor drop them. Pure.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dunwell.contact.messages.creditors import write_operator
+from dunwell.contact.messages.facts import CreditorFacts, MessageFacts
+from dunwell.contact.messages.formatting import Values, render_iban, render_line, render_money
+from dunwell.contact.messages.items import describe_item, explain_item, list_sums
+from dunwell.contact.messages.letters.printed_names import print_creditor, print_debtor
+from dunwell.contact.messages.letters.sheet import (
+    USUAL_LAYOUT,
+    Enclosure,
+    Items,
+    Page,
+    Picture,
+    Row,
+    Sheet,
+    Transfer,
+)
+from dunwell.contact.messages.letters.wording import LetterWording, find_letter_wording
+from dunwell.contact.messages.markdown import parse_markdown
+from dunwell.contact.messages.markdown_letter import fill_blocks
+from dunwell.contact.messages.parts import fill_within
+from dunwell.contact.messages.rendering import choose_words, fill_line, list_footer, put_together
+from dunwell.contact.messages.size_limits import MAX_MESSAGE_CHARACTERS
+from dunwell.contact.messages.wording import find_wording
+from dunwell.core.workflows.definition import LetterTemplate, Texts
+
+# Of a code for banking apps.
+_MAX_CENTS = 99_999_999_999
+_MAX_NAME, _MAX_TEXT = 70, 140
+# Of the whole, in UTF-8; what more needs a larger symbol than the scheme allows.
+_MAX_BYTES = 331
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """What a letter needs beside the facts."""
+
+    # The window's lines.
+    address: Sequence[str]
+    # Where the code is entered, as people write it: host and path.
+    entrance: str
+    # #rrggbb.
+    color: str | None = None
+    logo: Picture | None = None
+    enclosures: Sequence[Enclosure] = ()
+    layout: str = USUAL_LAYOUT
+
+
+@dataclass(frozen=True, slots=True)
+class AmountDue:
+    """What is to be transferred, and with which reference."""
+
+    cents: int
+    currency: str
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedLetter:
+    subject: str
+    body_text: str
+    sheet: Sheet
+
+
+def render_letter(
+    template: LetterTemplate,
+    snippets: Mapping[str, Texts],
+    language: str,
+    facts: MessageFacts,
+    post: Post,
+) -> RenderedLetter:
+    """The letter in one of the definition's languages. Nothing it is given makes it fail but its
+    size: raises MessageTooLarge."""
+    words = choose_words(snippets, language)
+    facts = replace(
+        facts, debtor=print_debtor(facts.debtor), creditor=print_creditor(facts.creditor)
+    )
+    values = Values(facts, language)
+    wording = find_letter_wording(language)
+    subject = fill_line(template.subject, words, values, "LETTER")
+    body = parse_markdown(put_together(template.body, words, values, "LETTER"))
+    # The sheet holds the same words, and one table for each of the text's.
+    body_text = fill_within(body.text, values, MAX_MESSAGE_CHARACTERS["LETTER"])
+    enclosures = [_render_enclosure(each, wording) for each in post.enclosures]
+    sheet = Sheet(
+        language=language.partition("-")[0].lower(),
+        sender=facts.creditor.legal_name,
+        sender_name=facts.creditor.name,
+        color=post.color,
+        logo=post.logo,
+        return_line=render_return_line(facts.creditor),
+        address=list(post.address),
+        reference=facts.claim.reference_number,
+        information=_list_information(values, wording),
+        subject=subject,
+        body=fill_blocks(body.letter, values),
+        items=_list_items(values),
+        page=Page(post.entrance, facts.landing.code or "", facts.landing.url or ""),
+        transfer=_render_whole_transfer(facts, language),
+        enclosures=enclosures,
+        footer=list_sender(facts.creditor, language),
+        operator=write_operator(facts.creditor, values.wording),
+        words=wording,
+        layout=post.layout,
+    )
+    text = [body_text, _render_ways(sheet, wording)]
+    text += ["\n".join([f"{wording.enclosures}:", *enclosures])] if enclosures else []
+    return RenderedLetter(subject, "\n\n".join(text) + "\n", sheet)
+
+
+def _list_information(values: Values, wording: LetterWording) -> list[Row]:
+    claim, creditor = values.facts.claim, values.facts.creditor
+    rows = [
+        (wording.date, values.day(values.facts.today)),
+        (wording.reference, claim.reference_number),
+        (wording.customer_number, claim.customer_number),
+        (wording.contract_number, claim.contract_number),
+        (wording.phone, creditor.phone),
+        (wording.email, creditor.email),
+    ]
+    return [(label, render_line(value)) for label, value in rows if value]
+
+
+def _list_items(values: Values) -> Items:
+    return Items(
+        head=(values.wording.item, values.wording.amount),
+        rows=[
+            (
+                describe_item(item, values),
+                explain_item(item, values),
+                values.money(item.value_cents),
+            )
+            for item in values.facts.claim.items
+        ],
+        sums=list_sums(values),
+    )
+
+
+def _render_whole_transfer(facts: MessageFacts, language: str) -> Transfer | None:
+    """Of all that is outstanding."""
+    claim = facts.claim
+    due = AmountDue(claim.outstanding_cents, claim.currency, claim.reference_number)
+    return render_transfer(facts.creditor, due, language)
+
+
+def render_transfer(creditor: CreditorFacts, due: AmountDue, language: str) -> Transfer | None:
+    """Return how to pay by bank transfer; None if the creditor has no bank account."""
+    if creditor.bank_iban is None or creditor.bank_holder is None:
+        return None
+    wording = find_letter_wording(language)
+    rows = [
+        (wording.holder, creditor.bank_holder),
+        (wording.iban, render_iban(creditor.bank_iban)),
+        (wording.bic, creditor.bank_bic),
+        (wording.amount, render_money(due.cents, due.currency, language)),
+        (wording.purpose, due.reference),
+    ]
+    payload = render_payment_code(
+        holder=creditor.bank_holder,
+        iban=creditor.bank_iban,
+        bic=creditor.bank_bic,
+        cents=due.cents,
+        currency=due.currency,
+        purpose=due.reference,
+    )
+    return Transfer([(label, render_line(value)) for label, value in rows if value], payload)
+
+
+def list_sender(creditor: CreditorFacts, language: str) -> list[list[str]]:
+    """The e-mail's footer without its opening words, which a letter's head makes needless."""
+    (_, *who), *others = list_footer(creditor, find_wording(language))
+    return [who, *others]
+
+
+def render_return_line(creditor: CreditorFacts) -> str:
+    lines = [creditor.legal_name, *creditor.legal_address.splitlines()]
+    return " · ".join(render_line(line) for line in lines if line.strip())
+
+
+def _render_enclosure(enclosure: Enclosure, wording: LetterWording) -> str:
+    name = render_line(enclosure.name)
+    if enclosure.pages is None:
+        return name
+    return (
+        wording.one_page.format(name)
+        if enclosure.pages == 1
+        else (wording.pages.format(name, enclosure.pages))
+    )
+
+
+def _render_ways(sheet: Sheet, wording: LetterWording) -> str:
+    """What the layout adds, in words, for whoever reads the letter's text later."""
+    lines = [f"{wording.page_title}: {sheet.page.url}", f"{wording.code}: {sheet.page.code}"]
+    return "\n".join([*lines, *list_transfer_lines(sheet)])
+
+
+def list_transfer_lines(sheet: Sheet) -> list[str]:
+    """How to pay by transfer, in words."""
+    return [f"{label}: {value}" for label, value in sheet.transfer.rows] if sheet.transfer else []
+
+
+def render_payment_code(
+    *, holder: str, iban: str, bic: str | None, cents: int, currency: str, purpose: str
+) -> str | None:
+    """What the code holds that banking apps scan: a credit transfer by EPC069-12, version 002.
+    None for what the scheme cannot express: another currency, no amount, texts too long."""
+    holder, purpose = render_line(holder).strip(), render_line(purpose).strip()
+    if currency != "EUR" or not 0 < cents <= _MAX_CENTS:
+        return None
+    if not holder or len(holder) > _MAX_NAME or len(purpose) > _MAX_TEXT:
+        return None
+    amount = f"EUR{cents // 100}.{cents % 100:02}"
+    account = "".join(iban.split())
+    lines = ["BCD", "002", "1", "SCT", bic or "", holder, account, amount, "", "", purpose]
+    payload = "\n".join(lines).rstrip("\n")
+    return payload if len(payload.encode()) <= _MAX_BYTES else None

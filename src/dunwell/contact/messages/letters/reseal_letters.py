@@ -1,0 +1,103 @@
+"""Printed letters in the file storage as `kit.resealing` goes over them.
+
+A letter is written in place of itself before its row says so. Broken off in between, it names its
+version itself and opens; the next worker finds the row as it was.
+"""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+import msgspec
+import structlog
+
+from dunwell.contact.messages.letters.letter_files import reseal_letter
+from dunwell.core.files.storage import ContentMissing, Storage
+from dunwell.platform.crypto import KeyRing, SealBroken
+from dunwell.platform.database.database import Connection, Database
+from dunwell.platform.resealing import PART_SIZE, Part, RowKey
+
+# By primary key.
+_LOAD_PART = """
+SELECT merchant_id, communication_id, document_key, document_key_version
+FROM communication_contents
+WHERE (merchant_id, communication_id) > ($1, $2)
+ORDER BY merchant_id, communication_id
+LIMIT $3
+"""
+# By primary key; answers which rows are still there, with the same letter.
+_SAVE = """
+UPDATE communication_contents t
+SET document_key_version = $4
+FROM unnest($1::integer[], $2::uuid[], $3::text[])
+    AS n (merchant_id, communication_id, document_key)
+WHERE t.merchant_id = n.merchant_id AND t.communication_id = n.communication_id
+  AND t.document_key = n.document_key
+RETURNING t.document_key
+"""
+_COUNT = """
+SELECT document_key_version, count(*)
+FROM communication_contents
+WHERE document_key IS NOT NULL
+GROUP BY document_key_version
+"""
+
+log = structlog.get_logger(__name__)
+
+
+class _Row(msgspec.Struct, frozen=True, gc=False):
+    merchant_id: int
+    communication_id: UUID
+    document_key: str | None
+    version: int
+
+
+class SealedLetters:
+    name = "letters"
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    async def count(self, tx: Connection) -> Mapping[int, int]:
+        return dict(map(tuple, await tx.fetch(_COUNT)))
+
+    async def reseal(self, database: Database, keys: KeyRing, after: RowKey) -> Part:
+        async with database.connection() as connection:
+            rows = [_Row(*row) for row in await connection.fetch(_LOAD_PART, *after, PART_SIZE)]
+        if not rows:
+            return Part(None)
+        done = {
+            each.document_key: each
+            for each in rows
+            if each.document_key and each.version < keys.version and await self._write(keys, each)
+        }
+        if done:
+            async with database.transaction() as tx:
+                left = await _save(tx, list(done.values()), keys.version)
+            for key in done.keys() - left:
+                # Its claim was erased while the letter was written.
+                await self._storage.remove(key)
+        return Part((rows[-1].merchant_id, rows[-1].communication_id), len(done))
+
+    async def _write(self, keys: KeyRing, row: _Row) -> bool:
+        """False: it does not open; somebody has to look. Raises Unavailable."""
+        assert row.document_key is not None
+        try:
+            await reseal_letter(self._storage, keys, row.document_key)
+        except SealBroken:
+            log.exception("cannot be opened", communication_id=str(row.communication_id))
+            return False
+        except ContentMissing:
+            # What is not there is sealed with nothing.
+            log.warning("letter lost", communication_id=str(row.communication_id))
+        return True
+
+
+async def _save(tx: Connection, rows: list[_Row], version: int) -> set[str]:
+    found = await tx.fetch(
+        _SAVE,
+        [each.merchant_id for each in rows],
+        [each.communication_id for each in rows],
+        [each.document_key for each in rows],
+        version,
+    )
+    return {key for (key,) in found}

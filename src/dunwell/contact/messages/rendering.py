@@ -1,0 +1,226 @@
+"""A template and a claim's facts become a message: subject, plain text and HTML, equal in content.
+
+Pure but for the frame's template, which is read once. The footer with the creditor's name, address
+and contact is part of every message; a template can neither move nor drop it. Pure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Template as Frame
+from markupsafe import Markup
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.messages.creditors import list_operator
+from dunwell.contact.messages.facts import CHECK_MASK, CreditorFacts, MessageFacts
+from dunwell.contact.messages.formatting import Values, find_locale, render_line
+from dunwell.contact.messages.gsm import Parts, count_parts, write_plainly
+from dunwell.contact.messages.mail_style import BOX, BOX_LABEL, choose_rule_color, style_button
+from dunwell.contact.messages.markdown import Parsed, parse_line, parse_lines, parse_markdown
+from dunwell.contact.messages.parts import Source, fill_within
+from dunwell.contact.messages.placeholders import (
+    LANDING_URL,
+    PAY_BY,
+    REMOVED_NAMES,
+    expand_snippets,
+    leave_out,
+)
+from dunwell.contact.messages.size_limits import MAX_MESSAGE_CHARACTERS, MAX_TEXT_CHARACTERS
+from dunwell.contact.messages.wording import Wording, find_wording
+from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate, Texts
+
+# What gateways carry as one message of SMS.
+MAX_PARTS = 10
+# What the logo is called within an e-mail (RFC 2392).
+LOGO_ID = "logo@brand"
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """The way to the debtor's page, for a body that has none of its own."""
+
+    words: str
+    address: str
+    style: str
+
+    @classmethod
+    def make(cls, values: Source, creditor: CreditorFacts) -> "Button | None":
+        address = values.text(LANDING_URL)
+        style = style_button(creditor.color)
+        return cls(values.button_words, address, style) if address else None
+
+    @property
+    def text(self) -> str:
+        return f"{self.words}:\n{self.address}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    subject: str
+    body_text: str
+    body_html: str
+
+
+def render_email(
+    template: EmailTemplate, snippets: Mapping[str, Texts], language: str, facts: MessageFacts
+) -> Rendered:
+    """The e-mail in one of the definition's languages. Nothing it is given makes it fail but its
+    size: raises MessageTooLarge.
+
+    A text or snippet that lacks the language is taken in the first one it has; a placeholder the
+    claim has no value for becomes nothing.
+    """
+    words = choose_words(snippets, language)
+    values = Values(facts, language)
+    subject = fill_line(template.subject, words, values, "EMAIL")
+    body = parse_markdown(put_together(template.body, words, values, "EMAIL"))
+    return frame_email(
+        subject, body, values=values, language=language, creditor=facts.creditor,
+        check_at=name_check_page(facts.landing.domain),
+    )  # fmt: skip
+
+
+def frame_email(
+    subject: str, body: Parsed, values: Source, language: str, creditor: CreditorFacts,
+    *, check_at: str | None = None,
+) -> Rendered:  # fmt: skip
+    """A parsed body with its values in place: below the creditor's name or logo, the headline, what
+    a claim's message has at a glance, and a button where the body is without; above the footer.
+    check_at: where a reader can check with a code of this message that it is real. Raises
+    MessageTooLarge."""
+    limit = MAX_MESSAGE_CHARACTERS["EMAIL"]
+    wording, name = find_wording(language), render_line(creditor.name)
+    footer, operator = list_footer(creditor, wording), list_operator(creditor, wording)
+    footer += [operator] if operator else []
+    footer += [[write_check(wording.check, check_at)]] if check_at else []
+    box = list_box(values)
+    button = Button.make(values, creditor) if not body.has_button and box else None
+    glance = "\n".join(f"{label}: {value}" for label, value in box)
+    texts = [name, glance, fill_within(body.text, values, limit), button.text if button else ""]
+    return Rendered(
+        subject=subject,
+        body_text="\n\n".join([*filter(None, texts), f"--\n{_join_footer(footer)}\n"]),
+        body_html=_frame().render(
+            language=language,
+            direction=find_locale(language).text_direction,
+            subject=subject,
+            name=name,
+            has_logo=creditor.has_logo,
+            logo_id=LOGO_ID,
+            color=choose_rule_color(creditor.color),
+            box=box,
+            box_style=BOX,
+            label_style=BOX_LABEL,
+            body=Markup(fill_within(body.html, values, limit)),  # noqa: S704 - escaped value by value
+            button=button,
+            footer=footer,
+            # A code is read off in one piece.
+            check=CHECK_MASK,
+        ),
+    )
+
+
+def list_box(values: Source) -> list[tuple[str, str]]:
+    """What a claim's e-mail says at a glance; nothing, where it is about something else."""
+    if not isinstance(values, Values):
+        return []
+    wording = values.wording
+    rows = [
+        (wording.to_pay, values.text("outstanding")),
+        (wording.pay_by, values.text(PAY_BY)),
+        (wording.reference, values.text("claim.referenceNumber")),
+    ]
+    return [(label, value) for label, value in rows if value]
+
+
+def render_sms(
+    template: SmsTemplate, snippets: Mapping[str, Texts], language: str, facts: MessageFacts
+) -> tuple[str, Parts]:
+    """No markup and no footer: it says who writes in its own words. Lines are kept, blanks folded.
+
+    The text in one of the definition's languages, and its parts; there may be more than
+    MAX_PARTS of them. Masks are as long as what they stand for, so the parts are those of the text
+    that is sent. Raises MessageTooLarge."""
+    values = Values(facts, language)
+    text = put_together(template.body, choose_words(snippets, language), values, "SMS")
+    limit = MAX_MESSAGE_CHARACTERS["SMS"]
+    filled = write_plainly(fill_within(parse_lines(text), values, limit))
+    sms = add_check(filled, language, name_check_page(facts.landing.domain))
+    return sms, count_parts(sms)
+
+
+def name_check_page(domain: str | None) -> str | None:
+    """Where people check a message, as they write it."""
+    return f"{domain}/real" if domain else None
+
+
+def add_check(sms: str, language: str, check_at: str | None) -> str:
+    """With the code it can be checked by, where that makes it no longer by a part."""
+    if check_at is None:
+        return sms
+    line = write_plainly(write_check(find_wording(language).short_check, check_at))
+    checked = f"{sms}\n{line}"
+    return checked if count_parts(checked).count <= count_parts(sms).count else sms
+
+
+def write_check(words: str, check_at: str) -> str:
+    return words.format(code=CHECK_MASK, address=check_at)
+
+
+def fill_line(texts: Texts, words: Mapping[str, str], values: Values, channel: Channel) -> str:
+    """A subject with every value in its place. Raises MessageTooLarge."""
+    line = parse_line(put_together(texts, words, values, channel))
+    return fill_within(line, values, MAX_MESSAGE_CHARACTERS[channel])
+
+
+def put_together(texts: Texts, words: Mapping[str, str], values: Values, channel: Channel) -> str:
+    """A text in the values' language with its snippets, without the sentences that would name a
+    pay-by date where there is none. Raises MessageTooLarge."""
+    text = choose_text(texts, values.language)
+    text = expand_snippets(text, words, MAX_TEXT_CHARACTERS[channel])
+    unknown = REMOVED_NAMES.keys() if values.facts.pay_by else {PAY_BY, *REMOVED_NAMES}
+    return leave_out(text, unknown)
+
+
+def choose_text(texts: Texts, language: str) -> str:
+    """A text in a language, or in the first it has."""
+    return texts.get(language) or next(iter(texts.values()), "")
+
+
+def choose_words(snippets: Mapping[str, Texts], language: str) -> dict[str, str]:
+    """The snippets' texts in a language."""
+    return {name: choose_text(texts, language) for name, texts in snippets.items()}
+
+
+def list_footer(creditor: CreditorFacts, wording: Wording) -> list[list[str]]:
+    """Who writes, and how to reach them: paragraphs of lines."""
+    who = [wording.sent_by, creditor.legal_name, *creditor.legal_address.splitlines()]
+    contact = [(wording.email, creditor.email), (wording.phone, creditor.phone)]
+    entries = [
+        (wording.represented_by, ", ".join(creditor.representatives)),
+        (wording.register, creditor.register),
+        (wording.supervisory_authority, creditor.supervisory_authority),
+        (wording.vat_id, creditor.vat_id),
+    ]
+    told = [[label.format(text) for label, text in group if text] for group in (contact, entries)]
+    return [[render_line(line) for line in lines] for lines in (who, *told) if lines]
+
+
+def _join_footer(footer: list[list[str]]) -> str:
+    return "\n\n".join("\n".join(lines) for lines in footer)
+
+
+@lru_cache(maxsize=1)
+def _frame() -> Frame:
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("email.html")

@@ -1,0 +1,245 @@
+"""Addresses that are not contacted any more: suppressing one, lifting that, asking for many.
+
+An address is kept as a keyed digest, and masked for the person who looks at the list. Whoever has
+another usable address is contacted there.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Literal, get_args
+
+import msgspec
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.messages.identities import digest_address, mask_address, normalize_address
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
+from dunwell.platform.errors import Fault, NotFound, ValidationError
+from dunwell.platform.text.texts import is_email_address
+
+SuppressionReason = Literal["BOUNCE", "DEBTOR", "MERCHANT", "OPERATOR", "WRONG_PERSON"]
+# Why an address is contacted again.
+LiftReason = Literal["ADDRESS_WORKS", "DEBTOR_AGREED", "BY_MISTAKE", "OTHER"]
+# What the dispatcher answers for a contact whose address was suppressed after it was planned.
+SUPPRESSED = "suppressed"
+
+_NUMBER = re.compile(r"\+[1-9][0-9]{5,14}")
+# A street, a comma, a town.
+_POSTAL = re.compile(r"[^,]*\w[^,]*,.*\w.*")
+_CHANNELS = ", ".join(f"'{channel}'" for channel in get_args(Channel))
+
+_INSERT = """
+INSERT INTO suppressions
+    (merchant_id, channel, address_digest, masked_address, reason, created_at, actor_kind, actor_id,
+     key_version)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9
+WHERE NOT EXISTS (
+    SELECT FROM suppressions
+    WHERE merchant_id = $1 AND channel = $2 AND address_digest = ANY($10::bytea[]))
+ON CONFLICT (merchant_id, channel, address_digest) DO NOTHING
+RETURNING channel
+"""
+_DELETE = """
+DELETE FROM suppressions
+WHERE merchant_id = $1 AND channel = $2 AND address_digest = ANY($3::bytea[])
+RETURNING channel
+"""
+# By primary key; only the one that was looked at, not one that was made since.
+_DELETE_LISTED = """
+DELETE FROM suppressions
+WHERE merchant_id = $1 AND channel = $2 AND address_digest = $3 AND created_at = $4
+RETURNING masked_address, reason, created_at
+"""
+_LIST = """
+SELECT channel, masked_address, reason, created_at, actor_kind, actor_id
+FROM suppressions
+WHERE merchant_id = $1
+ORDER BY created_at, channel, address_digest
+"""
+# By primary key, for which every channel is named.
+_LOAD_LISTED = compose(
+    """
+SELECT address_digest, channel, masked_address, reason, created_at, actor_kind, actor_id
+FROM suppressions
+WHERE merchant_id = $1 AND channel IN ({channels}) AND address_digest = ANY($2::bytea[])
+""",
+    channels=_CHANNELS,
+)
+# By primary key, for which every channel is named. A debtor's page nests it: $2 are the digests its
+# session knows.
+LOAD_KNOWN = compose(
+    """
+SELECT $2 AS known,
+       (SELECT coalesce(json_object_agg(listed.address_digest, listed.reason), '{}')
+        FROM suppressions listed
+        WHERE listed.merchant_id = $1 AND listed.channel IN ({channels})
+          AND listed.address_digest = ANY($2)) AS found
+""",
+    channels=_CHANNELS,
+)
+# By primary key.
+_FIND = """
+SELECT s.merchant_id, s.channel, s.address_digest, s.reason
+FROM unnest($1::integer[], $2::text[], $3::bytea[]) AS a (merchant_id, channel, address_digest)
+JOIN suppressions s
+    ON s.merchant_id = a.merchant_id AND s.channel = a.channel
+    AND s.address_digest = a.address_digest
+"""
+
+
+class KnownSuppressions(msgspec.Struct, frozen=True, gc=False):
+    """`LOAD_KNOWN`: the digests asked for, and why some are suppressed, as PostgreSQL writes
+    them."""
+
+    known: list[str]
+    found: dict[str, SuppressionReason]
+
+    def covers(self, digests: Collection[bytes]) -> bool:
+        return all(_write_digest(digest) in self.known for digest in digests)
+
+    def find_reason(self, digests: Collection[bytes]) -> SuppressionReason | None:
+        found = (self.found.get(_write_digest(digest)) for digest in digests)
+        return next(filter(None, found), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    channel: Channel
+    masked_address: str
+    reason: SuppressionReason
+    created_at: datetime
+    # Who: the kind, and the id where there is one.
+    actor_kind: str
+    actor_id: str | None
+    # What the list knows it by.
+    digest: bytes = field(default=b"", repr=False)
+
+
+async def suppress(
+    work: Work, keys: KeyRing, channel: Channel, address: str, reason: SuppressionReason
+) -> bool:
+    """A letter's address is "street, postal code and city", without a name.
+
+    Whatever is planned for the address is not sent there. False: it was suppressed already.
+    Raises ValidationError.
+    """
+    work.need(Right.CONTACT_SETTINGS)
+    check_address(channel, address)
+    digests = digest_address(keys, work.merchant_id, channel, address)
+    saved = await work.tx.fetchval(
+        _INSERT, work.merchant_id, channel, digests[0],
+        mask_address(channel, address), reason, work.now, work.actor.kind, work.actor.actor_id,
+        keys.version, digests,
+    )  # fmt: skip
+    if saved is None:
+        return False
+    await save_audit(
+        work, "address.suppress", f"channel:{channel}",
+        after={"address": mask_address(channel, address), "reason": reason}, reason=reason,
+    )  # fmt: skip
+    return True
+
+
+async def lift_suppression(work: Work, keys: KeyRing, channel: Channel, address: str) -> None:
+    """The address may be contacted again. Raises ValidationError, NotFound."""
+    work.need(Right.CONTACT_SETTINGS)
+    check_address(channel, address)
+    digests = digest_address(keys, work.merchant_id, channel, address)
+    if await work.tx.fetchval(_DELETE, work.merchant_id, channel, digests) is None:
+        raise NotFound(f"This address is not suppressed for {channel}. Check it, and the channel.")
+    before = {"address": mask_address(channel, address)}
+    await save_audit(work, "address.lift", f"channel:{channel}", before=before)
+
+
+async def lift_listed(
+    work: Work, channel: Channel, digest: bytes, *, since: datetime, reason: LiftReason
+) -> None:
+    """As lift_suppression, of one that stands in the list, whose whole address nobody need know.
+    since: its created_at as it was looked at. Raises NotFound when it is not there any more."""
+    work.need(Right.CONTACT_SETTINGS)
+    row = await work.tx.fetchrow(_DELETE_LISTED, work.merchant_id, channel, digest, since)
+    if row is None:
+        raise NotFound("This address is written to again already. Look at the list.")
+    await save_audit(
+        work, "address.lift", f"channel:{channel}",
+        before={"address": row["masked_address"], "reason": row["reason"],
+                "since": row["created_at"].isoformat()},
+        reason=reason,
+    )  # fmt: skip
+
+
+async def load_suppressions(tx: Connection, merchant_id: int) -> list[Suppression]:
+    """All of a merchant's, the oldest first."""
+    return [Suppression(**dict(row)) for row in await tx.fetch(_LIST, merchant_id)]
+
+
+async def load_listed(
+    tx: Connection, merchant_id: int, digests: Sequence[bytes]
+) -> dict[bytes, Suppression]:
+    """By digest."""
+    rows = await tx.fetch(_LOAD_LISTED, merchant_id, list(digests))
+    return {digest: replace(Suppression(*values), digest=digest) for digest, *values in rows}
+
+
+async def load_suppressed(
+    tx: Connection,
+    keys: KeyRing,
+    merchant_id: int,
+    addresses: Collection[tuple[Channel, str]],
+) -> set[tuple[Channel, str]]:
+    """Those of the addresses that are suppressed, as they were given."""
+    return set(await load_reasons(tx, keys, merchant_id, addresses))
+
+
+async def load_reasons(
+    tx: Connection,
+    keys: KeyRing,
+    merchant_id: int,
+    addresses: Collection[tuple[Channel, str]],
+) -> dict[tuple[Channel, str], SuppressionReason]:
+    """The same, and why each is suppressed."""
+    asked = [(merchant_id, *each) for each in addresses]
+    found = await load_reasons_of_many(tx, keys, asked)
+    return {(channel, address): reason for (_, channel, address), reason in found.items()}
+
+
+async def load_reasons_of_many(
+    tx: Connection, keys: KeyRing, addresses: Collection[tuple[int, Channel, str]]
+) -> dict[tuple[int, Channel, str], SuppressionReason]:
+    """The same of several merchants, each with its own address."""
+    if not addresses:
+        return {}
+    digests = {each: digest_address(keys, *each) for each in addresses}
+    asked = [(*each[:2], digest) for each, known in digests.items() for digest in known]
+    rows = await tx.fetch(_FIND, *map(list, zip(*asked, strict=True)))
+    found = {(of, channel, digest): reason for of, channel, digest, reason in rows}
+    return {
+        each: found[*each[:2], digest]
+        for each, known in digests.items()
+        for digest in known
+        if (*each[:2], digest) in found
+    }
+
+
+def check_address(channel: Channel, address: str) -> None:
+    """Raises ValidationError."""
+    text = normalize_address(channel, address)
+    if channel == "EMAIL" and not is_email_address(text):
+        message = "This is no plain e-mail address such as erika@example.org."
+    elif channel == "SMS" and not _NUMBER.fullmatch(text):
+        message = "This is no number in international format such as +4915112345678."
+    elif channel == "LETTER" and not _POSTAL.fullmatch(address.strip()):
+        message = 'Write street, comma, postal code and city: "Heidestraße 17, 51147 Köln".'
+    else:
+        return
+    raise ValidationError([Fault("/address", message, "WRONG_FORMAT")])
+
+
+def _write_digest(digest: bytes) -> str:
+    return f"\\x{digest.hex()}"

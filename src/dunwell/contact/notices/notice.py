@@ -1,0 +1,175 @@
+"""A message a debtor asked for this minute, and when it may be sent.
+
+Codes, requested links, receipts and confirmations are no contacts of a process (CONTRACT 13): no
+event tells of them, no guard counts them, quiet hours and holds do not keep them back. So few of a
+kind go out for one claim, and so few to one address of what anybody may ask for, that nobody's
+mailbox can be flooded from the pages. Pure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Literal
+
+from dunwell.contact.messages.letters.sheet import Sheet
+
+NoticeChannel = Literal["EMAIL", "SMS", "LETTER"]
+# Of one kind, for one claim, in one hour.
+MOST_AN_HOUR = 5
+# Of what is waited for, to one address, over all claims and merchants of the installation.
+MOST_TO_ONE_AN_HOUR = 10
+MOST_TO_ONE_A_DAY = 20
+# A second click; whoever waited longer wants another one.
+REPEATED_WITHIN = timedelta(seconds=10)
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+
+
+class Kind(StrEnum):
+    # Six digits to the address on file, which raise what a session may see.
+    CODE = "CODE"
+    # A new link, to the address on file.
+    LINK = "LINK"
+    RECEIPT = "RECEIPT"
+    # Of what the debtor has said or asked for: an objection, a transfer, a plan, more time.
+    CONFIRMATION = "CONFIRMATION"
+    # Six digits to an address that is to become the one on file.
+    CHANGE_CODE = "CHANGE_CODE"
+    # To the old address, when another one became the one on file.
+    CHANGE_NOTICE = "CHANGE_NOTICE"
+    # How an objection was answered.
+    ANSWER = "ANSWER"
+    # Of what was agreed and is to be done by the debtor.
+    REMINDER = "REMINDER"
+    # To the merchant: an objection that was not answered in time.
+    OVERDUE = "OVERDUE"
+
+
+# So long is a notice worth sending. A code ends when its page stops waiting for it.
+_SENT_WITHIN = {
+    Kind.CODE: timedelta(minutes=10),
+    Kind.LINK: timedelta(hours=1),
+    Kind.RECEIPT: timedelta(days=1),
+    Kind.CONFIRMATION: timedelta(days=1),
+    Kind.CHANGE_CODE: timedelta(minutes=10),
+    Kind.CHANGE_NOTICE: timedelta(days=3),
+    Kind.ANSWER: timedelta(days=1),
+    Kind.REMINDER: timedelta(days=1),
+    Kind.OVERDUE: timedelta(days=3),
+}
+# A print service may be away over a weekend, and no other way is left after a letter. A letter
+# about a missed instalment can still arrive before the seven days of its grace are over.
+_LETTER_SENT_WITHIN = timedelta(days=3)
+_WAYS: tuple[NoticeChannel, ...] = ("EMAIL", "SMS", "LETTER")
+# Asked for just now by somebody who waits for it: it goes to a suppressed address too.
+_AWAITED = frozenset({Kind.CODE, Kind.LINK, Kind.CHANGE_CODE})
+# Sent of itself, again and again, as a process's messages are. All else answers one act.
+_ENDED_BY_ONE_CLICK = frozenset({Kind.REMINDER})
+
+
+@dataclass(frozen=True, slots=True)
+class Addressee:
+    """Of which claim, by which channel, at which address, in which language. A postal address as
+    suppressions know it; the window's lines are the sheet's."""
+
+    claim_id: int
+    channel: NoticeChannel
+    recipient: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What is to be sent; token and codes are masks (`secrets`)."""
+
+    kind: Kind
+    addressee: Addressee
+    # An SMS has neither subject nor HTML.
+    subject: str | None
+    body_text: str
+    body_html: str | None
+    # Of a letter.
+    sheet: Sheet | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TooMany:
+    """Not planned: there were enough of this kind. The next may be asked for at `again_at`."""
+
+    again_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """Not planned: nobody may write to the address or the person, or the merchant has no such
+    channel."""
+
+    reason: Literal["SUPPRESSED", "NO_CHANNEL"]
+
+
+def decide_limit(sent_at: Sequence[datetime], now: datetime) -> TooMany | None:
+    """sent_at: when the claim's notices of this kind were asked for."""
+    again_at = _find_room(sent_at, MOST_AN_HOUR, HOUR, now)
+    return TooMany(again_at) if again_at else None
+
+
+def decide_limit_to_one(sent_at: Sequence[datetime], now: datetime) -> TooMany | None:
+    """sent_at: when somebody last asked for what `is_awaited` at this address, for any claim."""
+    ends = (
+        _find_room(sent_at, MOST_TO_ONE_AN_HOUR, HOUR, now),
+        _find_room(sent_at, MOST_TO_ONE_A_DAY, DAY, now),
+    )
+    again_at = max((end for end in ends if end), default=None)
+    return TooMany(again_at) if again_at else None
+
+
+def decide_expiry(kind: Kind, channel: NoticeChannel, now: datetime) -> datetime:
+    """When it is not sent any more."""
+    within = _SENT_WITHIN[kind]
+    return now + (max(within, _LETTER_SENT_WITHIN) if channel == "LETTER" else within)
+
+
+def list_ways(tried: NoticeChannel | None, *, is_worth_letter: bool) -> Sequence[NoticeChannel]:
+    """Return the channels left for an occasion, the first that works being used.
+
+    is_worth_letter: whether a letter is sent where nothing else reaches the debtor
+    (`facts.is_worth_letter`).
+    """
+    left = _WAYS if tried is None else _WAYS[_WAYS.index(tried) + 1 :]
+    return [each for each in left if each != "LETTER" or is_worth_letter]
+
+
+def is_awaited(kind: Kind) -> bool:
+    """Whether anybody may ask for it, who then waits for it."""
+    return kind in _AWAITED
+
+
+def is_ended_by_one_click(kind: Kind) -> bool:
+    """Whether its e-mail bears List-Unsubscribe (RFC 8058)."""
+    return kind in _ENDED_BY_ONE_CLICK
+
+
+def heeds_suppression(kind: Kind, reason: str) -> bool:
+    """Whether an address suppressed for this reason does not get it. A stranger gets nothing that
+    could open the claim. That an address was changed its old one is told even if the debtor, or who
+    plays the debtor, wants no mail there."""
+    if reason == "WRONG_PERSON":
+        return True
+    if kind is Kind.CHANGE_NOTICE and reason == "DEBTOR":
+        return False
+    return not is_awaited(kind)
+
+
+def heeds_contact_stop(kind: Kind) -> bool:
+    """Whether it is not sent about a claim whose debtor must not be contacted: everything but what
+    somebody has asked for just now, and what goes to the merchant."""
+    return not is_awaited(kind) and kind is not Kind.OVERDUE
+
+
+def _find_room(
+    sent_at: Sequence[datetime], most: int, within: timedelta, now: datetime
+) -> datetime | None:
+    """When there is room for one more; none: there is now."""
+    counted = sorted(at for at in sent_at if at > now - within)
+    return None if len(counted) < most else counted[-most] + within

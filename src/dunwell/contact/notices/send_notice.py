@@ -1,0 +1,146 @@
+"""Plans a message the debtor has just asked for; it goes out as soon as the caller commits.
+
+`NoticeSender` does the sending. A page shows what comes of asking: the id, or why nothing is sent.
+"""
+
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.contact.messages.codes import derive_check, derive_code, digest_check, digest_code
+from dunwell.contact.messages.contact_stops import find_stopped_claims
+from dunwell.contact.messages.facts import CHECK_MASK
+from dunwell.contact.messages.identities import digest_recipient
+from dunwell.contact.messages.links import TOKEN_MASK, hash_token
+from dunwell.contact.messages.suppression import load_reasons
+from dunwell.contact.notices.notice import (
+    DAY,
+    HOUR,
+    REPEATED_WITHIN,
+    Notice,
+    TooMany,
+    Unreachable,
+    decide_expiry,
+    decide_limit,
+    decide_limit_to_one,
+    heeds_contact_stop,
+    heeds_suppression,
+    is_awaited,
+)
+from dunwell.contact.notices.secrets import bears_check, bears_token, derive_notice_token
+from dunwell.contact.notices.store import (
+    Keyed,
+    NoticeTimes,
+    find_same,
+    load_asked,
+    load_asked_to_one,
+    save_notice,
+)
+from dunwell.contact.notices.store_secrets import (
+    CheckCode,
+    save_check_code,
+    save_notice_code,
+    save_notice_link,
+)
+from dunwell.core.claims.store import lock_claim
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import NotFound
+
+
+async def send_notice(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMany | Unreachable:
+    """The notice's id, which its code and its link's token are derived from. Locks the claim:
+    limits count those of others too. Raises NotFound."""
+    addressee = notice.addressee
+    if await lock_claim(work.tx, work.merchant_id, addressee.claim_id) is None:
+        raise NotFound("The claim is gone.")
+    refusal = await _find_refusal(work, keys, notice)
+    if refusal is not None:
+        return refusal
+    notice_id = work.ids.new(work.real_now)
+    expires_at = decide_expiry(notice.kind, addressee.channel, work.real_now)
+    times = NoticeTimes(work.now, work.real_now, expires_at)
+    keyed = Keyed(next(iter(_digest_recipient(keys, notice)), None), keys.version)
+    await save_notice(
+        work.tx,
+        work.merchant_id,
+        notice_id=notice_id,
+        notice=notice,
+        times=times,
+        keyed=keyed,
+    )
+    await _save_secrets(work, keys, notice_id, notice)
+    await save_audit(
+        work, "notice.send", f"claim:{addressee.claim_id}",
+        noticeId=str(notice_id), kind=notice.kind, channel=addressee.channel,
+    )  # fmt: skip
+    return notice_id
+
+
+async def _save_secrets(work: Work, keys: KeyRing, notice_id: UUID, notice: Notice) -> None:
+    """The digests of what it bears: a link, a letter's code, a code to check it by."""
+    claim_id = notice.addressee.claim_id
+    if bears_token(notice.kind) and TOKEN_MASK in notice.body_text:
+        token_hash = hash_token(derive_notice_token(keys, notice_id))
+        await save_notice_link(
+            work.tx,
+            work.merchant_id,
+            notice_id=notice_id,
+            claim_id=claim_id,
+            token_hash=token_hash,
+            created_at=work.real_now,
+        )
+    if bears_check(notice.kind) and CHECK_MASK in notice.body_text:
+        digest = digest_check(keys, derive_check(keys, notice_id))
+        code = CheckCode(notice_id, claim_id, digest, keys.version)
+        await save_check_code(work.tx, work.merchant_id, code, work.real_now)
+    if notice.sheet is not None:
+        await save_notice_code(
+            work.tx,
+            work.merchant_id,
+            claim_id=claim_id,
+            code_digest=digest_code(keys, derive_code(keys, notice_id)),
+            created_at=work.real_now,
+            key_version=keys.version,
+        )
+
+
+async def find_repeated(work: Work, notice: Notice) -> UUID | None:
+    """The notice that a second click on the same form asks for once more: it is on its way already.
+    Locks the claim, so that clicks take turns. Raises NotFound."""
+    if await lock_claim(work.tx, work.merchant_id, notice.addressee.claim_id) is None:
+        raise NotFound("The claim is gone.")
+    return await find_same(work.tx, work.merchant_id, notice, work.real_now - REPEATED_WITHIN)
+
+
+async def _find_refusal(work: Work, keys: KeyRing, notice: Notice) -> TooMany | Unreachable | None:
+    addressee = notice.addressee
+    if addressee.channel not in work.merchant.configuration.channels:
+        return Unreachable("NO_CHANNEL")
+    address = (addressee.channel, addressee.recipient)
+    reasons = await load_reasons(work.tx, keys, work.merchant_id, [address])
+    if any(heeds_suppression(notice.kind, reason) for reason in reasons.values()):
+        return Unreachable("SUPPRESSED")
+    claim = (work.merchant_id, addressee.claim_id)
+    if heeds_contact_stop(notice.kind) and await find_stopped_claims(work.tx, keys, [claim]):
+        return Unreachable("SUPPRESSED")
+    asked = await load_asked(
+        work.tx,
+        work.merchant_id,
+        claim_id=addressee.claim_id,
+        kind=notice.kind,
+        since=work.real_now - HOUR,
+    )
+    digests, refusal = _digest_recipient(keys, notice), decide_limit(asked, work.real_now)
+    if refusal or not digests:
+        return refusal
+    return decide_limit_to_one(
+        await load_asked_to_one(work.tx, digests, work.real_now - DAY), work.real_now
+    )
+
+
+def _digest_recipient(keys: KeyRing, notice: Notice) -> tuple[bytes, ...]:
+    """What the installation knows the address by, of whom it counts what is sent there."""
+    addressee = notice.addressee
+    if not is_awaited(notice.kind):
+        return ()
+    return digest_recipient(keys, addressee.channel, addressee.recipient)

@@ -1,0 +1,209 @@
+"""The SQL of letters that may stand in a manifest of a time that was lost by a restore."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.contact.sending.batches.manifest import Manifest
+from dunwell.platform.database.database import Connection
+from dunwell.platform.ids import uuid7
+
+_LOAD_LOSS = "SELECT max(lost_until) AS until, max(resumed_at) AS resumed_at FROM restores"
+# By letter_batch_items_waiting. Begun, or written as a message, before the loss ended; $2 to $4 are
+# null where nothing was lost. As `batch_store` leaves them out.
+_FIND = """
+SELECT i.merchant_id, i.communication_id, i.files
+FROM letter_batch_items i
+WHERE i.line = $1 AND i.state = 'WAITING' AND i.doubt IS NULL
+  AND (i.begun_at <= $2 OR i.communication_id <= $3)
+  AND coalesce(i.cleared_at < $4, true)
+ORDER BY i.handed_at, i.communication_id
+LIMIT $5
+"""
+_FIND_KNOWN = "SELECT batch_id FROM letter_batches WHERE batch_id = ANY($1::uuid[])"
+# By letter_batches_of_line.
+_FIND_NEWEST = """
+SELECT batch_id
+FROM letter_batches
+WHERE line = $1 AND state = 'RELEASED' AND found_at IS NULL AND made_at <= $2
+ORDER BY batch_id DESC
+LIMIT 1
+"""
+# It can only be finished, by whoever takes its lease: at once.
+_SAVE_FOUND = """
+INSERT INTO letter_batches
+    (batch_id, line, state, letters, pages, manifest, made_at, lease_until, found_at)
+VALUES ($1, $2, 'WRITTEN', $3, $4, $5, $6, $7, $7)
+ON CONFLICT (batch_id) DO NOTHING
+"""
+# Of a merchant of the lost time nothing is here.
+_SAVE_LETTERS = """
+INSERT INTO letters_found (merchant_id, communication_id, batch_id)
+SELECT merchant_id, communication_id, $3
+FROM unnest($1::integer[], $2::uuid[]) AS named (merchant_id, communication_id)
+JOIN merchants USING (merchant_id)
+ON CONFLICT (merchant_id, communication_id) DO NOTHING
+"""
+_SETTLE_FOUND = """
+UPDATE letter_batch_items i SET state = 'BATCHED', batch_id = f.batch_id, doubt = NULL
+FROM unnest($1::integer[], $2::uuid[]) AS asked (merchant_id, communication_id)
+JOIN letters_found f USING (merchant_id, communication_id)
+WHERE i.merchant_id = f.merchant_id AND i.communication_id = f.communication_id
+  AND i.state = 'WAITING'
+"""
+# Whoever speaks of a letter has it.
+_SETTLE_REPORTED = """
+UPDATE letter_batch_items i SET state = 'RELEASED', doubt = NULL
+FROM unnest($1::integer[], $2::uuid[]) AS asked (merchant_id, communication_id)
+WHERE i.merchant_id = asked.merchant_id AND i.communication_id = asked.communication_id
+  AND i.state = 'WAITING' AND i.status IS NOT NULL
+"""
+_CLEAR = """
+UPDATE letter_batch_items i SET cleared_at = $3
+FROM unnest($1::integer[], $2::uuid[]) AS asked (merchant_id, communication_id)
+WHERE i.merchant_id = asked.merchant_id AND i.communication_id = asked.communication_id
+  AND i.state = 'WAITING' AND i.doubt IS NULL
+"""
+_ASK = """
+UPDATE letter_batch_items i SET doubt = $3
+FROM unnest($1::integer[], $2::uuid[]) AS asked (merchant_id, communication_id)
+WHERE i.merchant_id = asked.merchant_id AND i.communication_id = asked.communication_id
+  AND i.state = 'WAITING'
+"""
+# By letter_batch_items_doubted.
+_FIND_ASKED = """
+SELECT merchant_id, communication_id
+FROM letter_batch_items
+WHERE line = $1 AND doubt IS NOT NULL
+LIMIT $2
+"""
+_MARK_RELEASED_BEFORE = """
+UPDATE letter_batch_items i SET state = 'RELEASED', doubt = NULL
+FROM unnest($1::integer[], $2::uuid[]) AS asked (merchant_id, communication_id)
+WHERE i.merchant_id = asked.merchant_id AND i.communication_id = asked.communication_id
+  AND i.line = $3 AND i.doubt IS NOT NULL
+"""
+_MARK_GONE = """
+UPDATE letter_batch_items i SET state = 'TAKEN_BACK', doubt = NULL
+FROM unnest($1::integer[], $2::uuid[]) AS asked (merchant_id, communication_id)
+WHERE i.merchant_id = asked.merchant_id AND i.communication_id = asked.communication_id
+  AND i.line = $3 AND i.doubt = 'GONE'
+RETURNING i.merchant_id, i.communication_id, i.reference
+"""
+_CLEAR_ASKED = """
+UPDATE letter_batch_items i SET cleared_at = $4, doubt = NULL
+FROM unnest($1::integer[], $2::uuid[]) AS asked (merchant_id, communication_id)
+WHERE i.merchant_id = asked.merchant_id AND i.communication_id = asked.communication_id
+  AND i.line = $3 AND i.doubt = 'UNTOLD'
+"""
+
+Key = tuple[int, UUID]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Until when messages may have left that are not known, and since when they are looked for."""
+
+    until: datetime
+    resumed_at: datetime
+
+    @property
+    def last_id(self) -> UUID:
+        """The greatest of a message that was written by then."""
+        return uuid7(self.until, b"\xff" * 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Doubted:
+    key: Key
+    files: Sequence[str]
+
+
+async def load_loss(connection: Connection) -> Loss | None:
+    """None: nothing was ever lost."""
+    row = await connection.fetchrow(_LOAD_LOSS)
+    if row is None or row["until"] is None or row["resumed_at"] is None:
+        return None
+    return Loss(row["until"], row["resumed_at"])
+
+
+async def find_doubted(
+    connection: Connection, line: str, loss: Loss, limit: int
+) -> Sequence[Doubted]:
+    """Those that nobody has looked for since, and that no person is asked about."""
+    rows = await connection.fetch(_FIND, line, loss.until, loss.last_id, loss.resumed_at, limit)
+    return [
+        Doubted(
+            (row["merchant_id"], row["communication_id"]), [each["name"] for each in row["files"]]
+        )
+        for row in rows
+    ]
+
+
+async def find_asked(connection: Connection, line: str, limit: int) -> Sequence[Key]:
+    """Of which a person is asked."""
+    rows = await connection.fetch(_FIND_ASKED, line, limit)
+    return [(row["merchant_id"], row["communication_id"]) for row in rows]
+
+
+async def find_known(connection: Connection, batch_ids: Collection[UUID]) -> set[UUID]:
+    """Those of the batches that this database has."""
+    return {row["batch_id"] for row in await connection.fetch(_FIND_KNOWN, list(batch_ids))}
+
+
+async def find_newest(connection: Connection, line: str, before: datetime) -> UUID | None:
+    """The last batch that was released before, and that this database knew by itself."""
+    newest: UUID | None = await connection.fetchval(_FIND_NEWEST, line, before)
+    return newest
+
+
+async def save_found(
+    tx: Connection, manifest: Manifest, content: bytes, letters: Sequence[Key], real_now: datetime
+) -> None:
+    """A batch that was released in the lost time. letters: those of its that are ours."""
+    head = manifest.head
+    await tx.execute(
+        _SAVE_FOUND, head.batch, head.line, len(manifest.letters), head.pages, content,
+        head.made_at, real_now,
+    )  # fmt: skip
+    await tx.execute(_SAVE_LETTERS, *_list_keys(letters), head.batch)
+
+
+async def settle_found(tx: Connection, keys: Sequence[Key]) -> None:
+    """Those that a manifest of the lost time names are its; those that the print service has spoken
+    of are released."""
+    await tx.execute(_SETTLE_FOUND, *_list_keys(keys))
+    await tx.execute(_SETTLE_REPORTED, *_list_keys(keys))
+
+
+async def clear(tx: Connection, keys: Sequence[Key], real_now: datetime) -> None:
+    await tx.execute(_CLEAR, *_list_keys(keys), real_now)
+
+
+async def ask(tx: Connection, keys: Sequence[Key], doubt: str) -> None:
+    """doubt: UNTOLD or GONE."""
+    await tx.execute(_ASK, *_list_keys(keys), doubt)
+
+
+async def mark_released_before(tx: Connection, line: str, keys: Sequence[Key]) -> int:
+    """Of those a person is asked about."""
+    return int((await tx.execute(_MARK_RELEASED_BEFORE, *_list_keys(keys), line)).split()[-1])
+
+
+async def mark_gone(
+    tx: Connection, line: str, keys: Sequence[Key]
+) -> Sequence[tuple[int, UUID, str]]:
+    """Those whose files are not there, with their references."""
+    rows = await tx.fetch(_MARK_GONE, *_list_keys(keys), line)
+    return [(row["merchant_id"], row["communication_id"], row["reference"]) for row in rows]
+
+
+async def clear_asked(tx: Connection, line: str, keys: Sequence[Key], real_now: datetime) -> int:
+    """Those whose files are there, for the next batch."""
+    done = await tx.execute(_CLEAR_ASKED, *_list_keys(keys), line, real_now)
+    return int(done.split()[-1])
+
+
+def _list_keys(keys: Sequence[Key]) -> tuple[list[int], list[UUID]]:
+    return [key[0] for key in keys], [key[1] for key in keys]

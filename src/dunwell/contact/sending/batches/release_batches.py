@@ -1,0 +1,224 @@
+"""Releases batches of letters: a manifest for those that wait, now and then or when they are many.
+
+1. decide   In one transaction: who has paid by now is taken back, the others are put in a batch.
+2. write    The manifest goes outside as a `.part`; the batch is WRITTEN.
+3. finish   A copy of it is kept beside the letters, then the `.part` gets its name. From then on
+            the service prints; the batch is RELEASED.
+
+A worker that dies before 2 is done leaves a batch that is dissolved: nothing of it was ever under a
+final name, its letters wait for the next. One that dies behind it leaves one that can only be
+finished, with the bytes that are there: either the `.part` still waits for its name, or it has it.
+So a manifest is written once, and no letter stands in two. A copy that is there tells the same of
+a batch whose row is older than it, after a restore (`search_released`).
+
+Taken back: a letter whose claim owes nothing any more before it is in a manifest. Its files are
+removed, and it is reported as FAILED, saying so: the contact is shown as not sent, nothing of it is
+counted as received, and no other channel is tried, for nothing is owed.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import structlog
+
+from dunwell.contact.sending.batches.batch_store import (
+    Batch,
+    Waiting,
+    dissolve,
+    lease_left,
+    lock_waiting,
+    mark_released,
+    mark_written,
+    save_batch,
+    take_back,
+)
+from dunwell.contact.sending.batches.depot import PART, RELEASED
+from dunwell.contact.sending.batches.item_store import (
+    find_left,
+    find_taking_back,
+    give_up_item,
+    save_taken_back,
+)
+from dunwell.contact.sending.batches.line import LetterLine
+from dunwell.contact.sending.batches.manifest import (
+    list_old_manifests,
+    name_manifest,
+    write_manifest,
+)
+from dunwell.contact.sending.batches.search_released import search_released
+from dunwell.contact.sending.lease import Lease
+from dunwell.contact.sending.report import Reference, Report
+from dunwell.contact.sending.report_store import save_reports
+from dunwell.platform.database.database import Connection
+from dunwell.platform.ids import uuid7
+from dunwell.platform.resources import Resources
+
+BATCH_SECONDS = 5.0
+# How long a manifest may take to be written, whatever the server does.
+_LEASE = timedelta(minutes=3)
+_REMOVED_AT_ONCE = 500
+_COPIES_KEPT_FOR = timedelta(days=30)
+# What was begun so long ago is tried no more by anybody: its next channel was taken.
+_LEFT_AFTER = timedelta(days=2)
+TAKEN_BACK = "taken back before it was printed: nothing is owed any more"
+
+log = structlog.get_logger(__name__)
+
+
+class BatchReleaser:
+    """find_lines: the installation's lines for letters, as they are now."""
+
+    def __init__(
+        self, resources: Resources, find_lines: Callable[[], Mapping[str, LetterLine]]
+    ) -> None:
+        self._resources = resources
+        self._find_lines = find_lines
+
+    async def run_once(self) -> int:
+        """How many letters were released or taken back. One line that is away stops no other."""
+        done = 0
+        for line in self._find_lines().values():
+            try:
+                done += await self._run_line(line)
+            except OSError as error:
+                log.warning("letter line away", line=line.name, error=type(error).__name__)
+        return done
+
+    async def sweep(self) -> int:
+        """Removes copies of manifests that no backup is as old as; the newest of them stays, by
+        which `search_released` sees that nobody else removes any."""
+        before = uuid7(self._resources.clock.now() - _COPIES_KEPT_FOR, bytes(10))
+        removed = 0
+        for line in self._find_lines().values():
+            try:
+                listed = await line.depot.list(RELEASED)
+                for name in list_old_manifests(listed, before)[:-1]:
+                    await line.depot.remove(f"{RELEASED}/{name}")
+                    removed += 1
+            except OSError as error:
+                log.warning("letter line away", line=line.name, error=type(error).__name__)
+        return removed
+
+    async def _run_line(self, line: LetterLine) -> int:
+        await self._finish_left(line)
+        await search_released(self._resources, line)
+        removed = await self._remove_taken_back(line)
+        batch, count = await self._decide(line)
+        if batch is not None:
+            await self._release(line, batch, count)
+        return removed + count
+
+    async def _decide(self, line: LetterLine) -> tuple[tuple[Batch, Lease] | None, int]:
+        """The batch, if one is due, and how many letters were dealt with."""
+        resources, real_now = self._resources, self._resources.clock.now()
+        async with resources.database.transaction() as tx:
+            waiting = await lock_waiting(tx, line.name, line.batch.most)
+            if not _is_due(line, waiting, real_now):
+                return None, 0
+            settled = [each for each in waiting if each.is_settled]
+            chosen = [each for each in waiting if not each.is_settled]
+            if settled:
+                await take_back(tx, settled)
+                await self._report_taken_back(tx, line, settled, real_now)
+            if not chosen:
+                return None, len(settled)
+            batch_id = resources.ids.new(real_now)
+            letters = [each.letter for each in chosen]
+            manifest = write_manifest(batch_id, line.name, real_now, letters)
+            batch = Batch(batch_id, "DECIDED", manifest)
+            lease = Lease(resources.ids.new(real_now), real_now + _LEASE)
+            await save_batch(tx, batch, line=line.name, chosen=chosen, lease=lease, at=real_now)
+            return (batch, lease), len(waiting)
+
+    async def _report_taken_back(
+        self, tx: Connection, line: LetterLine, settled: Sequence[Waiting], real_now: datetime
+    ) -> None:
+        reports = [
+            Report(
+                line=line.name,
+                provider_id=f"{each.letter.reference}/taken-back",
+                state="FAILED",
+                happened_at=real_now,
+                reference=Reference(each.merchant_id, each.communication_id),
+                reason=TAKEN_BACK,
+                cause="OTHER",
+                raw=b"",
+                destination=each.letter.country,
+            )
+            for each in settled
+        ]
+        await save_reports(tx, reports, real_now=real_now, ids=self._resources.ids)
+
+    async def _release(self, line: LetterLine, begun: tuple[Batch, Lease], count: int) -> None:
+        batch, lease = begun
+        name = name_manifest(batch.batch_id)
+        try:
+            await line.depot.write_part(name, batch.manifest)
+        except OSError:
+            # The letters' claims are looked at anew before the next try.
+            await self._dissolve(batch.batch_id, lease.lease_id)
+            raise
+        async with self._resources.database.transaction() as tx:
+            if not await mark_written(tx, batch.batch_id, lease.lease_id):
+                return
+        await self._finish(line, batch)
+        log.info("batch released", line=line.name, batch=str(batch.batch_id), letters=count)
+
+    async def _finish(self, line: LetterLine, batch: Batch) -> None:
+        name = name_manifest(batch.batch_id)
+        await line.depot.write(f"{RELEASED}/{name}", batch.manifest)
+        try:
+            await line.depot.finish_part(name)
+        except FileNotFoundError:
+            # It has its name already, or the service has taken it by that. Unless the folder is
+            # away: then listing it raises the same, and the batch is finished when it is back.
+            await line.depot.list()
+            log.info("batch was released", line=line.name, batch=str(batch.batch_id))
+        async with self._resources.database.transaction() as tx:
+            await mark_released(tx, batch.batch_id, self._resources.clock.now())
+
+    async def _finish_left(self, line: LetterLine) -> None:
+        """What a dead worker left, or one whose server went away."""
+        resources, real_now = self._resources, self._resources.clock.now()
+        lease = Lease(resources.ids.new(real_now), real_now + _LEASE)
+        async with resources.database.transaction() as tx:
+            left = await lease_left(tx, line.name, lease, real_now)
+        for batch in left:
+            name = name_manifest(batch.batch_id)
+            if batch.state == "DECIDED" and await line.depot.has(f"{RELEASED}/{name}"):
+                async with resources.database.transaction() as tx:
+                    await mark_written(tx, batch.batch_id, lease.lease_id)
+            elif batch.state == "DECIDED":
+                await self._dissolve(batch.batch_id, lease.lease_id)
+                await line.depot.remove(name + PART)
+                continue
+            await self._finish(line, batch)
+
+    async def _dissolve(self, batch_id: UUID, lease_id: UUID) -> None:
+        async with self._resources.database.transaction() as tx:
+            await dissolve(tx, batch_id, lease_id)
+
+    async def _remove_taken_back(self, line: LetterLine) -> int:
+        """Their files, and those of letters that were never finished."""
+        before = self._resources.clock.now() - _LEFT_AFTER
+        async with self._resources.database.connection() as connection:
+            going = await find_taking_back(connection, line.name, _REMOVED_AT_ONCE)
+            left = await find_left(connection, line.name, before, _REMOVED_AT_ONCE)
+        for item in [*going, *left]:
+            for name in item.files:
+                await line.depot.remove(name)
+            key = (item.merchant_id, item.communication_id)
+            async with self._resources.database.transaction() as tx:
+                if item.state == "TAKING_BACK":
+                    await save_taken_back(tx, key)
+                else:
+                    await give_up_item(tx, key)
+        return len(going)
+
+
+def _is_due(line: LetterLine, waiting: Sequence[Waiting], real_now: datetime) -> bool:
+    if not waiting:
+        return False
+    age = real_now - waiting[0].handed_at
+    return len(waiting) >= line.batch.most or age >= timedelta(minutes=line.batch.every_minutes)

@@ -1,0 +1,113 @@
+"""Reads a print service's status file: every line of it, or none. Pure.
+
+CSV with a head line, or JSON with a list of objects, as the file's ending says; both in UTF-8. What
+is wrong is told by the line's number, never by what it holds.
+"""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from dunwell.contact.sending.batches.status_format import Status, StatusFormat
+
+MOST_BYTES = 4_000_000
+MOST_LINES = 20_000
+_MOST_TEXT = 200
+_ENDINGS = (".csv", ".json")
+
+
+class StatusFileBroken(Exception):  # noqa: N818 - reads as what is wrong
+    """It cannot be read whole; the words say why, without what it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusLine:
+    """reference: as it came. raw: the whole line, as it was understood."""
+
+    reference: str
+    status: Status
+    at: datetime
+    raw: bytes
+
+
+def check_status_file(name: str, size: int) -> None:
+    """Before it is read. Raises StatusFileBroken."""
+    if size > MOST_BYTES:
+        raise StatusFileBroken(f"it has more than {MOST_BYTES} bytes")
+    if not name.endswith(_ENDINGS):
+        raise StatusFileBroken(f"its name ends in none of {', '.join(_ENDINGS)}")
+
+
+def read_status_file(name: str, content: bytes, form: StatusFormat) -> Sequence[StatusLine]:
+    """Raises StatusFileBroken."""
+    check_status_file(name, len(content))
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise StatusFileBroken("it is not UTF-8") from error
+    rows = _list_json(text) if name.endswith(".json") else _list_csv(text, form)
+    lines = []
+    for number, row in rows:
+        if number > MOST_LINES:
+            raise StatusFileBroken(f"it has more than {MOST_LINES} lines")
+        lines.append(_read_line(number, row, form))
+    return lines
+
+
+def _list_csv(text: str, form: StatusFormat) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    reader = csv.DictReader(io.StringIO(text), delimiter=form.delimiter, strict=True)
+    wanted = {form.columns.reference, form.columns.state, form.columns.time}
+    try:
+        if not wanted <= set(reader.fieldnames or ()):
+            raise StatusFileBroken(f"its head lacks one of {', '.join(sorted(wanted))}")
+        for number, row in enumerate(reader, start=1):
+            if None in row:
+                raise StatusFileBroken(f"line {number} has more columns than the head")
+            yield number, row
+    except csv.Error as error:
+        raise StatusFileBroken("it is no CSV") from error
+
+
+def _list_json(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    try:
+        rows = msgspec.json.decode(text, type=list[dict[str, Any]])
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise StatusFileBroken("it is no JSON list of objects") from error
+    yield from enumerate(rows, start=1)
+
+
+def _read_line(number: int, row: Mapping[str, Any], form: StatusFormat) -> StatusLine:
+    columns = form.columns
+    reference = _read_text(number, row, columns.reference)
+    status = form.states.get(_read_text(number, row, columns.state))
+    if status is None:
+        raise StatusFileBroken(f"line {number} has an unknown {columns.state}")
+    return StatusLine(
+        reference=reference,
+        status=status,
+        at=_read_time(number, _read_text(number, row, columns.time), form.time_format),
+        raw=msgspec.json.encode(row)[:4_000],
+    )
+
+
+def _read_text(number: int, row: Mapping[str, Any], column: str) -> str:
+    value = row.get(column)
+    if not isinstance(value, str) or not 0 < len(value.strip()) <= _MOST_TEXT:
+        raise StatusFileBroken(f"line {number} lacks {column}")
+    if not value.strip().isprintable():
+        raise StatusFileBroken(f"line {number} has control characters in {column}")
+    return value.strip()
+
+
+def _read_time(number: int, text: str, form: str | None) -> datetime:
+    try:
+        at = datetime.strptime(text, form) if form else datetime.fromisoformat(text)  # noqa: DTZ007
+        # A day far outside cannot be moved to UTC.
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise StatusFileBroken(f"line {number} has no time that can be read") from error

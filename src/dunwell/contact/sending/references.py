@@ -1,0 +1,41 @@
+"""What a message is known by outside: its merchant and id, with a proof that we wrote them.
+
+It stands in return addresses and in addresses that providers report to, so what comes back names
+its message, and nobody can make one up. Letters and digits, case does not matter.
+"""
+
+import hmac
+from base64 import b32decode, b32encode
+from uuid import UUID
+
+from dunwell.contact.sending.report import Reference
+from dunwell.platform.crypto import KeyRing
+
+_PURPOSE = "message reference"
+_PROOF_BYTES = 8
+_LENGTH = 4 + 16 + _PROOF_BYTES
+
+
+def write_reference(keys: KeyRing, merchant_id: int, communication_id: UUID) -> str:
+    """45 small letters and digits."""
+    named = merchant_id.to_bytes(4) + communication_id.bytes
+    return _write(named + keys.digest(_PURPOSE, named)[:_PROOF_BYTES])
+
+
+def read_reference(keys: KeyRing, text: str) -> Reference | None:
+    """None: it is none of ours."""
+    try:
+        raw = b32decode(text.upper() + "=" * (-len(text) % 8))
+    except ValueError:
+        return None
+    if len(raw) != _LENGTH or _write(raw) != text.lower():
+        return None
+    named, proof = raw[:-_PROOF_BYTES], raw[-_PROOF_BYTES:]
+    known = [digest[:_PROOF_BYTES] for digest in keys.digests(_PURPOSE, named)]
+    if not any(hmac.compare_digest(proof, each) for each in known):
+        return None
+    return Reference(int.from_bytes(named[:4]), UUID(bytes=named[4:]))
+
+
+def _write(raw: bytes) -> str:
+    return b32encode(raw).decode().rstrip("=").lower()
