@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.claims import make_submission
 from bench.merchant import BenchMerchant
-from dunwell.intake.create_claims import create_claims
+from dunwell.cases.intake.create_claims import create_claims
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.intake.submission import ClaimSubmission
+from dunwell.cases.intake.submission import ClaimSubmission
 
 REFERENCE_LENGTH = 16
 

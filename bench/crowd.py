@@ -25,8 +25,8 @@ from dunwell.accounts.users.session_rules import SECRET_BYTES
 from dunwell.accounts.users.store import save_new_user
 from dunwell.accounts.users.user import NewUser, Place
 from dunwell.accounts.users.visitor import Visitor
-from dunwell.assignment.edit_rules import edit_rules_draft
-from dunwell.assignment.editing import SetDefault
+from dunwell.cases.assignment.edit_rules import edit_rules_draft
+from dunwell.cases.assignment.editing import SetDefault
 from dunwell.core.events.store_spans import save_spans
 from dunwell.core.workflows.open_workflow import find_workflow
 from dunwell.core.workflows.save_draft import save_draft

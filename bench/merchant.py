@@ -20,8 +20,8 @@ from dunwell.accounts.merchants.secrets import SECRET_RANDOM_BYTES, NewCredentia
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.accounts.merchants.tokens import issue_token
 from dunwell.adapters.installed import list_adapters, list_providers
-from dunwell.intake.create_claims import create_claims
-from dunwell.intake.submission import MAX_CLAIMS
+from dunwell.cases.intake.create_claims import create_claims
+from dunwell.cases.intake.submission import MAX_CLAIMS
 from dunwell.onboarding.apply import apply_file
 from dunwell.onboarding.report import ApplyReport
 from dunwell.platform.clock import MovableClock

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from dunwell.assignment.matching import RuleOutcome, RuleVerdict
-from dunwell.assignment.wording import describe_verdict
+from dunwell.cases.assignment.matching import RuleOutcome, RuleVerdict
+from dunwell.cases.assignment.wording import describe_verdict
 from dunwell.core.claims.conditions import PROPERTIES
 
 PAGE = Path(__file__).parents[1] / "docs" / "operator" / "assignment-rules.md"

@@ -8,15 +8,15 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
+from dunwell.cases.disputes import dispute as disputes
+from dunwell.cases.disputes.dispute import DisputeState
+from dunwell.cases.modalities import modality as modalities
+from dunwell.cases.modalities.modality import ModalityState
+from dunwell.cases.payments import request_states as requests
+from dunwell.cases.payments.provider import Cancelled, Expired, Failed, Open, Pending, Succeeded
+from dunwell.cases.payments.request_states import RequestState
 from dunwell.core.claims import states as claims
 from dunwell.core.claims.states import Happening, Status
-from dunwell.disputes import dispute as disputes
-from dunwell.disputes.dispute import DisputeState
-from dunwell.modalities import modality as modalities
-from dunwell.modalities.modality import ModalityState
-from dunwell.payments import request_states as requests
-from dunwell.payments.provider import Cancelled, Expired, Failed, Open, Pending, Succeeded
-from dunwell.payments.request_states import RequestState
 
 _State = TypeVar("_State", bound=StrEnum)
 PAGE = Path(__file__).parents[1] / "docs" / "states.md"
@@ -82,7 +82,7 @@ CLAIM = Life(
 )
 DISPUTE = Life(
     title="Disputes",
-    source="disputes/dispute.py",
+    source="cases/disputes/dispute.py",
     states=list(DisputeState),
     moves=_list_moves(disputes.FOLLOWING),
     otherwise="refused",
@@ -90,7 +90,7 @@ DISPUTE = Life(
 )
 MODALITY = Life(
     title="Payment modalities",
-    source="modalities/modality.py",
+    source="cases/modalities/modality.py",
     states=list(ModalityState),
     moves=_list_moves(modalities.FOLLOWING),
     otherwise="refused",
@@ -99,7 +99,7 @@ MODALITY = Life(
 )
 REQUEST = Life(
     title="Payment requests",
-    source="payments/request_states.py",
+    source="cases/payments/request_states.py",
     states=list(RequestState),
     moves={
         _spell(answer.__name__): {

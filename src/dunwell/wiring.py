@@ -31,6 +31,8 @@ from dunwell.alarms.tell_clocks import telling_clocks
 from dunwell.api.app import build_app, build_operators_app
 from dunwell.api.edge import build_outside_answer
 from dunwell.api.figures import Figures
+from dunwell.cases.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities
+from dunwell.cases.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
 from dunwell.contact.escalation.ask_channels import ASK_SECONDS, ask_channels
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
@@ -69,8 +71,6 @@ from dunwell.landing.render.wording import load_languages
 from dunwell.landing.sweep_landing import sweep_landing
 from dunwell.landing.telling.tell_occasions import TELL_SECONDS, tell_occasions
 from dunwell.landing.telling.writer import NoticeWriter
-from dunwell.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities
-from dunwell.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.children.fair_queue import PERSON_WAITS
 from dunwell.platform.embedded.postgres import find_database_url

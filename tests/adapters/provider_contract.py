@@ -13,7 +13,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.payments.provider import (
+from dunwell.cases.payments.provider import (
     Cancelled,
     CheckoutRequest,
     Failed,

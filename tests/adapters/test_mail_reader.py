@@ -9,9 +9,9 @@ import pytest
 from dunwell.adapters.channels.smtp.addresses import write_address
 from dunwell.adapters.mail.incoming import MAX_HEADER_BYTES, MAX_LINES, MAX_PART_LINES, Envelope
 from dunwell.adapters.mail.mail_reader import MailReader
+from dunwell.cases.replies.reply import NewReply
 from dunwell.contact.sending.report import Report
 from dunwell.platform.crypto import KeyRing
-from dunwell.replies.reply import NewReply
 from tests.support.children import end_all, find_children
 
 _KEYS = KeyRing({1: b"k" * 32})

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
-from dunwell.payments.provider import Checkout
+from dunwell.cases.payments.provider import Checkout
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.adapters.provider_contract import ASKED

@@ -6,7 +6,7 @@ import pytest
 
 from dunwell.adapters.payments.sandbox.checkout import read_reference, render_reference
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
-from dunwell.payments.provider import Expired, NoticeRefused, Open, Pending
+from dunwell.cases.payments.provider import Expired, NoticeRefused, Open, Pending
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.adapters.provider_contract import ASKED, ProviderContract, ProviderUnderTest

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.payments.record_payment import NewPayment, record_payment
+from dunwell.cases.payments.record_payment import NewPayment, record_payment
 from tests.support.api import Api
 
 _REQUESTS = """

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
-from dunwell.disputes.dispute import render_case_number
+from dunwell.cases.disputes.dispute import render_case_number
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Answer, Api, an_api

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from dunwell.assignment.publish_rules import publish_rules
-from dunwell.assignment.rules import RuleSet
+from dunwell.cases.assignment.publish_rules import publish_rules
+from dunwell.cases.assignment.rules import RuleSet
+from dunwell.cases.rollout.save_scenario import SavedScenario, save_scenario
 from dunwell.core.workflows.scenario_store import load_scenarios
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.rollout.save_scenario import SavedScenario, save_scenario
 from tests.support.api import Api, an_api
 from tests.support.definitions import DOCUMENT, a_definition
 

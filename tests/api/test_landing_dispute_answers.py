@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.disputes.dispute import Dispute
+from dunwell.cases.disputes.dispute import Dispute
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve, withdraw

@@ -15,8 +15,8 @@ from dunwell.accounts.merchants.configuration import (
     PartialPayments,
     Payment,
 )
-from dunwell.disputes.dispute import render_case_number
-from dunwell.disputes.reasons import KNOWN_NAMES
+from dunwell.cases.disputes.dispute import render_case_number
+from dunwell.cases.disputes.reasons import KNOWN_NAMES
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, REJECTED, read_disputes, resolve

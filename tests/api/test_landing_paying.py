@@ -8,7 +8,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from dunwell.payments.provider import Cancelled, Expired, Failed, Open, Pending, Succeeded
+from dunwell.cases.payments.provider import Cancelled, Expired, Failed, Open, Pending, Succeeded
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import ORIGIN, Application

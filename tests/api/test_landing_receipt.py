@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from dunwell.cases.payments.provider import Succeeded
+from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.notices.notice import REPEATED_WITHIN
-from dunwell.payments.provider import Succeeded
-from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import Doorstep, a_doorstep

@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
+from dunwell.cases.disputes.dispute import DisputeState
+from dunwell.cases.disputes.end_dispute import confirm_right_person
 from dunwell.contact.messages.suppression import load_suppressions
-from dunwell.disputes.dispute import DisputeState
-from dunwell.disputes.end_dispute import confirm_right_person
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, REJECTED, read_disputes, resolve

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
-from dunwell.assignment.start_assignment import start_assignment
-from dunwell.modalities.bounds import Terms
+from dunwell.cases.assignment.start_assignment import start_assignment
+from dunwell.cases.modalities.bounds import Terms
 from tests.browser.judges import follow
 from tests.browser.visit import Visit
 from tests.support.definitions import a_definition

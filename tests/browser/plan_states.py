@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-from dunwell.modalities.answer_modality import reject_modality
+from dunwell.cases.modalities.answer_modality import reject_modality
 from tests.browser.judges import follow
 from tests.browser.visit import Visit
 from tests.support.telling import tell

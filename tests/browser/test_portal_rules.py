@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 from playwright.async_api import expect
 
-from dunwell.assignment.read_rules import RulesView, read_rules
+from dunwell.cases.assignment.read_rules import RulesView, read_rules
 from tests.browser.clerk import WAYS, AtWork, PortalWay, in_all_portal_ways, sit_down
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site

@@ -29,7 +29,8 @@ class Fault:
 
 FAULTS = (
     Fault(
-        3, "every other request is acknowledged before its commit", "intake/create_together.py",
+        3, "every other request is acknowledged before its commit",
+        "cases/intake/create_together.py",
         "        asked = _Creation(merchant, actor, submissions)\n",
         "        asked = _Creation(merchant, actor, submissions)\n"
         "        self.count = getattr(self, 'count', 0) + 1\n"
@@ -73,7 +74,7 @@ FAULTS = (
         ["tests/life/test_standstill_life.py"],
     ),
     Fault(
-        16, "one check of the merchant is missing", "disputes/store.py",
+        16, "one check of the merchant is missing", "cases/disputes/store.py",
         "WHERE merchant_id = $1 AND", "WHERE $1::integer > 0 AND",
         ["tests/api/test_api_isolation.py", "tests/store/test_two_merchants.py"],
     ),
@@ -91,7 +92,7 @@ FAULTS = (
         ["tests/api/test_landing_entry_attacks.py", "tests/api/test_landing_limits.py"],
     ),
     Fault(
-        20, "a body is logged", "intake/create_claims.py",
+        20, "a body is logged", "cases/intake/create_claims.py",
         "    results = await _refuse_unusable(work, submissions)\n",
         "    print(submissions)\n    results = await _refuse_unusable(work, submissions)\n",
         ["tests/controls/test_nothing_told.py"],

@@ -5,11 +5,11 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.assignment.checking import check_rules, find_unknown_names
-from dunwell.assignment.differences import find_rule_differences
-from dunwell.assignment.document import render_document, resolve_names, write_rules
-from dunwell.assignment.hypothetical import check_hypothetical, find_facts
-from dunwell.assignment.rules import Rule, RuleSet, Share
+from dunwell.cases.assignment.checking import check_rules, find_unknown_names
+from dunwell.cases.assignment.differences import find_rule_differences
+from dunwell.cases.assignment.document import render_document, resolve_names, write_rules
+from dunwell.cases.assignment.hypothetical import check_hypothetical, find_facts
+from dunwell.cases.assignment.rules import Rule, RuleSet, Share
 from dunwell.platform.errors import ValidationError
 from tests.support.rules import TODAY, A, B, C, a_condition
 

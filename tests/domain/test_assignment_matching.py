@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.assignment.matching import (
+from dunwell.cases.assignment.matching import (
     Match,
     RuleOutcome,
     RuleTarget,
@@ -18,7 +18,7 @@ from dunwell.assignment.matching import (
     match_rules,
     prepare_rules,
 )
-from dunwell.assignment.rules import Rule, RuleSet, Share, is_split, list_targets
+from dunwell.cases.assignment.rules import Rule, RuleSet, Share, is_split, list_targets
 from dunwell.core.claims.conditions import ConditionFacts, find_unmet
 from tests.support.rules import (
     FACTS,

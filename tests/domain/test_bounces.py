@@ -18,9 +18,9 @@ from dunwell.adapters.mail.incoming import (
     make_mail,
     read_message,
 )
+from dunwell.cases.replies.reply import NewReply
 from dunwell.contact.sending.report import Reference, Report
 from dunwell.platform.crypto import KeyRing
-from dunwell.replies.reply import NewReply
 from tests.support.bounces import TABLE, a_block, a_plain_mail, a_report
 
 KEYS = KeyRing({1: b"k" * 32})

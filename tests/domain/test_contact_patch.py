@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dunwell.cases.intake.contact_patch import apply_patch
+from dunwell.cases.intake.submission import ClaimSubmission, ContactPatch
 from dunwell.core.claims.fields import ContactData
-from dunwell.intake.contact_patch import apply_patch
-from dunwell.intake.submission import ClaimSubmission, ContactPatch
 from dunwell.platform.errors import ValidationError
 
 PRESENT = msgspec.convert(

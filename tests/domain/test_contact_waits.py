@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from dunwell.cases.rollout.contact_waits import compute_least_wait_days, find_contact_warnings
 from dunwell.contact.escalation.announcing import LEAST_NOTICE
 from dunwell.platform.banking_days import find_last_transfer_day
-from dunwell.rollout.contact_waits import compute_least_wait_days, find_contact_warnings
 from tests.support.definitions import DOCUMENT, a_definition
 
 EMAIL = {"kind": "COMMUNICATION", "channel": "EMAIL", "template": "reminder"}

@@ -16,7 +16,7 @@ from dunwell.api.catalogue import OPERATIONS
 from dunwell.api.reference.document import build_document
 from dunwell.api.schemas.events import ReplayRequest
 from dunwell.api.schemas.payments import PaymentRequest
-from dunwell.disputes.reasons import DisputeType, Reason
+from dunwell.cases.disputes.reasons import DisputeType, Reason
 from dunwell.landing.objecting.answers import pick_fields
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.checking.plain_text import LINE, LINES

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Deferments, Modalities
-from dunwell.modalities.bounds import ClaimFacts
-from dunwell.modalities.offers import list_offered_deferments
+from dunwell.cases.modalities.bounds import ClaimFacts
+from dunwell.cases.modalities.offers import list_offered_deferments
 
 
 def list_days(today: str, max_days: int, limit: str | None = None) -> list[str]:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.answer_days import find_answer_day
-from dunwell.disputes.dispute import render_case_number
-from dunwell.disputes.evidence import MOST_OF_DISPUTE, check_evidence_space
-from dunwell.disputes.questions import (
+from dunwell.cases.disputes.dispute import render_case_number
+from dunwell.cases.disputes.evidence import MOST_OF_DISPUTE, check_evidence_space
+from dunwell.cases.disputes.questions import (
     LONGEST_LINE,
     MESSAGE,
     Kind,
@@ -20,7 +20,7 @@ from dunwell.disputes.questions import (
     list_questions,
     needs_message,
 )
-from dunwell.disputes.reasons import DisputeType, Reason
+from dunwell.cases.disputes.reasons import DisputeType, Reason
 from dunwell.landing.render.pages import load_environment
 from dunwell.landing.render.wording import CATALOGUES, load_languages
 from dunwell.platform.errors import ValidationError

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
-from dunwell.disputes.dispute import (
+from dunwell.cases.disputes.dispute import (
     Dispute,
     DisputeState,
     NewDispute,
@@ -18,7 +18,7 @@ from dunwell.disputes.dispute import (
     check_new_dispute,
     check_room,
 )
-from dunwell.disputes.reasons import (
+from dunwell.cases.disputes.reasons import (
     ALWAYS_OFFERED,
     KNOWN_NAMES,
     DisputeType,

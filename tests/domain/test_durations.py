@@ -21,6 +21,13 @@ from dunwell.accounts.merchants.configuration import Guards
 from dunwell.accounts.users.totp import find_step
 from dunwell.adapters.payments.sandbox.checkout import render_reference
 from dunwell.adapters.payments.sandbox.signing import read_notice, render_notice, sign_notice
+from dunwell.cases.disputes.dispute import Dispute, DisputeState, has_room
+from dunwell.cases.disputes.reasons import DisputeType
+from dunwell.cases.modalities.bounds import check_may_ask
+from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
+from dunwell.cases.payments.provider import NoticeRefused
+from dunwell.cases.rollout.effects import Asked
+from dunwell.cases.rollout.next_contacts import NextContacts
 from dunwell.cli.doctor import check_clocks
 from dunwell.contact.escalation.due_claim import DueClaim
 from dunwell.contact.escalation.process import make_process
@@ -33,20 +40,13 @@ from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.claims.holds import Hold, HoldKind, check_new_hold
 from dunwell.core.claims.states import Status
 from dunwell.core.events.retry import Health, judge_endpoint, plan_next_probe
-from dunwell.disputes.dispute import Dispute, DisputeState, has_room
-from dunwell.disputes.reasons import DisputeType
 from dunwell.jobs.job import Archive, find_keeping
 from dunwell.landing.entering.tries import Tries, count_wrong, decide_lock
 from dunwell.landing.session.session import Level, Session
-from dunwell.modalities.bounds import check_may_ask
-from dunwell.modalities.modality import Modality, ModalityState, ModalityType
-from dunwell.payments.provider import NoticeRefused
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import InvalidState, Unavailable, ValidationError
 from dunwell.recovery.archive import Standing
 from dunwell.recovery.archive_health import ServerLog, describe_archive
-from dunwell.rollout.effects import Asked
-from dunwell.rollout.next_contacts import NextContacts
 from tests.support.definitions import a_definition
 from tests.support.durations import JUST, ROOT, Edge, list_durations
 from tests.support.durations_found import find_tests
@@ -197,7 +197,7 @@ EDGES: Mapping[str, Edge] = {
     "cli/doctor.py _MOST_SKEW_SECONDS": Edge(
         timedelta(seconds=2) + JUST, lambda ahead: not check_clocks(ahead.total_seconds()).is_fault
     ),
-    "disputes/dispute.py RECENT": Edge(
+    "cases/disputes/dispute.py RECENT": Edge(
         timedelta(days=30), lambda age: has_room([_a_debtors_dispute()] * 5, NOW + age),
         before=False, after=True,
     ),
@@ -215,7 +215,7 @@ EDGES: Mapping[str, Edge] = {
         Edge(timedelta(minutes=15), _count_together, before=2, after=1),
     "landing/session/session.py ALL_LAST": Edge(timedelta(hours=8), _can_be_extended),
     "contact/messages/guards.py _KEPT": Edge(timedelta(days=8), _is_day_kept, just=ONE_DAY),
-    "modalities/bounds.py _REQUEST_INTERVAL": Edge(
+    "cases/modalities/bounds.py _REQUEST_INTERVAL": Edge(
         timedelta(days=30),
         lambda age: _is_taken(
             lambda: check_may_ask([_a_modality()] * 3, ActorKind.DEBTOR, NOW + age)
@@ -237,10 +237,10 @@ EDGES: Mapping[str, Edge] = {
     # A week between bases, and a day more.
     "recovery/archive_health.py _BASE_LATE":
         Edge(timedelta(days=8) + JUST, lambda age: _is_healthy(timedelta(0), age)),
-    "rollout/effects.py MOST_DAYS": Edge(
+    "cases/rollout/effects.py MOST_DAYS": Edge(
         timedelta(days=366), lambda days: _is_taken(Asked(days.days).check), just=ONE_DAY
     ),
-    "rollout/next_contacts.py _FARTHEST":
+    "cases/rollout/next_contacts.py _FARTHEST":
         Edge(timedelta(days=3_650) + JUST, _is_contact_foreseen),
 }  # fmt: skip
 LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {

@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from dunwell.assignment.matching import RuleTarget, choose_workflow, prepare_rules
-from dunwell.assignment.rules import RuleSet
+from dunwell.cases.assignment.matching import RuleTarget, choose_workflow, prepare_rules
+from dunwell.cases.assignment.rules import RuleSet
 from dunwell.contact.escalation.process import make_process
 from dunwell.contact.escalation.schedule import (
     ContactPlanned,

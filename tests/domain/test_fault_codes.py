@@ -12,8 +12,8 @@ from tests.domain.test_shape import Trip
 SOURCE = Path(__file__).parents[2] / "src" / "dunwell"
 # Folders whose faults reach merchants; those of the others reach operators.
 MERCHANTS_FOLDERS = (
-    "api", "contact/escalation", "core/claims", "core/events", "core/files", "disputes", "intake",
-    "payments", "platform", "sandbox",
+    "api", "cases/disputes", "cases/intake", "cases/payments", "contact/escalation", "core/claims",
+    "core/events", "core/files", "platform", "sandbox",
 )  # fmt: skip
 # Only forms of debtors and clerks reach these; their pages have texts of their own.
 FORMS_MODULES = {"questions.py", "announce_transfer.py", "answer_texts.py"}

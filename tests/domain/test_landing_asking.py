@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
+from dunwell.cases.modalities.bounds import ClaimFacts, DefermentTerms, PlanTerms
+from dunwell.cases.modalities.offers import count_rate, list_offers, list_plans
 from dunwell.landing.arranging.asking import (
     Ground,
     Refused,
@@ -16,8 +18,6 @@ from dunwell.landing.arranging.asking import (
     read_plan,
     render_deferment,
 )
-from dunwell.modalities.bounds import ClaimFacts, DefermentTerms, PlanTerms
-from dunwell.modalities.offers import count_rate, list_offers, list_plans
 
 TODAY = date(2026, 3, 2)
 COUNTED = Modalities(Plans(counts=(2, 3, 6)), Deferments(max_days=30))

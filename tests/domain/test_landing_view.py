@@ -9,6 +9,9 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.cases.modalities.modality import HOLDS, Modality, ModalityState, ModalityType
+from dunwell.cases.modalities.plans import Instalment, cover, plan_instalments
+from dunwell.cases.payments.request_states import RequestState
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
 from dunwell.landing.session.facts import (
@@ -30,9 +33,6 @@ from dunwell.landing.session.states import (
     list_topics,
     render_initials,
 )
-from dunwell.modalities.modality import HOLDS, Modality, ModalityState, ModalityType
-from dunwell.modalities.plans import Instalment, cover, plan_instalments
-from dunwell.payments.request_states import RequestState
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 LATER = NOW + timedelta(days=3)

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
-from dunwell.modalities.bounds import (
+from dunwell.cases.modalities.bounds import (
     ClaimFacts,
     DefermentTerms,
     PlanTerms,
     Terms,
     find_terms_faults,
 )
-from dunwell.modalities.offers import Offer, list_offers
+from dunwell.cases.modalities.offers import Offer, list_offers
 from tests.support.modalities import OFFERED
 
 TODAY = date(2026, 3, 2)

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.core.claims.states import Status
-from dunwell.modalities.modality import (
+from dunwell.cases.modalities.modality import (
     EndReason,
     Modality,
     ModalityState,
     ModalityType,
     check_answer,
 )
-from dunwell.modalities.plans import Instalment, cover, plan_instalments
-from dunwell.modalities.progress import decide_course, find_end, start_of_day
+from dunwell.cases.modalities.plans import Instalment, cover, plan_instalments
+from dunwell.cases.modalities.progress import decide_course, find_end, start_of_day
+from dunwell.core.claims.states import Status
 from dunwell.platform.errors import InvalidState
 
 FIRST = date(2026, 3, 16)

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
-from dunwell.modalities.bounds import (
+from dunwell.cases.modalities.bounds import (
     MOST_RATES,
     ClaimFacts,
     DefermentTerms,
@@ -16,9 +16,9 @@ from dunwell.modalities.bounds import (
     Terms,
     find_terms_faults,
 )
-from dunwell.modalities.nearest_offer import find_nearest_offer
-from dunwell.modalities.offers import list_offered_deferments
-from dunwell.modalities.plans import Instalment
+from dunwell.cases.modalities.nearest_offer import find_nearest_offer
+from dunwell.cases.modalities.offers import list_offered_deferments
+from dunwell.cases.modalities.plans import Instalment
 
 TODAY = date(2026, 3, 2)
 OWED = ClaimFacts(10240)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.answer_days import find_answer_day, find_overdue_before
-from dunwell.modalities.progress import local_date
+from dunwell.cases.modalities.progress import local_date
 
 _ZONES = ["Europe/Berlin", "America/New_York", "Pacific/Auckland", "UTC"]
 _MOMENTS = st.datetimes(datetime(2026, 1, 1), datetime(2027, 12, 31), timezones=st.just(UTC))

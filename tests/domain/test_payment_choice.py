@@ -6,9 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dunwell.accounts.merchants.configuration import PartialPayments
-from dunwell.core.claims.balance import Item, allocate
-from dunwell.landing.paying.choosing import Options, Refused, read_choice, render_choice
-from dunwell.payments.choice import (
+from dunwell.cases.payments.choice import (
     Bounds,
     Choice,
     ChoiceKind,
@@ -19,6 +17,8 @@ from dunwell.payments.choice import (
     may_pay,
     sum_outstanding,
 )
+from dunwell.core.claims.balance import Item, allocate
+from dunwell.landing.paying.choosing import Options, Refused, read_choice, render_choice
 
 ITEMS = (
     Item(1, 0, "PRIMARY", 10000),

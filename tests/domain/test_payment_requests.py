@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from dunwell.payments.provider import (
+from dunwell.cases.payments.provider import (
     Cancelled,
     CheckoutState,
     Expired,
@@ -14,7 +14,7 @@ from dunwell.payments.provider import (
     Pending,
     Succeeded,
 )
-from dunwell.payments.request_states import (
+from dunwell.cases.payments.request_states import (
     LIVE,
     TRANSITIONS,
     Asked,

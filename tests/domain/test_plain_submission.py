@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.intake.check_claims import Rejected, check_claims
-from dunwell.intake.plain_submission import decode_plain, is_plain
-from dunwell.intake.submission import ClaimSubmission
+from dunwell.cases.intake.check_claims import Rejected, check_claims
+from dunwell.cases.intake.plain_submission import decode_plain, is_plain
+from dunwell.cases.intake.submission import ClaimSubmission
 from tests.support.claims import a_claim
 
 _TEXTS = ("referenceNumber", "debtorName", "debtorLastName", "companyName", "customerNumber")

@@ -10,11 +10,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.cases.modalities.modality import EndReason, Modality, ModalityState, ModalityType
+from dunwell.cases.modalities.plans import cover, plan_instalments
+from dunwell.cases.modalities.progress import decide_course, local_date
+from dunwell.cases.modalities.reminding import (
+    RateNotice,
+    find_next_notice,
+    list_due_notices,
+    mend_by,
+)
 from dunwell.core.claims.states import Status
-from dunwell.modalities.modality import EndReason, Modality, ModalityState, ModalityType
-from dunwell.modalities.plans import cover, plan_instalments
-from dunwell.modalities.progress import decide_course, local_date
-from dunwell.modalities.reminding import RateNotice, find_next_notice, list_due_notices, mend_by
 
 BERLIN = "Europe/Berlin"
 FIRST = date(2026, 3, 16)

@@ -8,11 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
-from dunwell.contact.escalation.process import make_process
-from dunwell.contact.escalation.schedule import Position, StepFacts
-from dunwell.contact.messages.guards import HeldBy
-from dunwell.core.claims.conditions import ConditionFacts
-from dunwell.rollout.next_contacts import (
+from dunwell.cases.rollout.next_contacts import (
     Aspect,
     Kind,
     NextContact,
@@ -21,8 +17,12 @@ from dunwell.rollout.next_contacts import (
     find_changed_contents,
     plays_alike,
 )
-from dunwell.rollout.outlook import EXAMPLES, DebtorFees, Outlook
-from dunwell.rollout.playing import Player, Stage, make_quiet_guard
+from dunwell.cases.rollout.outlook import EXAMPLES, DebtorFees, Outlook
+from dunwell.cases.rollout.playing import Player, Stage, make_quiet_guard
+from dunwell.contact.escalation.process import make_process
+from dunwell.contact.escalation.schedule import Position, StepFacts
+from dunwell.contact.messages.guards import HeldBy
+from dunwell.core.claims.conditions import ConditionFacts
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.merchants import CONFIGURATION
 

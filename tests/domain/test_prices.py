@@ -7,8 +7,8 @@ import pytest
 
 from dunwell.accounts.installation.lines.line import Credentials
 from dunwell.accounts.installation.lines.sms import TwilioLine
+from dunwell.cases.rollout.costs import NamedLine, Priceable, Spent, add_up
 from dunwell.contact.sending.prices import Weight, find_country, price_of
-from dunwell.rollout.costs import NamedLine, Priceable, Spent, add_up
 
 _LINE = TwilioLine(
     channel="SMS", credentials=Credentials(user="AC", password_file="t"),

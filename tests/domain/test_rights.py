@@ -36,13 +36,14 @@ _ASKING = [each for each in find_use_cases() if each.right is not None]
 # Those that more hangs on than reading and changing claims; others may join them.
 _ASKED_BY = {
     Right.RECORD_MONEY: {
-        "payments.add_item.add_fee", "payments.add_item.add_item",
-        "payments.delete_item.delete_item", "payments.record_payment.record_payment",
-        "payments.reverse_payment.reverse_payment",
+        "cases.payments.add_item.add_fee", "cases.payments.add_item.add_item",
+        "cases.payments.delete_item.delete_item", "cases.payments.record_payment.record_payment",
+        "cases.payments.reverse_payment.reverse_payment",
     },
     Right.ANSWER: {
-        "disputes.end_dispute.resolve_dispute", "modalities.answer_modality.approve_modality",
-        "modalities.answer_modality.reject_modality",
+        "cases.disputes.end_dispute.resolve_dispute",
+        "cases.modalities.answer_modality.approve_modality",
+        "cases.modalities.answer_modality.reject_modality",
     },
     Right.CONTACT_SETTINGS: {
         "contact.escalation.settle_unknown.settle_unknown",
@@ -62,13 +63,17 @@ _ASKED_BY = {
         "accounts.merchants.set_up_merchant.change_configuration",
         "accounts.merchants.set_up_merchant.create_merchant",
         "accounts.merchants.tokens.revoke_token",
-        "assignment.rules_draft.save_rules_draft", "rollout.delete_workflow.delete_workflow",
+        "cases.assignment.rules_draft.save_rules_draft",
+        "cases.rollout.delete_workflow.delete_workflow",
         "core.workflows.save_draft.save_draft",
     },
     Right.PUBLISH: {
-        "assignment.publish_rules.publish_rules", "assignment.rules_draft.publish_rules_draft",
-        "rollout.publish_workflow.publish_workflow", "rollout.save_scenario.save_scenario",
-        "rollout.switch.switch_to_workflows", "core.workflows.change_workflow.activate_workflow",
+        "cases.assignment.publish_rules.publish_rules",
+        "cases.assignment.rules_draft.publish_rules_draft",
+        "cases.rollout.publish_workflow.publish_workflow",
+        "cases.rollout.save_scenario.save_scenario",
+        "cases.rollout.switch.switch_to_workflows",
+        "core.workflows.change_workflow.activate_workflow",
         "core.workflows.change_workflow.deactivate_workflow",
         "core.workflows.publish_draft.publish_draft",
     },

@@ -3,7 +3,7 @@ not."""
 
 import pytest
 
-from dunwell.assignment.editing import (
+from dunwell.cases.assignment.editing import (
     CopyRule,
     Edit,
     MoveRule,
@@ -13,7 +13,7 @@ from dunwell.assignment.editing import (
     apply_edit,
     make_fingerprint,
 )
-from dunwell.assignment.rules import RuleSet, Share
+from dunwell.cases.assignment.rules import RuleSet, Share
 from tests.support.rules import A, B, C, a_rule
 
 ONE, TWO, THREE = a_rule("one"), a_rule("two", B, country="DE"), a_rule("three", C)

@@ -6,9 +6,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dunwell.cases.rollout.scenario_edit import Place, ScenarioEdit, decide_edit, is_same_course
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.step_ids import KnownStep
-from dunwell.rollout.scenario_edit import Place, ScenarioEdit, decide_edit, is_same_course
 
 OLD_IDS = (1, 2, 3, 4, 5)
 

@@ -5,8 +5,8 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dunwell.cases.payments.sharing import share_surplus
 from dunwell.core.claims.balance import Item
-from dunwell.payments.sharing import share_surplus
 
 FIRST, SECOND = UUID(int=1), UUID(int=2)
 _ITEMS = st.lists(

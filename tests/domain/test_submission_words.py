@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.intake.check_claims import Rejected, check_claims
+from dunwell.cases.intake.check_claims import Rejected, check_claims
 from dunwell.platform.text.checking.plain_text import PLAIN_TEXT
 from tests.support.claims import a_claim
 

@@ -4,12 +4,12 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import Contact
+from dunwell.cases.rollout.texts.grid import Cell, lay_out_texts
+from dunwell.cases.rollout.texts.review import Review, review_text
+from dunwell.cases.rollout.texts.sentences import count_words, list_sentences
 from dunwell.contact.messages.checking import find_template_faults
 from dunwell.contact.messages.forbidden_words import find_forbidden_words
 from dunwell.core.workflows.text_places import Place, Written, list_places, put_text
-from dunwell.rollout.texts.grid import Cell, lay_out_texts
-from dunwell.rollout.texts.review import Review, review_text
-from dunwell.rollout.texts.sentences import count_words, list_sentences
 from tests.support.merchants import CONFIGURATION
 from tests.support.texts import a_texts_definition
 

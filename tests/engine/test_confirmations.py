@@ -10,6 +10,9 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.cases.modalities.request_modality import request_modality
+from dunwell.cases.payments.announce_transfer import SentTransfer, announce_transfer
+from dunwell.cases.payments.choice import Choice, ChoiceKind
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.notices.facts import PauseFacts
 from dunwell.contact.notices.notice import MOST_AN_HOUR
@@ -17,9 +20,6 @@ from dunwell.contact.notices.settled import KEPT_FOR, report_notice_failure, swe
 from dunwell.contact.notices.tell_debtor import tell_debtor
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.landing.telling.tell_occasions import tell_occasions
-from dunwell.modalities.request_modality import request_modality
-from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
-from dunwell.payments.choice import Choice, ChoiceKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute

@@ -7,6 +7,9 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.cases.intake.change_contact_data import change_contact_data
+from dunwell.cases.payments.add_item import NewItem, add_item
+from dunwell.cases.payments.delete_item import delete_item
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.contact.escalation.engine import Engine
@@ -14,9 +17,6 @@ from dunwell.contact.sending.channel import Message, Outcome
 from dunwell.core.claims.pause_claim import pause_claim
 from dunwell.core.claims.states import Status
 from dunwell.core.claims.store import lock_claim
-from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.payments.add_item import NewItem, add_item
-from dunwell.payments.delete_item import delete_item
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources

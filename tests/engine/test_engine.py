@@ -3,11 +3,11 @@
 import asyncio
 from datetime import timedelta
 
+from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.core.claims.states import Status
-from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition, a_document

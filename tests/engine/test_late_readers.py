@@ -6,22 +6,22 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.assignment.checking import check_rules
-from dunwell.assignment.publish_rules import publish_rules
-from dunwell.assignment.rules import RuleSet
-from dunwell.assignment.rules_draft import (
+from dunwell.cases.assignment.checking import check_rules
+from dunwell.cases.assignment.publish_rules import publish_rules
+from dunwell.cases.assignment.rules import RuleSet
+from dunwell.cases.assignment.rules_draft import (
     discard_rules_draft,
     publish_rules_draft,
     save_rules_draft,
 )
-from dunwell.assignment.store_drafts import load_rules_draft
-from dunwell.assignment.targets import load_rulebook
+from dunwell.cases.assignment.store_drafts import load_rules_draft
+from dunwell.cases.assignment.targets import load_rulebook
+from dunwell.cases.intake.create_claims import create_claims
+from dunwell.cases.rollout.delete_workflow import delete_workflow
+from dunwell.cases.rollout.save_scenario import save_scenario
 from dunwell.explanation.explain_claim import explain_claim
-from dunwell.intake.create_claims import create_claims
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.rollout.delete_workflow import delete_workflow
-from dunwell.rollout.save_scenario import save_scenario
 from tests.engine.test_workflow_races import alone
 from tests.support.claims import a_submission
 from tests.support.definitions import DOCUMENT, a_definition

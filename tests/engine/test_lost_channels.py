@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.set_up_merchant import change_configuration
+from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.messages.suppression import suppress
-from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import ADDRESS, REACHABLE, TEMPLATE, a_house_with_channels, sent_by

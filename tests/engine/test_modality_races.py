@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from dunwell.cases.modalities.modality import EndReason, ModalityState
+from dunwell.cases.modalities.sweep_modalities import sweep_modalities
+from dunwell.cases.payments.record_payment import NewPayment, record_payment
 from dunwell.core.claims.states import Status
-from dunwell.modalities.modality import EndReason, ModalityState
-from dunwell.modalities.sweep_modalities import sweep_modalities
-from dunwell.payments.record_payment import NewPayment, record_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources

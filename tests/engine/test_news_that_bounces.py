@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
+from dunwell.cases.modalities.bounds import PlanTerms
 from dunwell.contact.escalation.end_claim import archive_claim
 from dunwell.contact.notices.settled import report_notice_failure, sweep_notices
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.core.claims.holds import HoldKind
 from dunwell.landing.telling.tell_occasions import tell_occasions
-from dunwell.modalities.bounds import PlanTerms
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition

@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
+from dunwell.cases.payments.provider import Failed, Pending, Succeeded
+from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Message, Outcome, Permanent, Temporary
 from dunwell.core.claims.states import Status
-from dunwell.payments.provider import Failed, Pending, Succeeded
-from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import DOCUMENT, a_definition

@@ -10,6 +10,8 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.accounts.merchants.store import load_merchant
+from dunwell.cases.modalities.bounds import PlanTerms
+from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.contact.escalation.end_claim import end_claim
 from dunwell.contact.messages.links import hash_token
 from dunwell.contact.sending.channel import Permanent
@@ -17,8 +19,6 @@ from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.states import Happening
 from dunwell.landing.entering.store_ways import find_link
 from dunwell.landing.telling.tell_occasions import tell_occasions
-from dunwell.modalities.bounds import PlanTerms
-from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.sandbox.advance_clock import advance_clock

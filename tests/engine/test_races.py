@@ -7,7 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 from dunwell.accounts.merchants.actor import SYSTEM
-from dunwell.assignment.assign_claims import assign_to_workflow
+from dunwell.cases.assignment.assign_claims import assign_to_workflow
+from dunwell.cases.intake.create_claims import create_claims
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Message, Outcome, Temporary
 from dunwell.core.claims.expire_holds import expire_holds
@@ -15,7 +16,6 @@ from dunwell.core.claims.hold_claim import lift_hold, open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.workflows.publish_draft import publish_draft
 from dunwell.core.workflows.save_draft import save_draft
-from dunwell.intake.create_claims import create_claims
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.sandbox.advance_clock import advance_clock

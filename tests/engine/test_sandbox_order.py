@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from dunwell.cases.intake.create_claims import create_claims
+from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.hold_claim import open_hold
 from dunwell.core.claims.holds import HoldKind
-from dunwell.intake.create_claims import create_claims
-from dunwell.intake.submission import ClaimSubmission
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.sandbox.advance_clock import Advance, advance_clock

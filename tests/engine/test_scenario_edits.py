@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.assignment.targets import load_rulebook
+from dunwell.cases.assignment.targets import load_rulebook
+from dunwell.cases.payments.reverse_payment import reverse_payment
+from dunwell.cases.rollout.save_scenario import SavedScenario, save_scenario
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.escalation.report_failure import report_failure
 from dunwell.contact.sending.channel import Outcome, Permanent, Temporary
-from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.rollout.save_scenario import SavedScenario, save_scenario
 from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, a_house

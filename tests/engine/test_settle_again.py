@@ -3,12 +3,12 @@
 import asyncio
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.assignment.assign_claims import assign_to_scenario
+from dunwell.cases.assignment.assign_claims import assign_to_scenario
+from dunwell.cases.rollout.save_scenario import save_scenario
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.rollout.save_scenario import save_scenario
 from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, a_house

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.assignment.assign_claims import assign_to_scenario
-from dunwell.assignment.outcome import AssignmentOutcome
+from dunwell.cases.assignment.assign_claims import assign_to_scenario
+from dunwell.cases.assignment.outcome import AssignmentOutcome
+from dunwell.cases.rollout.save_scenario import save_scenario
+from dunwell.cases.rollout.switch import SwitchReport, switch_to_workflows
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources
-from dunwell.rollout.save_scenario import save_scenario
-from dunwell.rollout.switch import SwitchReport, switch_to_workflows
 from tests.engine.test_races import InterruptedChannel
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house

@@ -9,9 +9,11 @@ import pytest
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.store_changes import lock_merchant
-from dunwell.assignment.assign_claims import assign_to_workflow
-from dunwell.assignment.publish_rules import publish_rules
-from dunwell.assignment.rules import RuleSet
+from dunwell.cases.assignment.assign_claims import assign_to_workflow
+from dunwell.cases.assignment.publish_rules import publish_rules
+from dunwell.cases.assignment.rules import RuleSet
+from dunwell.cases.rollout.delete_workflow import delete_workflow
+from dunwell.cases.rollout.drop_draft import drop_draft
 from dunwell.core.workflows.change_workflow import (
     activate_workflow,
     deactivate_workflow,
@@ -24,8 +26,6 @@ from dunwell.core.workflows.store import load_draft
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.rollout.delete_workflow import delete_workflow
-from dunwell.rollout.drop_draft import drop_draft
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, a_house
 from tests.support.waiting import until_held_back

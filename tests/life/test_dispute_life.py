@@ -1,7 +1,7 @@
 """The life of a disputed claim, read as dates."""
 
+from dunwell.cases.disputes.dispute import Dispute
 from dunwell.core.claims.states import Status
-from dunwell.disputes.dispute import Dispute
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.life.test_life import STEPS, Life

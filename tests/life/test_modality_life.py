@@ -5,8 +5,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from dunwell.modalities.bounds import DefermentTerms, PlanTerms
-from dunwell.modalities.modality import EndReason
+from dunwell.cases.modalities.bounds import DefermentTerms, PlanTerms
+from dunwell.cases.modalities.modality import EndReason
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.modalities import Arrangement, an_arrangement

@@ -4,7 +4,7 @@ a new assignment from its first step.
 
 from typing import Any
 
-from dunwell.assignment.assign_claims import assign_to_workflow
+from dunwell.cases.assignment.assign_claims import assign_to_workflow
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -1,6 +1,6 @@
 """Objections in the portal: the inbox, drafts that two people write, the preview, the answer."""
 
-from dunwell.disputes.dispute import Dispute
+from dunwell.cases.disputes.dispute import Dispute
 from tests.support.disputes import REJECTED, answer, dispute, give_evidence
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields

@@ -8,9 +8,9 @@ import pytest
 from dunwell.accounts.merchants.actor import Interface, Origin, user_actor
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.accounts.users.user import Place
-from dunwell.disputes.assign_dispute import assign_dispute
-from dunwell.disputes.dispute import Dispute
-from dunwell.modalities.assign_modality import assign_modality
+from dunwell.cases.disputes.assign_dispute import assign_dispute
+from dunwell.cases.disputes.dispute import Dispute
+from dunwell.cases.modalities.assign_modality import assign_modality
 from dunwell.platform.errors import InsufficientScope, InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application

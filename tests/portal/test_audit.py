@@ -10,10 +10,10 @@ from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.audit_fields import FieldClass, find_class, list_fields, redact
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
+from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.contact.messages.seal_ledger import seal_ledger
 from dunwell.core.claims.pause_claim import pause_claim
 from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.jobs.run_exports import run_exports
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application

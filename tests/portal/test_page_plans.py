@@ -16,12 +16,12 @@ from bench.portal import Portal, load_known, open_portal, read_page
 from bench.portal_pages import list_pages
 
 from dunwell.accounts.merchants import newest_first
+from dunwell.cases.rollout import look_at_workflows
 from dunwell.core.claims import narrowing, sorting
 from dunwell.core.claims.searching import store as searching
 from dunwell.explanation import read_overview
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources
-from dunwell.rollout import look_at_workflows
 
 # It leaves its worker's database larger than other tests of plans take it to be: run it apart.
 pytestmark = pytest.mark.skipif(

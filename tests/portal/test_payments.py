@@ -7,10 +7,10 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.cases.payments.announce_transfer import SentTransfer, announce_transfer
+from dunwell.cases.payments.choice import Choice, ChoiceKind
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.states import Status
-from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
-from dunwell.payments.choice import Choice, ChoiceKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application

@@ -6,12 +6,12 @@ from uuid import UUID
 
 import pytest
 
+from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.core.workflows.audited import list_parts
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.save_draft import save_draft
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
 from dunwell.platform.resources import Resources
-from dunwell.rollout.publish_workflow import publish_workflow
 from tests.support.application import an_application
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House

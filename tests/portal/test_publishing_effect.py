@@ -11,15 +11,15 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.document import check_installation
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import ChannelSetup
+from dunwell.cases.rollout.effects import DEFAULT_DAYS, Asked
+from dunwell.cases.rollout.foresee_costs import foresee_costs_alone, prepare_costs
+from dunwell.cases.rollout.preview_draft import PreviewView, preview_draft, view_preview
 from dunwell.core.workflows.open_workflow import find_workflow
 from dunwell.core.workflows.save_draft import save_draft
 from dunwell.jobs.run_previews import run_previews
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.resources import Resources
-from dunwell.rollout.effects import DEFAULT_DAYS, Asked
-from dunwell.rollout.foresee_costs import foresee_costs_alone, prepare_costs
-from dunwell.rollout.preview_draft import PreviewView, preview_draft, view_preview
 from tests.support.channels import ADDRESS, TEMPLATE
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import ERP, House, a_house

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dunwell
-from dunwell.modalities.answer_modality import approve_modality
+from dunwell.cases.modalities.answer_modality import approve_modality
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.portal.render.pages import TEMPLATES

@@ -9,9 +9,9 @@ import pytest
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
+from dunwell.cases.payments.announce_transfer import SentTransfer, announce_transfer
+from dunwell.cases.payments.choice import Choice, ChoiceKind
 from dunwell.contact.messages.suppression import suppress
-from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
-from dunwell.payments.choice import Choice, ChoiceKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.portal.application import ROUTES

@@ -9,9 +9,9 @@ from babel.messages.pofile import read_po
 from jinja2.ext import babel_extract
 
 from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.cases.disputes.reasons import KNOWN_NAMES
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
-from dunwell.disputes.reasons import KNOWN_NAMES
 from dunwell.portal.render.pages import TEMPLATES, load_environment
 from dunwell.portal.render.wording import list_catalogues, load_languages
 

@@ -9,6 +9,8 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.cases.disputes.read_disputes import list_disputes
+from dunwell.cases.modalities.list_modalities import list_modalities
 from dunwell.contact.messages.read_communications import list_communications
 from dunwell.core.claims.find_claims import find_claims
 from dunwell.core.claims.read_claim import read_claim
@@ -16,8 +18,6 @@ from dunwell.core.claims.states import Status
 from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.core.events.store_deliveries import Lease, find_due_endpoints, lease_deliveries
 from dunwell.core.files.read_attachments import list_attachments
-from dunwell.disputes.read_disputes import list_disputes
-from dunwell.modalities.list_modalities import list_modalities
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 from tests.support.crowds import PARTS

@@ -12,6 +12,17 @@ import pytest
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.newest_first import BUDGET
+from dunwell.cases.disputes.find_disputes import find_disputes
+from dunwell.cases.modalities.find_modalities import ModalityFilter, find_modalities
+from dunwell.cases.modalities.modality import ModalityState
+from dunwell.cases.payments.find_payments import (
+    PaymentFilter,
+    RequestFilter,
+    find_payment_requests,
+    find_payments,
+)
+from dunwell.cases.payments.read_claim_payments import list_payment_requests, list_payments
+from dunwell.cases.payments.request_states import RequestState
 from dunwell.contact.messages.lists.find_communications import (
     CommunicationFilter,
     find_communications,
@@ -25,18 +36,7 @@ from dunwell.core.claims.searching.store import BUDGET as SEARCH_BUDGET
 from dunwell.core.claims.sorting import ClaimOrder, SortKey
 from dunwell.core.claims.states import Status
 from dunwell.core.claims.store_lists import ClaimFilter
-from dunwell.disputes.find_disputes import find_disputes
 from dunwell.jobs.read_jobs import find_jobs
-from dunwell.modalities.find_modalities import ModalityFilter, find_modalities
-from dunwell.modalities.modality import ModalityState
-from dunwell.payments.find_payments import (
-    PaymentFilter,
-    RequestFilter,
-    find_payment_requests,
-    find_payments,
-)
-from dunwell.payments.read_claim_payments import list_payment_requests, list_payments
-from dunwell.payments.request_states import RequestState
 from dunwell.platform.resources import Resources
 from dunwell.waiting.read_waiting import read_waiting
 from tests.support.plans import Explaining

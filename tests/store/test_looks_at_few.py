@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from dunwell.cases.disputes.dispute import DisputeState
+from dunwell.cases.disputes.find_disputes import find_disputes
+from dunwell.cases.modalities.store_checks import find_merchants_to_check, lock_claims_to_check
 from dunwell.contact.notices.store_occasions import empty_occasions, find_due
-from dunwell.disputes.dispute import DisputeState
-from dunwell.disputes.find_disputes import find_disputes
-from dunwell.modalities.store_checks import find_merchants_to_check, lock_claims_to_check
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.house import House, a_house

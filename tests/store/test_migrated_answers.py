@@ -6,6 +6,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
+from dunwell.cases.disputes.dispute import render_case_number
 from dunwell.contact.notices.facts import (
     OCCASIONS,
     DefermentFacts,
@@ -14,7 +15,6 @@ from dunwell.contact.notices.facts import (
     PlanFacts,
     RejectionFacts,
 )
-from dunwell.disputes.dispute import render_case_number
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from tests.store.test_migrations import a_database, connected, migrate_to
 

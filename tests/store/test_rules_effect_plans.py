@@ -5,10 +5,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from dunwell.assignment.effect import add_claims
-from dunwell.assignment.effect_store import FROM_THE_NEWEST, load_past_claims
-from dunwell.assignment.preview_rules import PAGE, begin_preview, count_on
-from dunwell.assignment.rules import RuleSet
+from dunwell.cases.assignment.effect import add_claims
+from dunwell.cases.assignment.effect_store import FROM_THE_NEWEST, load_past_claims
+from dunwell.cases.assignment.preview_rules import PAGE, begin_preview, count_on
+from dunwell.cases.assignment.rules import RuleSet
 from dunwell.platform.resources import Resources
 from tests.store.test_list_plans import _CLAIMS, COUNT, fill
 from tests.support.plans import Explaining

@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dunwell.assignment.assign_claims import assign_to_workflow
+from dunwell.cases.assignment.assign_claims import assign_to_workflow
+from dunwell.cases.intake.change_contact_data import change_contact_data
+from dunwell.cases.payments.add_item import NewItem, add_fee, add_item
+from dunwell.cases.payments.delete_item import delete_item
+from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.contact.messages.suppression import suppress
 from dunwell.core.claims.pause_claim import pause_claim, resume_claim
-from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.payments.add_item import NewItem, add_fee, add_item
-from dunwell.payments.delete_item import delete_item
-from dunwell.payments.reverse_payment import reverse_payment
 from tests.support.disputes import ACCEPTED, REJECTED, dispute, resolve
 from tests.support.house import House
 from tests.support.modalities import Arrangement

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.intake.submission import ClaimSubmission
+from dunwell.cases.intake.submission import ClaimSubmission
 
 DOCUMENT: dict[str, Any] = {
     "referenceNumber": "INV-1001",

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import asyncpg
 
+from dunwell.cases.intake.create_claims import create_claims
 from dunwell.core.claims.store_lists import ClaimFilter, load_page
 from dunwell.core.events.find_events import load_events_page
-from dunwell.intake.create_claims import create_claims
 from dunwell.platform.database.database import Database
 from dunwell.platform.database.migrate import migrate
 from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries, stop_server

@@ -4,15 +4,20 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.accounts.merchants.actor import Actor, debtor_actor
+from dunwell.cases.disputes.add_evidence import add_evidence
+from dunwell.cases.disputes.dispute import Dispute, DisputeState, NewDispute
+from dunwell.cases.disputes.end_dispute import (
+    Outcome,
+    Resolution,
+    resolve_dispute,
+    withdraw_dispute,
+)
+from dunwell.cases.disputes.evidence_store import load_evidence
+from dunwell.cases.disputes.open_dispute import open_dispute
+from dunwell.cases.disputes.read_disputes import list_disputes
 from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.core.files.store import save_upload
 from dunwell.core.files.upload import NewUpload
-from dunwell.disputes.add_evidence import add_evidence
-from dunwell.disputes.dispute import Dispute, DisputeState, NewDispute
-from dunwell.disputes.end_dispute import Outcome, Resolution, resolve_dispute, withdraw_dispute
-from dunwell.disputes.evidence_store import load_evidence
-from dunwell.disputes.open_dispute import open_dispute
-from dunwell.disputes.read_disputes import list_disputes
 from tests.support.children import INSPECTOR
 from tests.support.files import a_pdf
 from tests.support.house import ERP, House

@@ -83,7 +83,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/users/single_sign_on/take_logout.py LOGOUT_KEPT": (
         "tests/people/test_oidc_logout.py::test_what_was_told_is_kept_for_an_hour",
     ),
-    "assignment/preview_rules.py LOOKS_BACK": (
+    "cases/assignment/preview_rules.py LOOKS_BACK": (
         (
             "tests/portal/test_rules_tried.py"
             "::test_the_effect_counts_where_the_claims_of_30_days_would_have_gone"
@@ -144,10 +144,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "adapters/channels/smtp/answers.py NOT_LET_IN_SECONDS": (
         "tests/adapters/test_smtp_adapter.py::test_it_encrypts_and_signs_in",
     ),
-    "replies/reply.py find_hold_end": (
+    "cases/replies/reply.py find_hold_end": (
         "tests/usecases/test_replies.py::test_an_answer_is_kept_and_the_process_waits_three_business_days",
     ),
-    "replies/reply.py _BUSINESS_DAYS": (
+    "cases/replies/reply.py _BUSINESS_DAYS": (
         "tests/usecases/test_replies.py::test_three_business_days_pass_over_the_weekend",
     ),
     "contact/sending/adapters.py _ABSENT_SECONDS": (
@@ -273,37 +273,37 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/messages/guards.py _WEEK": (
         "tests/domain/test_guards.py::test_the_week_is_the_day_and_the_six_before",
     ),
-    "modalities/bounds.py find_deferment_range": (
+    "cases/modalities/bounds.py find_deferment_range": (
         "tests/domain/test_modality_bounds.py::test_a_deferment_ends_tomorrow_or_by_the_limit",
     ),
-    "modalities/offers.py _APART": (
+    "cases/modalities/offers.py _APART": (
         "tests/domain/test_deferment_offers.py::test_they_lie_within_the_merchants_bounds",
     ),
-    "modalities/offers.py _TOMORROW": (
+    "cases/modalities/offers.py _TOMORROW": (
         (
             "tests/domain/test_modality_bounds.py"
             "::test_a_plan_that_would_end_too_late_is_offered_from_tomorrow"
         ),
     ),
-    "modalities/offers.py _USUAL_FIRST_DATE": (
+    "cases/modalities/offers.py _USUAL_FIRST_DATE": (
         "tests/domain/test_modality_bounds.py::test_offers_have_exact_dates_and_sums",
     ),
-    "modalities/offers.py _WEEK": (
+    "cases/modalities/offers.py _WEEK": (
         "tests/domain/test_deferment_offers.py::test_they_lie_within_the_merchants_bounds",
     ),
-    "modalities/progress.py GRACE": (
+    "cases/modalities/progress.py GRACE": (
         (
             "tests/domain/test_modality_progress.py"
             "::test_a_plan_breaks_on_the_eighth_day_after_an_unpaid_rate"
         ),
     ),
-    "modalities/reminding.py _BEFORE": (
+    "cases/modalities/reminding.py _BEFORE": (
         (
             "tests/domain/test_plan_notices.py"
             "::test_a_rate_is_told_three_days_before_and_on_the_day_after"
         ),
     ),
-    "modalities/rest_after_break.py QUIET_AFTER_BREAK": (
+    "cases/modalities/rest_after_break.py QUIET_AFTER_BREAK": (
         "tests/engine/test_plans_speak.py::test_a_broken_plan_is_told_a_day_before_anything_else",
         "tests/engine/test_plans_speak.py::test_while_the_news_is_under_way_nothing_happens",
     ),
@@ -320,19 +320,19 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "platform/banking_days.py _BANKING_DAYS": (
         "tests/domain/test_banking_days.py::test_three_banking_days_pass",
     ),
-    "payments/book_answer.py _HOLD": (
+    "cases/payments/book_answer.py _HOLD": (
         (
             "tests/usecases/test_settle_payment.py"
             "::test_money_under_way_holds_the_claim_for_five_days_at_most"
         ),
     ),
-    "payments/request_states.py EXPIRES_AFTER": (
+    "cases/payments/request_states.py EXPIRES_AFTER": (
         (
             "tests/domain/test_payment_requests.py"
             "::test_an_open_request_expires_after_a_day_and_not_a_moment_before"
         ),
     ),
-    "payments/request_states.py GAPS": (
+    "cases/payments/request_states.py GAPS": (
         (
             "tests/domain/test_check_schedule.py"
             "::test_gaps_grow_from_a_minute_to_a_day_with_a_look_when_the_request_expires"
@@ -413,7 +413,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/users/sign_in.py ENTRY_LASTS": (
         "tests/people/test_sign_in.py::test_an_entry_waits_ten_minutes",
     ),
-    "rollout/trials/send_trial.py _WINDOW": (
+    "cases/rollout/trials/send_trial.py _WINDOW": (
         "tests/usecases/test_send_trial.py::test_twenty_an_hour_are_sent_and_no_more",
     ),
     "accounts/users/tries.py WINDOW": (

@@ -23,15 +23,15 @@ from dunwell.api.routes.disputes import LIST_DISPUTES, OPEN_DISPUTE
 from dunwell.api.routes.payments import RECORD_PAYMENT
 from dunwell.api.routes.token import OBTAIN_TOKEN
 from dunwell.api.routes.uploads import UPLOAD_FILE
-from dunwell.assignment.publish_rules import publish_rules
-from dunwell.assignment.rules import RuleSet
+from dunwell.cases.assignment.publish_rules import publish_rules
+from dunwell.cases.assignment.rules import RuleSet
+from dunwell.cases.disputes.add_evidence import add_evidence
+from dunwell.cases.modalities.bounds import PlanTerms
+from dunwell.cases.modalities.modality import Modality
+from dunwell.cases.rollout.save_scenario import save_scenario
 from dunwell.contact.messages.suppression import suppress
 from dunwell.core.events.endpoints import WantedEndpoint
 from dunwell.core.events.endpoints import add_endpoint as save_endpoint
-from dunwell.disputes.add_evidence import add_evidence
-from dunwell.modalities.bounds import PlanTerms
-from dunwell.modalities.modality import Modality
-from dunwell.rollout.save_scenario import save_scenario
 from tests.support.api import Api, Client, form_of
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.files import a_pdf

@@ -16,8 +16,13 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import ALL_RIGHTS
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.assignment.publish_rules import publish_rules
-from dunwell.assignment.rules import RuleSet
+from dunwell.cases.assignment.publish_rules import publish_rules
+from dunwell.cases.assignment.rules import RuleSet
+from dunwell.cases.intake.create_claims import create_claims
+from dunwell.cases.modalities.sweep_modalities import sweep_modalities
+from dunwell.cases.payments.record_payment import NewPayment, RecordedPayment, record_payment
+from dunwell.cases.rollout.save_scenario import save_scenario
+from dunwell.cases.rollout.switch import SwitchReport, switch_to_workflows
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Accepted, Message, Outcome
@@ -28,13 +33,8 @@ from dunwell.core.workflows.publish_draft import publish_draft
 from dunwell.core.workflows.save_draft import save_draft
 from dunwell.core.workflows.store import load_current
 from dunwell.core.workflows.versions import Version
-from dunwell.intake.create_claims import create_claims
-from dunwell.modalities.sweep_modalities import sweep_modalities
-from dunwell.payments.record_payment import NewPayment, RecordedPayment, record_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.rollout.save_scenario import save_scenario
-from dunwell.rollout.switch import SwitchReport, switch_to_workflows
 from tests.support.children import PRINTER
 from tests.support.claims import a_submission
 from tests.support.merchants import a_merchant

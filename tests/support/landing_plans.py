@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import msgspec
 
-from dunwell.modalities.answer_modality import approve_modality, reject_modality
+from dunwell.cases.modalities.answer_modality import approve_modality, reject_modality
 from tests.support.landing import Doorstep
 from tests.support.modalities import AT_ONCE, OFFERED
 from tests.support.payments import PAYING

@@ -9,14 +9,18 @@ import msgspec
 
 from dunwell.accounts.merchants.actor import Actor, debtor_actor
 from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
-from dunwell.modalities.answer_modality import approve_modality, reject_modality, withdraw_modality
-from dunwell.modalities.bounds import DefermentTerms, PlanTerms, Terms
-from dunwell.modalities.modality import Modality
-from dunwell.modalities.request_modality import request_modality
-from dunwell.modalities.store import load_modality
-from dunwell.modalities.sweep_modalities import sweep_modalities
-from dunwell.payments.record_payment import RecordedPayment
-from dunwell.payments.reverse_payment import reverse_payment
+from dunwell.cases.modalities.answer_modality import (
+    approve_modality,
+    reject_modality,
+    withdraw_modality,
+)
+from dunwell.cases.modalities.bounds import DefermentTerms, PlanTerms, Terms
+from dunwell.cases.modalities.modality import Modality
+from dunwell.cases.modalities.request_modality import request_modality
+from dunwell.cases.modalities.store import load_modality
+from dunwell.cases.modalities.sweep_modalities import sweep_modalities
+from dunwell.cases.payments.record_payment import RecordedPayment
+from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition

@@ -125,7 +125,7 @@ _OCCASIONS = [
 _OPEN = {"state": "OPEN", "opened_at": LONG_AGO, "overdue_told_at": None}
 _OBJECTIONS = [
     Moving(
-        "disputes.store_overdue._FIND", (FIRST, NOW, 10), {"disputes": _OPEN}, "disputes",
+        "cases.disputes.store_overdue._FIND", (FIRST, NOW, 10), {"disputes": _OPEN}, "disputes",
         "claim_id",
         {
             "not old enough": f"UPDATE disputes SET opened_at = '{NOW.isoformat()}'",
@@ -199,19 +199,19 @@ _PLAN_ENDED = {
 }
 _MONEY = [
     Moving(
-        "payments.store_requests._LOCK_DUE", (FIRST, NOW, 10), _REQUEST, "payment_requests",
+        "cases.payments.store_requests._LOCK_DUE", (FIRST, NOW, 10), _REQUEST, "payment_requests",
         "claim_id", _NOT_TO_BE_CHECKED, answers="claim_id", passes_by="payment_requests",
     ),
     Moving(
-        "payments.store_requests._FIND_MERCHANTS", (NOW, 10), _REQUEST, "payment_requests",
+        "cases.payments.store_requests._FIND_MERCHANTS", (NOW, 10), _REQUEST, "payment_requests",
         "claim_id", _NOT_TO_BE_CHECKED, answers="merchant_id", whose="MERCHANTS",
     ),
     Moving(
-        "modalities.store_checks._LOCK_SET", (FIRST, NOW, 10), _PLAN, "payment_modalities",
+        "cases.modalities.store_checks._LOCK_SET", (FIRST, NOW, 10), _PLAN, "payment_modalities",
         "claim_id", _PLAN_ENDED, answers="claim_id", passes_by="claims",
     ),
     Moving(
-        "modalities.store_checks._FIND_MERCHANTS", (NOW, None), _PLAN, "payment_modalities",
+        "cases.modalities.store_checks._FIND_MERCHANTS", (NOW, None), _PLAN, "payment_modalities",
         "claim_id", {**_PLAN_ENDED, **_LATER_CLOCK}, answers="merchant_id", whose="MERCHANTS",
     ),
     Moving(

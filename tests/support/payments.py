@@ -10,7 +10,7 @@ import msgspec
 
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.configuration import Payment, PaymentMethod
-from dunwell.payments.provider import (
+from dunwell.cases.payments.provider import (
     Checkout,
     CheckoutRequest,
     CheckoutState,
@@ -21,10 +21,10 @@ from dunwell.payments.provider import (
     Providers,
     Succeeded,
 )
-from dunwell.payments.request_states import RequestState
-from dunwell.payments.settle_payment import settle_payment
-from dunwell.payments.start_payment import StartedPayment, StartPayment, start_payment
-from dunwell.payments.sweep_requests import sweep_requests
+from dunwell.cases.payments.request_states import RequestState
+from dunwell.cases.payments.settle_payment import settle_payment
+from dunwell.cases.payments.start_payment import StartedPayment, StartPayment, start_payment
+from dunwell.cases.payments.sweep_requests import sweep_requests
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition

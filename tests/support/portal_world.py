@@ -6,15 +6,15 @@ from datetime import date, timedelta
 from uuid import UUID
 
 from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.cases.disputes.dispute import Dispute
+from dunwell.cases.modalities.modality import ModalityType
+from dunwell.cases.payments.record_payment import NewPayment, record_payment
+from dunwell.cases.replies.reply import NewReply
+from dunwell.cases.replies.take_reply import TakenReply, take_reply
 from dunwell.contact.escalation.end_claim import archive_claim
 from dunwell.contact.sending.report import Reference
 from dunwell.core.claims.notes import add_note
 from dunwell.core.claims.pause_claim import pause_claim
-from dunwell.disputes.dispute import Dispute
-from dunwell.modalities.modality import ModalityType
-from dunwell.payments.record_payment import NewPayment, record_payment
-from dunwell.replies.reply import NewReply
-from dunwell.replies.take_reply import TakenReply, take_reply
 from tests.support.definitions import a_definition
 from tests.support.disputes import dispute, give_evidence
 from tests.support.files import a_written_pdf, an_image

@@ -9,9 +9,10 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from dunwell.assignment.assign_claims import assign_to_workflow
-from dunwell.assignment.publish_rules import publish_rules
-from dunwell.assignment.rules import RuleSet
+from dunwell.cases.assignment.assign_claims import assign_to_workflow
+from dunwell.cases.assignment.publish_rules import publish_rules
+from dunwell.cases.assignment.rules import RuleSet
+from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.escalation.report_failure import report_failure
@@ -24,7 +25,6 @@ from dunwell.core.workflows.drafts import discard_draft
 from dunwell.core.workflows.publish_draft import publish_draft
 from dunwell.core.workflows.save_draft import save_draft
 from dunwell.core.workflows.versions import Version
-from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.platform.errors import InvalidState
 from tests.support.gated_channels import GatedChannel, Post
 from tests.support.house import House

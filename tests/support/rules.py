@@ -7,8 +7,8 @@ from uuid import UUID
 import msgspec
 from hypothesis import strategies as st
 
-from dunwell.assignment.matching import RuleOutcome, RuleTarget
-from dunwell.assignment.rules import Rule, RuleSet, Share
+from dunwell.cases.assignment.matching import RuleOutcome, RuleTarget
+from dunwell.cases.assignment.rules import Rule, RuleSet, Share
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.workflows.definition import Condition
 

@@ -8,11 +8,11 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.configuration import PartialPayments
+from dunwell.cases.payments.announce_transfer import SentTransfer, announce_transfer
+from dunwell.cases.payments.choice import Choice, ChoiceKind
+from dunwell.cases.payments.provider import Failed, Pending
 from dunwell.core.claims.hold_claim import open_hold
 from dunwell.core.claims.holds import HoldKind
-from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
-from dunwell.payments.choice import Choice, ChoiceKind
-from dunwell.payments.provider import Failed, Pending
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

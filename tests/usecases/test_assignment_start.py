@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.assignment.outcome import Assignment
-from dunwell.assignment.publish_rules import publish_rules
-from dunwell.assignment.rules import RuleSet
-from dunwell.assignment.start_assignment import start_assignment
-from dunwell.assignment.targets import load_rulebook
+from dunwell.cases.assignment.outcome import Assignment
+from dunwell.cases.assignment.publish_rules import publish_rules
+from dunwell.cases.assignment.rules import RuleSet
+from dunwell.cases.assignment.start_assignment import start_assignment
+from dunwell.cases.assignment.targets import load_rulebook
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

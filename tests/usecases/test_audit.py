@@ -10,13 +10,13 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE, credential_actor
 from dunwell.accounts.merchants.find_audit import find_audit
 from dunwell.accounts.merchants.rights import ALL_RIGHTS, Right
 from dunwell.accounts.merchants.set_up_merchant import change_configuration
+from dunwell.cases.intake.change_contact_data import change_contact_data
+from dunwell.cases.payments.add_item import NewItem, add_fee
+from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.escalation.end_claim import archive_claim
 from dunwell.contact.messages.suppression import suppress
 from dunwell.core.claims.pause_claim import pause_claim, resume_claim
 from dunwell.core.workflows.change_workflow import rename_workflow
-from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.payments.add_item import NewItem, add_fee
-from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope, ValidationError
 from dunwell.platform.resources import Resources

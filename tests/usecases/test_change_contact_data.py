@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.fields import DebtorFields
-from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.platform.resources import Resources

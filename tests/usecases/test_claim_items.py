@@ -5,12 +5,12 @@ from uuid import uuid4
 
 import pytest
 
+from dunwell.cases.payments.add_item import AddedItem, NewItem, add_fee, add_item
+from dunwell.cases.payments.delete_item import DeletedItems, delete_item
+from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.states import Status
-from dunwell.payments.add_item import AddedItem, NewItem, add_fee, add_item
-from dunwell.payments.delete_item import DeletedItems, delete_item
-from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

@@ -6,13 +6,13 @@ from typing import Any
 
 from dunwell.accounts.merchants.configuration import Letters
 from dunwell.accounts.merchants.store import load_merchant
+from dunwell.cases.rollout.save_scenario import save_scenario
 from dunwell.cli.findings.workflows import check_workflows
 from dunwell.onboarding.report import ApplyReport
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import render_yaml
-from dunwell.rollout.save_scenario import save_scenario
 from tests.support.command_line import CommandLine
 from tests.support.definitions import DOCUMENT, a_definition, a_document
 from tests.support.house import a_house

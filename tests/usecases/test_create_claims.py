@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.cases.intake.check_claims import Rejected, check_claims
+from dunwell.cases.intake.create_claims import NO_CONTACT, CreationResult, create_claims
+from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.core.claims.states import Status
-from dunwell.intake.check_claims import Rejected, check_claims
-from dunwell.intake.create_claims import NO_CONTACT, CreationResult, create_claims
-from dunwell.intake.submission import ClaimSubmission
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidRequest, MerchantNotConfigured, ValidationError
 from dunwell.platform.resources import Resources

@@ -12,8 +12,8 @@ import pytest
 
 from dunwell.accounts.merchants.actor import Actor, credential_actor
 from dunwell.accounts.merchants.rights import ALL_RIGHTS
-from dunwell.intake.create_claims import CreationResult
-from dunwell.intake.create_together import ClaimIntake
+from dunwell.cases.intake.create_claims import CreationResult
+from dunwell.cases.intake.create_together import ClaimIntake
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.embedded.postgres import EmbeddedPostgres

@@ -7,6 +7,8 @@ import pytest
 
 from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
+from dunwell.cases.rollout.drop_draft import drop_draft
+from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.core.workflows.audited import list_parts
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.draft_changes import DraftChange, Ticks
@@ -19,8 +21,6 @@ from dunwell.core.workflows.store_draft_changes import load_open_changes, load_p
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.rollout.drop_draft import drop_draft
-from dunwell.rollout.publish_workflow import publish_workflow
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 

@@ -5,12 +5,12 @@ from uuid import UUID
 
 import pytest
 
+from dunwell.cases.rollout.texts.edit_text import TextOvertaken, edit_text, fingerprint_text
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.store import load_draft
 from dunwell.core.workflows.text_places import Place, Written, read_text
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.rollout.texts.edit_text import TextOvertaken, edit_text, fingerprint_text
 from tests.support.house import House, a_house
 from tests.support.texts import a_texts_definition, a_texts_house
 

@@ -7,14 +7,14 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
+from dunwell.cases.intake.change_contact_data import change_contact_data
+from dunwell.cases.intake.create_claims import create_claims
+from dunwell.cases.intake.create_together import ClaimIntake
 from dunwell.core.claims.searching import fill_search as filling
 from dunwell.core.claims.searching import filling_store
 from dunwell.core.claims.searching.fill_search import fill_search, queue_missing_claims
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.searching.terms import list_terms
-from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.intake.create_claims import create_claims
-from dunwell.intake.create_together import ClaimIntake
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import settle_epoch_at
 from dunwell.platform.resources import Resources

@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 
+from dunwell.cases.intake.create_claims import create_claims
 from dunwell.core.claims.find_claims import NO_FILTER, ClaimPage, find_claims
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.pause_claim import pause_claim
 from dunwell.core.claims.states import Status
 from dunwell.core.claims.store_lists import ClaimFilter
-from dunwell.intake.create_claims import create_claims
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources

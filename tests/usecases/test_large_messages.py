@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.core.workflows.save_draft import save_draft
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import render_yaml
-from dunwell.rollout.publish_workflow import publish_workflow
 from tests.support.command_line import CommandLine
 from tests.support.definitions import a_definition, a_document
 from tests.support.house import a_house

@@ -4,10 +4,10 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
+from dunwell.cases.modalities.bounds import PlanTerms
+from dunwell.cases.modalities.modality import EndReason, ModalityState, ModalityType
 from dunwell.core.claims.hold_claim import open_hold
 from dunwell.core.claims.holds import HoldKind
-from dunwell.modalities.bounds import PlanTerms
-from dunwell.modalities.modality import EndReason, ModalityState, ModalityType
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

@@ -8,6 +8,10 @@ import pytest
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import ChannelSetup
+from dunwell.cases.rollout.effects import Asked
+from dunwell.cases.rollout.next_contacts import Aspect, ClaimPreview, Kind
+from dunwell.cases.rollout.preview_draft import Preview, preview_draft
+from dunwell.cases.rollout.running_store import iterate_persons
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.messages.guards import HeldBy
 from dunwell.contact.messages.suppression import suppress
@@ -21,10 +25,6 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.rollout.effects import Asked
-from dunwell.rollout.next_contacts import Aspect, ClaimPreview, Kind
-from dunwell.rollout.preview_draft import Preview, preview_draft
-from dunwell.rollout.running_store import iterate_persons
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import ERP, House, ScriptedChannel, a_house
 from tests.support.merchants import CONFIGURATION

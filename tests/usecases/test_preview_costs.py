@@ -12,6 +12,10 @@ from dunwell.accounts.installation.document import check_installation
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor, credential_actor
 from dunwell.accounts.merchants.configuration import ChannelSetup
+from dunwell.cases.rollout.costs import Costs, Spent
+from dunwell.cases.rollout.effects import Asked
+from dunwell.cases.rollout.foresee_costs import foresee_costs, prepare_costs
+from dunwell.cases.rollout.preview_draft import preview_draft
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.workflows.open_workflow import find_workflow
 from dunwell.core.workflows.save_draft import save_draft
@@ -19,10 +23,6 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import InsufficientScope
 from dunwell.platform.resources import Resources
-from dunwell.rollout.costs import Costs, Spent
-from dunwell.rollout.effects import Asked
-from dunwell.rollout.foresee_costs import foresee_costs, prepare_costs
-from dunwell.rollout.preview_draft import preview_draft
 from tests.support.channels import ADDRESS, TEMPLATE
 from tests.support.command_line import CommandLine
 from tests.support.definitions import DOCUMENT, a_definition

@@ -7,6 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from dunwell.cases.rollout.preview_message import (
+    MessagePreview,
+    Wanted,
+    prepare_message,
+    render_preview,
+)
 from dunwell.contact.messages.codes import CODE_MASK
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.links import TOKEN_MASK
@@ -14,12 +20,6 @@ from dunwell.core.workflows.definition import Definition, Template
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.rollout.preview_message import (
-    MessagePreview,
-    Wanted,
-    prepare_message,
-    render_preview,
-)
 from tests.support.command_line import CommandLine
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house

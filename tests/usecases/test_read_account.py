@@ -4,9 +4,9 @@ from datetime import UTC, date, datetime
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from dunwell.cases.payments.read_account import compose_account
+from dunwell.cases.payments.store import PaidRow
 from dunwell.core.claims.balance import Item
-from dunwell.payments.read_account import compose_account
-from dunwell.payments.store import PaidRow
 
 _ZONE = ZoneInfo("Europe/Berlin")
 _BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from dunwell.cases.payments.record_payment import NewPayment, record_payment
 from dunwell.core.claims.states import Status
-from dunwell.payments.record_payment import NewPayment, record_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

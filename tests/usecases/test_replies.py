@@ -10,14 +10,14 @@ from dunwell.accounts.merchants.newest_first import Count
 from dunwell.adapters.channels.smtp.addresses import write_address
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.receive_mail import receive_mail
+from dunwell.cases.replies.reply import find_hold_end
+from dunwell.cases.replies.sealing import open_reply
+from dunwell.cases.replies.take_reply import TakenReply, list_unseen, see_replies
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.pause_claim import pause_claim
 from dunwell.explanation.claim_life import read_claim_life
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.replies.reply import find_hold_end
-from dunwell.replies.sealing import open_reply
-from dunwell.replies.take_reply import TakenReply, list_unseen, see_replies
 from dunwell.waiting.read_waiting import Kind, Waiting, read_waiting
 from tests.support.bounces import a_plain_mail
 from tests.support.children import MAIL_READER

@@ -6,10 +6,10 @@ from uuid import uuid4
 
 import pytest
 
+from dunwell.cases.payments.record_payment import RecordedPayment
+from dunwell.cases.payments.request_states import RequestState
+from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.core.claims.states import Status
-from dunwell.payments.record_payment import RecordedPayment
-from dunwell.payments.request_states import RequestState
-from dunwell.payments.reverse_payment import reverse_payment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources

@@ -10,11 +10,16 @@ import pytest
 
 from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.accounts.merchants.rights import ALL_RIGHTS
-from dunwell.assignment.checking import check_rules
-from dunwell.assignment.differences import ChangeKind
-from dunwell.assignment.document import MAX_RULES
-from dunwell.assignment.edit_rules import CheckedRule, RuleOvertaken, check_rule, edit_rules_draft
-from dunwell.assignment.editing import (
+from dunwell.cases.assignment.checking import check_rules
+from dunwell.cases.assignment.differences import ChangeKind
+from dunwell.cases.assignment.document import MAX_RULES
+from dunwell.cases.assignment.edit_rules import (
+    CheckedRule,
+    RuleOvertaken,
+    check_rule,
+    edit_rules_draft,
+)
+from dunwell.cases.assignment.editing import (
     CopyRule,
     Edit,
     MoveRule,
@@ -24,9 +29,9 @@ from dunwell.assignment.editing import (
     find_rule,
     make_fingerprint,
 )
-from dunwell.assignment.read_rules import RulesView, list_versions, read_rules, read_version
-from dunwell.assignment.rules import Rule
-from dunwell.assignment.rules_draft import (
+from dunwell.cases.assignment.read_rules import RulesView, list_versions, read_rules, read_version
+from dunwell.cases.assignment.rules import Rule
+from dunwell.cases.assignment.rules_draft import (
     DraftOvertaken,
     Wish,
     discard_rules_draft,

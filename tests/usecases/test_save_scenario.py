@@ -5,6 +5,8 @@ from uuid import UUID
 
 import pytest
 
+from dunwell.cases.rollout.publish_workflow import publish_workflow
+from dunwell.cases.rollout.save_scenario import SavedScenario, save_scenario
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.save_draft import save_draft
 from dunwell.core.workflows.scenario_store import load_scenarios
@@ -13,8 +15,6 @@ from dunwell.core.workflows.versions import Scenario
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.rollout.publish_workflow import publish_workflow
-from dunwell.rollout.save_scenario import SavedScenario, save_scenario
 from tests.support.definitions import a_definition, a_document
 from tests.support.house import House, a_house
 

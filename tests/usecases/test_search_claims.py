@@ -2,13 +2,13 @@
 
 import pytest
 
+from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.core.claims.find_claims import ClaimPage, find_claims
 from dunwell.core.claims.searching import store
 from dunwell.core.claims.searching.fill_search import fill_search
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.searching.terms import LONGEST
 from dunwell.core.claims.store_lists import ClaimFilter
-from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources

@@ -9,12 +9,12 @@ import pytest
 from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.accounts.merchants.rights import ALL_RIGHTS, Role
 from dunwell.accounts.users.user import Place
+from dunwell.cases.rollout.preview_message import Wanted
+from dunwell.cases.rollout.trials.send_trial import begin_trial, prepare_trial, write_trial
 from dunwell.contact.sending.channel import Message
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, RateLimited, ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.rollout.preview_message import Wanted
-from dunwell.rollout.trials.send_trial import begin_trial, prepare_trial, write_trial
 from tests.support.house import ERP, House
 from tests.support.people import a_new_user, a_reception, join
 from tests.support.texts import a_house_with_prices, a_texts_definition

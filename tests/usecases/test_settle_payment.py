@@ -6,11 +6,18 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from dunwell.cases.payments.find_request import LOAD_RECEIPT
+from dunwell.cases.payments.provider import (
+    Cancelled,
+    Failed,
+    Open,
+    Pending,
+    ProviderAway,
+    Succeeded,
+)
+from dunwell.cases.payments.request_states import RequestState
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
-from dunwell.payments.find_request import LOAD_RECEIPT
-from dunwell.payments.provider import Cancelled, Failed, Open, Pending, ProviderAway, Succeeded
-from dunwell.payments.request_states import RequestState
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Row
 from dunwell.platform.errors import NotFound

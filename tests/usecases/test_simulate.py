@@ -10,11 +10,11 @@ import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
+from dunwell.cases.rollout.trials.simulate import Played, Simulation, prepare_simulation, simulate
 from dunwell.contact.messages.suppression import suppress
 from dunwell.core.workflows.definition import Definition
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.rollout.trials.simulate import Played, Simulation, prepare_simulation, simulate
 from tests.support.children import PRINTER
 from tests.support.house import House, a_house
 from tests.support.merchants import CONFIGURATION

@@ -5,11 +5,11 @@ from decimal import Decimal
 import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
+from dunwell.cases.rollout.preview_message import Wanted
+from dunwell.cases.rollout.trials import sms_costs
+from dunwell.cases.rollout.trials.sms_costs import SmsCosts, find_sms_costs, prepare_sms_costs
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.rollout.preview_message import Wanted
-from dunwell.rollout.trials import sms_costs
-from dunwell.rollout.trials.sms_costs import SmsCosts, find_sms_costs, prepare_sms_costs
 from tests.support.house import House
 from tests.support.texts import a_house_with_prices, a_texts_definition
 

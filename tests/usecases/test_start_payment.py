@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.payments.provider import Cancelled, Pending, ProviderAway, Succeeded
+from dunwell.cases.payments.provider import Cancelled, Pending, ProviderAway, Succeeded
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

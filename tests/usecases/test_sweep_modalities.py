@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from dunwell.cases.modalities.modality import EndReason, Modality, ModalityState
+from dunwell.cases.modalities.sweep_modalities import sweep_modalities
+from dunwell.cases.payments.add_item import NewItem, add_item
+from dunwell.cases.payments.delete_item import delete_item
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
-from dunwell.modalities.modality import EndReason, Modality, ModalityState
-from dunwell.modalities.sweep_modalities import sweep_modalities
-from dunwell.payments.add_item import NewItem, add_item
-from dunwell.payments.delete_item import delete_item
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.modalities import DEFERMENT, Arrangement, an_arrangement

@@ -5,19 +5,19 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from dunwell.assignment.assign_claims import assign_to_workflow
-from dunwell.assignment.publish_rules import publish_rules
-from dunwell.assignment.rules import Rule, RuleSet, Share
-from dunwell.assignment.store import load_rules
+from dunwell.cases.assignment.assign_claims import assign_to_workflow
+from dunwell.cases.assignment.publish_rules import publish_rules
+from dunwell.cases.assignment.rules import Rule, RuleSet, Share
+from dunwell.cases.assignment.store import load_rules
+from dunwell.cases.rollout.delete_workflow import delete_workflow
+from dunwell.cases.rollout.save_scenario import save_scenario
+from dunwell.cases.rollout.switch import SwitchedScenario, switch_to_workflows
 from dunwell.core.workflows.save_draft import save_draft
 from dunwell.core.workflows.scenario_store import load_scenarios
 from dunwell.core.workflows.store import load_current
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources
-from dunwell.rollout.delete_workflow import delete_workflow
-from dunwell.rollout.save_scenario import save_scenario
-from dunwell.rollout.switch import SwitchedScenario, switch_to_workflows
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 

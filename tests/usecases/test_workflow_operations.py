@@ -6,9 +6,14 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
-from dunwell.assignment.publish_rules import publish_rules
-from dunwell.assignment.rules import Rule, RuleSet, Share
-from dunwell.assignment.store_drafts import save_draft as save_rules_draft
+from dunwell.cases.assignment.publish_rules import publish_rules
+from dunwell.cases.assignment.rules import Rule, RuleSet, Share
+from dunwell.cases.assignment.store_drafts import save_draft as save_rules_draft
+from dunwell.cases.rollout.delete_workflow import delete_workflow
+from dunwell.cases.rollout.drop_draft import drop_draft
+from dunwell.cases.rollout.plan_publication import describe_reach, plan_publication
+from dunwell.cases.rollout.publish_workflow import publish_workflow
+from dunwell.cases.rollout.read_workflows import compare_versions, list_workflows, show_version
 from dunwell.core.workflows.change_workflow import (
     activate_workflow,
     deactivate_workflow,
@@ -23,11 +28,6 @@ from dunwell.core.workflows.versions import Version
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.rollout.delete_workflow import delete_workflow
-from dunwell.rollout.drop_draft import drop_draft
-from dunwell.rollout.plan_publication import describe_reach, plan_publication
-from dunwell.rollout.publish_workflow import publish_workflow
-from dunwell.rollout.read_workflows import compare_versions, list_workflows, show_version
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, a_house
 from tests.support.merchants import CONFIGURATION

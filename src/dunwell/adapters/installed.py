@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
 from dunwell.adapters.payments.sandbox.provider import NAME as SANDBOX_PROVIDER
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
+from dunwell.cases.payments.provider import Providers
 from dunwell.contact.sending.channel import ChannelAdapter
-from dunwell.payments.provider import Providers
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources

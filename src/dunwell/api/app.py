@@ -31,10 +31,10 @@ from dunwell.api.routes.token import OBTAIN_TOKEN
 from dunwell.api.schemas.operating import Health
 from dunwell.api.serving import Server
 from dunwell.api.token import answer_oauth_refusal, serve_token
+from dunwell.cases.intake.create_together import ClaimIntake
 from dunwell.contact.sending.channel import ChannelAdapter
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.intake.create_together import ClaimIntake
 from dunwell.platform.errors import InvalidRequest, MethodNotAllowed, NotFound, Refusal, Unavailable
 from dunwell.platform.resources import Resources
 

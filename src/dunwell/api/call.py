@@ -9,10 +9,10 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor, credential_actor
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.api.query import Query
+from dunwell.cases.intake.create_together import ClaimIntake
 from dunwell.contact.sending.channel import ChannelAdapter
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.intake.create_together import ClaimIntake
 from dunwell.platform.database.database import Connection
 from dunwell.platform.http.multipart import Part
 from dunwell.platform.resources import Resources

@@ -7,19 +7,19 @@ import click
 import msgspec
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.assignment.checking import check_rules
-from dunwell.assignment.hypothetical import HypotheticalClaim, check_hypothetical
-from dunwell.assignment.read_rules import RulesView, read_rules
-from dunwell.assignment.review import Review, review_rules
-from dunwell.assignment.rules_draft import (
+from dunwell.cases.assignment.checking import check_rules
+from dunwell.cases.assignment.hypothetical import HypotheticalClaim, check_hypothetical
+from dunwell.cases.assignment.read_rules import RulesView, read_rules
+from dunwell.cases.assignment.review import Review, review_rules
+from dunwell.cases.assignment.rules_draft import (
     RulesPublication,
     discard_rules_draft,
     publish_rules_draft,
     save_rules_draft,
 )
-from dunwell.assignment.store_drafts import load_rules_draft
-from dunwell.assignment.targets import Rulebook, load_draft_rulebook, load_rulebook
-from dunwell.assignment.try_claim import Possibility, try_claim
+from dunwell.cases.assignment.store_drafts import load_rules_draft
+from dunwell.cases.assignment.targets import Rulebook, load_draft_rulebook, load_rulebook
+from dunwell.cases.assignment.try_claim import Possibility, try_claim
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import confirm, echo_json
 from dunwell.cli.rules_text import (

@@ -7,12 +7,17 @@ from typing import Any
 
 import msgspec
 
-from dunwell.assignment.document import RuleDocument, RulesDocument, render_document, render_rule
-from dunwell.assignment.read_rules import RulesView
-from dunwell.assignment.review import Review
-from dunwell.assignment.targets import Rulebook
-from dunwell.assignment.try_claim import Possibility
-from dunwell.assignment.wording import describe_default, describe_verdict
+from dunwell.cases.assignment.document import (
+    RuleDocument,
+    RulesDocument,
+    render_document,
+    render_rule,
+)
+from dunwell.cases.assignment.read_rules import RulesView
+from dunwell.cases.assignment.review import Review
+from dunwell.cases.assignment.targets import Rulebook
+from dunwell.cases.assignment.try_claim import Possibility
+from dunwell.cases.assignment.wording import describe_default, describe_verdict
 from dunwell.cli.output import render_table
 from dunwell.explanation.explain_rules import show_match
 

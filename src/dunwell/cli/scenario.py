@@ -5,6 +5,8 @@ from typing import TextIO
 import click
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.cases.rollout.read_scenarios import ScenarioView, list_scenarios, show_scenario
+from dunwell.cases.rollout.save_scenario import SavedScenario, save_scenario
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json, render_table
 from dunwell.cli.work import merchant_of_key, run_change
@@ -13,8 +15,6 @@ from dunwell.core.workflows.checking import read_definition
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import render_yaml
-from dunwell.rollout.read_scenarios import ScenarioView, list_scenarios, show_scenario
-from dunwell.rollout.save_scenario import SavedScenario, save_scenario
 
 _JSON = click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 

@@ -3,11 +3,11 @@
 import click
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.cases.rollout.switch import SwitchReport, switch_to_workflows
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json, render_table
 from dunwell.cli.work import merchant_of_key, run_change
 from dunwell.platform.resources import Resources
-from dunwell.rollout.switch import SwitchReport, switch_to_workflows
 
 
 @click.command("switch")

@@ -7,6 +7,9 @@ from uuid import UUID
 import click
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.cases.rollout.delete_workflow import delete_workflow
+from dunwell.cases.rollout.store import load_rule_sets
+from dunwell.cases.rollout.uses import describe_rules
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import confirm
 from dunwell.cli.work import merchant_of_key, run_change
@@ -17,9 +20,6 @@ from dunwell.core.workflows.change_workflow import (
 )
 from dunwell.core.workflows.open_workflow import check_switched, find_workflow
 from dunwell.platform.resources import Resources
-from dunwell.rollout.delete_workflow import delete_workflow
-from dunwell.rollout.store import load_rule_sets
-from dunwell.rollout.uses import describe_rules
 
 _Answer = TypeVar("_Answer")
 

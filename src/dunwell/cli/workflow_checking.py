@@ -4,6 +4,7 @@ from typing import Any, TextIO
 
 import click
 
+from dunwell.cases.rollout.contact_waits import find_contact_warnings
 from dunwell.cli.output import echo_json
 from dunwell.cli.workflow_document import read_given, render_faults
 from dunwell.contact.messages.checking import find_template_faults
@@ -17,7 +18,6 @@ from dunwell.core.workflows.definition import Definition, ProcessSettings, Templ
 from dunwell.core.workflows.given_definition import place_faults
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.shape import read_if_fits
-from dunwell.rollout.contact_waits import find_contact_warnings
 
 
 @click.command("check")

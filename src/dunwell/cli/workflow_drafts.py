@@ -6,6 +6,11 @@ from uuid import UUID
 import click
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.cases.rollout.drop_draft import drop_draft
+from dunwell.cases.rollout.plan_publication import PublicationPlan, describe_reach, plan_publication
+from dunwell.cases.rollout.publish_workflow import publish_workflow
+from dunwell.cases.rollout.read_workflows import DRAFT, show_version
+from dunwell.cases.rollout.views import DefinitionView
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import confirm, echo_json
 from dunwell.cli.work import merchant_of_key, run_change
@@ -19,11 +24,6 @@ from dunwell.core.workflows.save_draft import save_draft
 from dunwell.core.workflows.versions import Verdict, Version
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.rollout.drop_draft import drop_draft
-from dunwell.rollout.plan_publication import PublicationPlan, describe_reach, plan_publication
-from dunwell.rollout.publish_workflow import publish_workflow
-from dunwell.rollout.read_workflows import DRAFT, show_version
-from dunwell.rollout.views import DefinitionView
 
 _YES = click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
 

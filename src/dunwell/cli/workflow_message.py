@@ -7,18 +7,18 @@ import click
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.cli.options import data_dir_option
-from dunwell.cli.work import merchant_of_key, open_changing_work, run_reading
-from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.core.workflows.definition import Definition
-from dunwell.platform.resources import Resources
-from dunwell.rollout.preview_message import (
+from dunwell.cases.rollout.preview_message import (
     MessagePreview,
     Wanted,
     prepare_message,
     render_preview,
 )
-from dunwell.rollout.read_workflows import show_version
+from dunwell.cases.rollout.read_workflows import show_version
+from dunwell.cli.options import data_dir_option
+from dunwell.cli.work import merchant_of_key, open_changing_work, run_reading
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.core.workflows.definition import Definition
+from dunwell.platform.resources import Resources
 
 
 @click.command("message")

@@ -7,6 +7,11 @@ from pathlib import Path
 
 import click
 
+from dunwell.cases.rollout.costs import Costs
+from dunwell.cases.rollout.effects import DEFAULT_DAYS, MOST_DAYS, Asked, Sink
+from dunwell.cases.rollout.foresee_costs import foresee_costs_alone, prepare_costs
+from dunwell.cases.rollout.next_contacts import ClaimPreview, NextContact
+from dunwell.cases.rollout.preview_draft import Preview, preview_draft, view_preview
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json, show_progress
 from dunwell.cli.work import merchant_of_key, open_reading_work, run_reading
@@ -14,11 +19,6 @@ from dunwell.cli.workflow_preview_text import render_preview
 from dunwell.core.workflows.open_workflow import check_switched, find_workflow
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.texts import say_count
-from dunwell.rollout.costs import Costs
-from dunwell.rollout.effects import DEFAULT_DAYS, MOST_DAYS, Asked, Sink
-from dunwell.rollout.foresee_costs import foresee_costs_alone, prepare_costs
-from dunwell.rollout.next_contacts import ClaimPreview, NextContact
-from dunwell.rollout.preview_draft import Preview, preview_draft, view_preview
 
 _LISTED = 10
 _CONTACT_HEADS = ("at", "channel", "step", "stepName")

@@ -3,17 +3,11 @@
 from collections.abc import Iterator, Sequence
 from zoneinfo import ZoneInfo
 
-from dunwell.cli.output import render_table
-from dunwell.cli.workflow_reading import render_differences
-from dunwell.contact.messages.formatting import render_money
-from dunwell.contact.messages.guards import HeldBy
-from dunwell.core.workflows.versions import Verdict
-from dunwell.platform.text.texts import say_count
-from dunwell.rollout.costs import Costs, Spent
-from dunwell.rollout.effects import Effects
-from dunwell.rollout.effects_views import OutlookView, describe_aspects, view_outlook
-from dunwell.rollout.next_contacts import Kind, NextContact
-from dunwell.rollout.outlook_figures import (
+from dunwell.cases.rollout.costs import Costs, Spent
+from dunwell.cases.rollout.effects import Effects
+from dunwell.cases.rollout.effects_views import OutlookView, describe_aspects, view_outlook
+from dunwell.cases.rollout.next_contacts import Kind, NextContact
+from dunwell.cases.rollout.outlook_figures import (
     CHANNELS,
     DayTable,
     FeeFigures,
@@ -21,9 +15,15 @@ from dunwell.rollout.outlook_figures import (
     count_held_back,
     tabulate_days,
 )
-from dunwell.rollout.plan_publication import describe_reach
-from dunwell.rollout.preview_draft import Preview
-from dunwell.rollout.uses import describe_count
+from dunwell.cases.rollout.plan_publication import describe_reach
+from dunwell.cases.rollout.preview_draft import Preview
+from dunwell.cases.rollout.uses import describe_count
+from dunwell.cli.output import render_table
+from dunwell.cli.workflow_reading import render_differences
+from dunwell.contact.messages.formatting import render_money
+from dunwell.contact.messages.guards import HeldBy
+from dunwell.core.workflows.versions import Verdict
+from dunwell.platform.text.texts import say_count
 
 _HELD_WORDS = {
     HeldBy.GUARD_DAY.value: "by the limit for a day",

@@ -6,20 +6,20 @@ from datetime import datetime
 import click
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.cli.options import data_dir_option
-from dunwell.cli.output import echo_json, render_table
-from dunwell.cli.work import merchant_of_key, run_change
-from dunwell.core.workflows.versions import Verdict
-from dunwell.platform.resources import Resources
-from dunwell.platform.text.yaml_document import render_yaml
-from dunwell.rollout.read_workflows import (
+from dunwell.cases.rollout.read_workflows import (
     DRAFT,
     LATEST,
     compare_versions,
     list_workflows,
     show_version,
 )
-from dunwell.rollout.views import Comparison, DefinitionView, WorkflowView
+from dunwell.cases.rollout.views import Comparison, DefinitionView, WorkflowView
+from dunwell.cli.options import data_dir_option
+from dunwell.cli.output import echo_json, render_table
+from dunwell.cli.work import merchant_of_key, run_change
+from dunwell.core.workflows.versions import Verdict
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.yaml_document import render_yaml
 
 
 @click.command("list")

@@ -1,11 +1,11 @@
 """What the assignment rules say of a claim: those that chose its process, or today's."""
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.assignment.facts import load_claim_facts
-from dunwell.assignment.matching import Match, match_rules
-from dunwell.assignment.store import load_rules_version
-from dunwell.assignment.targets import Rulebook, find_today, load_rulebook, make_rulebook
-from dunwell.assignment.wording import describe_default, describe_verdict
+from dunwell.cases.assignment.facts import load_claim_facts
+from dunwell.cases.assignment.matching import Match, match_rules
+from dunwell.cases.assignment.store import load_rules_version
+from dunwell.cases.assignment.targets import Rulebook, find_today, load_rulebook, make_rulebook
+from dunwell.cases.assignment.wording import describe_default, describe_verdict
 from dunwell.explanation.records import Standing
 from dunwell.explanation.views import ExplainedRule, ExplainedRules
 

@@ -7,7 +7,7 @@ All of them are in one transaction. What is refused to one undoes nothing of the
 from collections.abc import Mapping, Sequence
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.assignment.assign_claims import assign_to_workflow
+from dunwell.cases.assignment.assign_claims import assign_to_workflow
 from dunwell.contact.escalation.end_claim import archive_claim
 from dunwell.core.claims.pause_claim import pause_claim, resume_claim
 from dunwell.core.workflows.store import hold_workflows, load_current

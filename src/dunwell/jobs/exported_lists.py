@@ -11,6 +11,15 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_fields import redact
 from dunwell.accounts.merchants.find_audit import find_audit
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.disputes.dispute import DisputeState, render_case_number
+from dunwell.cases.disputes.find_disputes import find_disputes
+from dunwell.cases.modalities.find_modalities import ModalityFilter, find_modalities
+from dunwell.cases.payments.find_payments import (
+    PaymentFilter,
+    RequestFilter,
+    find_payment_requests,
+    find_payments,
+)
 from dunwell.contact.messages.lists.find_communications import (
     CommunicationFilter,
     find_communications,
@@ -18,17 +27,8 @@ from dunwell.contact.messages.lists.find_communications import (
 from dunwell.contact.messages.lists.find_suppressions import SuppressionFilter, find_suppressions
 from dunwell.core.claims.find_claims import find_claims
 from dunwell.core.claims.store_lists import ClaimFilter
-from dunwell.disputes.dispute import DisputeState, render_case_number
-from dunwell.disputes.find_disputes import find_disputes
 from dunwell.jobs.cells import Cells, render_amount
 from dunwell.jobs.job import Export, ExportedList
-from dunwell.modalities.find_modalities import ModalityFilter, find_modalities
-from dunwell.payments.find_payments import (
-    PaymentFilter,
-    RequestFilter,
-    find_payment_requests,
-    find_payments,
-)
 from dunwell.platform.errors import Fault, ValidationError
 
 # Rows of a page, and where the next begins.

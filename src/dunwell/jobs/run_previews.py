@@ -12,6 +12,10 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.store import load_merchant
+from dunwell.cases.rollout.effects import DEFAULT_DAYS, Asked
+from dunwell.cases.rollout.effects_views import DraftEffectsView, view_draft_effects
+from dunwell.cases.rollout.foresee_costs import foresee_costs_alone, prepare_costs
+from dunwell.cases.rollout.preview_draft import preview_draft
 from dunwell.contact.sending.lease import LEASE, keep_lease
 from dunwell.jobs.job import Job, JobKind, JobState, PreviewDraft, find_keeping
 from dunwell.jobs.starters import ask_rights_again
@@ -20,10 +24,6 @@ from dunwell.jobs.store_previews import note_progress, save_result
 from dunwell.platform.database.database import Connection, snapshot
 from dunwell.platform.errors import InsufficientScope, Refusal
 from dunwell.platform.resources import Resources
-from dunwell.rollout.effects import DEFAULT_DAYS, Asked
-from dunwell.rollout.effects_views import DraftEffectsView, view_draft_effects
-from dunwell.rollout.foresee_costs import foresee_costs_alone, prepare_costs
-from dunwell.rollout.preview_draft import preview_draft
 
 _LISTED = 50
 _BEAT_SECONDS = 1.0

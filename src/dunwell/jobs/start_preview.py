@@ -8,13 +8,13 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.effects_views import DraftEffectsView
 from dunwell.core.workflows.store import load_draft
 from dunwell.jobs.job import Job, JobState, PreviewDraft
 from dunwell.jobs.start_job import TooManyJobs, begin_job
 from dunwell.jobs.store import load_jobs
 from dunwell.jobs.store_previews import find_live_preview, find_preview, insert_preview
 from dunwell.platform.errors import InvalidState, Said
-from dunwell.rollout.effects_views import DraftEffectsView
 
 
 @dataclass(frozen=True, slots=True)

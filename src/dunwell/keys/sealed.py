@@ -9,6 +9,7 @@ from typing import Protocol
 
 from dunwell.accounts.installation.secrets import SealedInstallation
 from dunwell.accounts.users.reseal_factors import SealedFactors
+from dunwell.cases.replies.reseal_replies import SealedReplies
 from dunwell.contact.messages.letters.reseal_letters import SealedLetters
 from dunwell.core.events.reseal_endpoints import SealedEndpoints
 from dunwell.core.files.sealed_uploads import SealedUploads
@@ -17,7 +18,6 @@ from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, Database
 from dunwell.platform.resealing import Part, RowKey
-from dunwell.replies.reseal_replies import SealedReplies
 
 
 class SealedValues(Protocol):

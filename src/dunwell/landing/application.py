@@ -20,6 +20,7 @@ from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dunwell.accounts.installation.identity import FindOperator, find_nobody
+from dunwell.cases.payments.provider import Providers
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.sealed_files import SealedFiles
@@ -53,7 +54,6 @@ from dunwell.landing.web.leading import lead_on
 from dunwell.landing.web.problems import answer_failure
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Visit
-from dunwell.payments.provider import Providers
 from dunwell.platform.resources import Resources
 
 _SLICES = (

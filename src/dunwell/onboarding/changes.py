@@ -9,7 +9,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.accounts.merchants.merchant import NewMerchant
 from dunwell.accounts.merchants.rights import Scope
-from dunwell.assignment.document import RulesDocument
+from dunwell.cases.assignment.document import RulesDocument
 from dunwell.core.events.endpoint import WantedEndpoint
 from dunwell.core.workflows.definition import Definition
 

@@ -12,9 +12,9 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.store_changes import lock_merchant
-from dunwell.assignment.document import RuleDocument, RulesDocument, write_rules
-from dunwell.assignment.store import load_published_rules
-from dunwell.assignment.store_drafts import load_rules_draft
+from dunwell.cases.assignment.document import RuleDocument, RulesDocument, write_rules
+from dunwell.cases.assignment.store import load_published_rules
+from dunwell.cases.assignment.store_drafts import load_rules_draft
 from dunwell.core.workflows.change_workflow import deactivate_workflow
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
 from dunwell.onboarding.changes import Change, PublishDraft, PublishRules, SaveDraft, SaveRules

@@ -7,6 +7,7 @@ from msgspec import UNSET
 from dunwell.accounts.merchants.merchant import NewMerchant
 from dunwell.accounts.merchants.quotas import REQUESTS_PER_MINUTE
 from dunwell.accounts.merchants.rights import Scope, order_scopes
+from dunwell.cases.rollout.contact_waits import describe_contact_warnings
 from dunwell.core.events.endpoint import sort_types
 from dunwell.onboarding.changes import (
     AddCredential,
@@ -26,7 +27,6 @@ from dunwell.onboarding.scenario_decision import decide_scenario
 from dunwell.onboarding.standing import Standing
 from dunwell.onboarding.webhook_rules import to_wanted
 from dunwell.platform.text.differences import compare_values
-from dunwell.rollout.contact_waits import describe_contact_warnings
 
 
 def decide_changes(

@@ -8,9 +8,11 @@ from dunwell.accounts.installation.webhook_networks import find_reach
 from dunwell.accounts.merchants.store import load_credentials, load_merchant
 from dunwell.accounts.merchants.store_changes import lock_merchant
 from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
-from dunwell.assignment.document import write_rules
-from dunwell.assignment.store import load_published_rules, load_targets
-from dunwell.assignment.store_drafts import load_rules_draft
+from dunwell.cases.assignment.document import write_rules
+from dunwell.cases.assignment.store import load_published_rules, load_targets
+from dunwell.cases.assignment.store_drafts import load_rules_draft
+from dunwell.cases.rollout.scenario_claims_store import count_standing
+from dunwell.cases.rollout.store import count_active_claims
 from dunwell.core.events.endpoints import Endpoint, load_endpoints, open_authorization
 from dunwell.core.workflows.scenario_store import load_scenarios
 from dunwell.core.workflows.store import Workflow, load_current, load_draft, load_workflows
@@ -23,8 +25,6 @@ from dunwell.onboarding.standing import (
 )
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
-from dunwell.rollout.scenario_claims_store import count_standing
-from dunwell.rollout.store import count_active_claims
 
 
 async def load_standing(

@@ -7,7 +7,7 @@ from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.disputes.answer_texts import add_answer_text, list_answer_texts
+from dunwell.cases.disputes.answer_texts import add_answer_text, list_answer_texts
 from dunwell.onboarding.checking import Surroundings, check_merchant_file
 from dunwell.onboarding.copy_processes import deactivate_copied, load_processes_to_copy
 from dunwell.onboarding.counterpart import write_counterpart_settings

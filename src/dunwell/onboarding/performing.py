@@ -14,11 +14,12 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.secrets import CREDENTIAL_RANDOM_BYTES
 from dunwell.accounts.merchants.set_up_merchant import change_configuration, create_merchant
-from dunwell.assignment.rules_draft import (
+from dunwell.cases.assignment.rules_draft import (
     discard_rules_draft,
     publish_rules_draft,
     save_rules_draft,
 )
+from dunwell.cases.rollout.save_scenario import save_scenario
 from dunwell.core.events.endpoints import add_endpoint, change_endpoint, remove_endpoint
 from dunwell.core.workflows.draft_changes import Ticks
 from dunwell.core.workflows.drafts import discard_draft
@@ -46,7 +47,6 @@ from dunwell.onboarding.changes import (
 from dunwell.onboarding.report import NewCredentialReport, NewWebhookReport
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
-from dunwell.rollout.save_scenario import save_scenario
 
 APPLY = operator_actor("apply")
 

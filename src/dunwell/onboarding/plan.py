@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import UNSET
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.cases.rollout.effects import Progress
 from dunwell.onboarding.configuration import describe_gaps
 from dunwell.onboarding.decision import decide_changes, describe_warnings
 from dunwell.onboarding.opening import open_file, open_standing
@@ -16,7 +17,6 @@ from dunwell.onboarding.preview_workflows import preview_workflows
 from dunwell.onboarding.report import ApplyReport
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.resources import Resources
-from dunwell.rollout.effects import Progress
 
 
 async def plan_file(

@@ -5,6 +5,13 @@ from dataclasses import replace
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.effects import Asked, Effects, Progress
+from dunwell.cases.rollout.effects_views import describe_next_contacts, view_next_contacts
+from dunwell.cases.rollout.plan_publication import count_reached
+from dunwell.cases.rollout.preview_effects import (
+    MinorChange,
+    preview_effects,
+)
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.differences import find_differences
 from dunwell.core.workflows.versions import (
@@ -18,13 +25,6 @@ from dunwell.onboarding.checking import CheckedFile
 from dunwell.onboarding.report import WorkflowPreview
 from dunwell.onboarding.standing import Standing, StandingWorkflow
 from dunwell.platform.crypto import KeyRing
-from dunwell.rollout.effects import Asked, Effects, Progress
-from dunwell.rollout.effects_views import describe_next_contacts, view_next_contacts
-from dunwell.rollout.plan_publication import count_reached
-from dunwell.rollout.preview_effects import (
-    MinorChange,
-    preview_effects,
-)
 
 # Next contacts alone: how the days ahead look is asked for one workflow at a time.
 _ASKED = Asked(days=0, listed=20)

@@ -7,7 +7,7 @@ pointer of the `file` key, and the place within that file in its words. Pure.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dunwell.assignment.checking import find_rule_faults
+from dunwell.cases.assignment.checking import find_rule_faults
 from dunwell.contact.messages.checking import find_template_faults
 from dunwell.core.workflows.checking import check_workflow_name, find_definition_faults
 from dunwell.core.workflows.definition import Definition

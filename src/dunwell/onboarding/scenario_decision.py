@@ -6,11 +6,11 @@ Pure.
 
 from collections.abc import Iterator
 
+from dunwell.cases.rollout.scenario_edit import ScenarioEdit, decide_edit
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.differences import find_differences
 from dunwell.onboarding.changes import Change, SaveScenario
 from dunwell.onboarding.standing import StandingScenario
-from dunwell.rollout.scenario_edit import ScenarioEdit, decide_edit
 
 
 def decide_scenario(

@@ -8,7 +8,7 @@ from dunwell.accounts.installation.webhook_networks import PUBLIC_REACH, Webhook
 from dunwell.accounts.merchants.access import Credential
 from dunwell.accounts.merchants.configuration import Channel, Configuration
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.assignment.document import RulesDocument
+from dunwell.cases.assignment.document import RulesDocument
 from dunwell.core.workflows.step_ids import KnownStep
 from dunwell.core.workflows.versions import Draft, Scenario, Version
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from msgspec import UNSET
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.assignment.checking import find_unknown_names
-from dunwell.assignment.document import list_names
+from dunwell.cases.assignment.checking import find_unknown_names
+from dunwell.cases.assignment.document import list_names
 from dunwell.contact.messages.forbidden_words import find_forbidden_words
 from dunwell.contact.messages.merchant_rules import find_quiet_faults, find_value_faults
 from dunwell.core.workflows.definition import Definition

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.assignment.document import render_document
+from dunwell.cases.assignment.document import render_document
 from dunwell.onboarding.configuration import render_configuration
 from dunwell.onboarding.logo_data import write_data
 from dunwell.onboarding.standing import Standing

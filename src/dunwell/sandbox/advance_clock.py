@@ -16,11 +16,11 @@ from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import ChannelAdapter
 from dunwell.core.claims.expire_holds import expire_holds
-from dunwell.modalities.sweep_modalities import sweep_modalities
 from dunwell.platform.errors import Fault, InvalidState, Unavailable, ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.sandbox.store import Agenda, begin_count, count_since, load_agenda, move_clock

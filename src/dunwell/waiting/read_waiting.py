@@ -21,14 +21,14 @@ from dunwell.accounts.merchants.newest_first import (
     find_oldest,
 )
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.modalities.find_modalities import MODALITIES, UNANSWERED
+from dunwell.cases.payments.find_payments import PENDING, REQUESTS
+from dunwell.cases.replies.store import count_unseen
 from dunwell.contact.messages.communication_store import count_failed
 from dunwell.contact.messages.lists.find_communications import COMMUNICATIONS, UNKNOWN
 from dunwell.core.events.find_endpoints import ENDPOINTS, LIVE, UNWELL
-from dunwell.modalities.find_modalities import MODALITIES, UNANSWERED
-from dunwell.payments.find_payments import PENDING, REQUESTS
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.text.cursor import CursorForm
-from dunwell.replies.store import count_unseen
 
 _BOUNCES_FOR = timedelta(days=7)
 # The list of disputes as disputes.find_disputes has it; rides on disputes_open_list.

@@ -16,9 +16,9 @@ import msgspec
 from dunwell.adapters.channels.smtp.addresses import ReturnAddress, find_address, read_address
 from dunwell.adapters.mail.bounce import UNREADABLE, Bounce, read_bounce
 from dunwell.adapters.mail.reply_text import list_file_names, read_reply_text, read_subject
+from dunwell.cases.replies.reply import NewReply
 from dunwell.contact.sending.report import Cause, Report, ReportState
 from dunwell.platform.crypto import KeyRing, sha256
-from dunwell.replies.reply import NewReply
 
 # Of a report, for whoever has to look; our own message stands behind it.
 _MOST_RAW = 131_072

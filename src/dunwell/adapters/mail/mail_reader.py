@@ -17,12 +17,12 @@ from dunwell.adapters.mail.incoming import (
     keep_unread,
     make_mail,
 )
+from dunwell.cases.replies.reply import NewReply
 from dunwell.contact.sending.report import Report
 from dunwell.platform.children.child_pool import ChildLost, ChildPool
 from dunwell.platform.children.fair_queue import QueueLimits
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import RateLimited, Unavailable
-from dunwell.replies.reply import NewReply
 
 _CHILD = "dunwell.adapters.mail.mail_child"
 _MAX_ANSWER_BYTES = 1024 * 1024

@@ -12,12 +12,12 @@ from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.mail_reader import MailReader
+from dunwell.cases.replies.reply import NewReply
+from dunwell.cases.replies.take_reply import TakenReply, take_reply
 from dunwell.contact.sending.report import Report
 from dunwell.contact.sending.report_store import count_reports, count_strange, save_report
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
-from dunwell.replies.reply import NewReply
-from dunwell.replies.take_reply import TakenReply, take_reply
 
 _DAY = timedelta(days=1)
 # Of one message: delays, and the end of them.

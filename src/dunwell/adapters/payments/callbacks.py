@@ -8,9 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from dunwell.payments.provider import Notice, NoticeRefused, Providers
-from dunwell.payments.settle_payment import settle_payment
-from dunwell.payments.store_requests import find_request_id
+from dunwell.cases.payments.provider import Notice, NoticeRefused, Providers
+from dunwell.cases.payments.settle_payment import settle_payment
+from dunwell.cases.payments.store_requests import find_request_id
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import read_body, request_id_of
 from dunwell.platform.resources import Resources

@@ -22,6 +22,7 @@ from dunwell.api.routes.parameters import (
     read_page,
 )
 from dunwell.api.schemas.attachments import Attachment, AttachmentList
+from dunwell.cases.intake.submission import AttachmentSubmission
 from dunwell.contact.escalation.change_attachments import (
     attach_file,
     detach_file,
@@ -30,7 +31,6 @@ from dunwell.contact.escalation.change_attachments import (
 from dunwell.core.files.attached import unknown_ticket
 from dunwell.core.files.content_types import ALLOWED_TYPES
 from dunwell.core.files.read_attachments import list_attachments, read_attachment
-from dunwell.intake.submission import AttachmentSubmission
 from dunwell.platform.errors import InvalidRequest, InvalidState, UnknownTicket, ValidationError
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}/attachments"

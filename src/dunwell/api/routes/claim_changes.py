@@ -14,10 +14,10 @@ from dunwell.api.routes.parameters import CLAIM_ID, MERCHANT_ID
 from dunwell.api.routes.payments import find_faulty_instant, read_given_instant
 from dunwell.api.schemas.claim_changes import PauseRequest
 from dunwell.api.schemas.claims import Claim
+from dunwell.cases.intake.change_contact_data import change_contact_data
+from dunwell.cases.intake.submission import ContactPatch
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.core.claims.pause_claim import pause_claim, resume_claim
-from dunwell.intake.change_contact_data import change_contact_data
-from dunwell.intake.submission import ContactPatch
 from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, ValidationError
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}"

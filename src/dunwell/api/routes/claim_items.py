@@ -10,10 +10,10 @@ from dunwell.api.reading import read_shape
 from dunwell.api.routes.claim_showing import show_item
 from dunwell.api.routes.parameters import CLAIM_ID, ITEM_ID, MERCHANT_ID
 from dunwell.api.schemas import claim_changes as wire
-from dunwell.intake.check_claims import find_faulty_dates
-from dunwell.intake.submission import ItemSubmission
-from dunwell.payments.add_item import AddedItem, NewItem, add_fee, add_item
-from dunwell.payments.delete_item import delete_item
+from dunwell.cases.intake.check_claims import find_faulty_dates
+from dunwell.cases.intake.submission import ItemSubmission
+from dunwell.cases.payments.add_item import AddedItem, NewItem, add_fee, add_item
+from dunwell.cases.payments.delete_item import delete_item
 from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}"

@@ -24,7 +24,7 @@ from dunwell.api.schemas.payments import (
     FoundPaymentRequest,
     FoundPaymentRequestList,
 )
-from dunwell.payments.read_claim_payments import (
+from dunwell.cases.payments.read_claim_payments import (
     get_payment,
     get_payment_request,
     list_payment_requests,

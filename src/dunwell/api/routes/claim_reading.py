@@ -10,6 +10,7 @@ from dunwell.api.routes.claim_showing import show_claim, show_holds
 from dunwell.api.routes.parameters import CLAIM_ID, CURSOR, LIMIT, MERCHANT_ID, read_page
 from dunwell.api.schemas import claims as wire
 from dunwell.api.schemas.claim_lists import ClaimList, ListedClaim
+from dunwell.cases.intake.check_claims import normalize_reference
 from dunwell.contact.messages.claim_link import give_claim_token
 from dunwell.core.claims.find_claims import find_claims
 from dunwell.core.claims.read_claim import read_claim
@@ -20,7 +21,6 @@ from dunwell.core.claims.store_lists import ListedClaim as Found
 from dunwell.core.files.read_attachments import list_all_attachments
 from dunwell.explanation.explain_claim import explain_claim
 from dunwell.explanation.views import EXAMPLE, ClaimExplanation, write_plain
-from dunwell.intake.check_claims import normalize_reference
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.wire import read_as_json, write_instant
 

@@ -10,9 +10,9 @@ from dunwell.api.call import Call
 from dunwell.api.operation import Body, Endpoint, Operation, Span
 from dunwell.api.routes.parameters import MERCHANT_ID, TICKET_EXAMPLE
 from dunwell.api.schemas import claims as wire
-from dunwell.intake.check_claims import read_claims
-from dunwell.intake.create_claims import CreationResult, create_claims
-from dunwell.intake.submission import MAX_CLAIMS, ClaimSubmission
+from dunwell.cases.intake.check_claims import read_claims
+from dunwell.cases.intake.create_claims import CreationResult, create_claims
+from dunwell.cases.intake.submission import MAX_CLAIMS, ClaimSubmission
 from dunwell.platform.children.process import Turns
 from dunwell.platform.errors import (
     DuplicateReferenceNumber,

@@ -15,8 +15,8 @@ from dunwell.api.routes.parameters import (
     read_page,
 )
 from dunwell.api.schemas.disputes import FoundDispute, FoundDisputeList
-from dunwell.disputes.dispute import DisputeState
-from dunwell.disputes.find_disputes import find_disputes
+from dunwell.cases.disputes.dispute import DisputeState
+from dunwell.cases.disputes.find_disputes import find_disputes
 from dunwell.platform.errors import ValidationError
 
 FIND_DISPUTES = Operation(

@@ -28,25 +28,25 @@ from dunwell.api.schemas.disputes import (
     DisputeRequest,
     ResolutionRequest,
 )
-from dunwell.core.files.content_types import ALLOWED_TYPES
-from dunwell.disputes.dispute import Dispute as StoredDispute
-from dunwell.disputes.dispute import (
+from dunwell.cases.disputes.dispute import Dispute as StoredDispute
+from dunwell.cases.disputes.dispute import (
     DisputeState,
     NewDispute,
     find_reason_faults,
     render_case_number,
 )
-from dunwell.disputes.end_dispute import (
+from dunwell.cases.disputes.end_dispute import (
     Outcome,
     Resolution,
     find_faulty_outcome,
     resolve_dispute,
 )
-from dunwell.disputes.evidence import EvidenceFile
-from dunwell.disputes.evidence_store import load_evidence
-from dunwell.disputes.open_dispute import open_dispute
-from dunwell.disputes.read_disputes import get_dispute, list_disputes, read_evidence
-from dunwell.disputes.reasons import list_reasons
+from dunwell.cases.disputes.evidence import EvidenceFile
+from dunwell.cases.disputes.evidence_store import load_evidence
+from dunwell.cases.disputes.open_dispute import open_dispute
+from dunwell.cases.disputes.read_disputes import get_dispute, list_disputes, read_evidence
+from dunwell.cases.disputes.reasons import list_reasons
+from dunwell.core.files.content_types import ALLOWED_TYPES
 from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError
 from dunwell.platform.text.wire import write_instant
 

@@ -21,10 +21,10 @@ from dunwell.api.schemas.modalities import (
     Rejection,
     ScheduledPayment,
 )
-from dunwell.modalities.answer_modality import approve_modality, reject_modality
-from dunwell.modalities.list_modalities import get_modality, list_modalities
-from dunwell.modalities.modality import Modality
-from dunwell.modalities.plans import Instalment
+from dunwell.cases.modalities.answer_modality import approve_modality, reject_modality
+from dunwell.cases.modalities.list_modalities import get_modality, list_modalities
+from dunwell.cases.modalities.modality import Modality
+from dunwell.cases.modalities.plans import Instalment
 from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError
 from dunwell.platform.text.wire import write_instant
 

@@ -18,8 +18,8 @@ from dunwell.api.routes.parameters import (
     read_page,
 )
 from dunwell.api.schemas.modalities import FoundModality, FoundModalityList
-from dunwell.modalities.find_modalities import ModalityFilter, find_modalities
-from dunwell.modalities.modality import ModalityState, ModalityType
+from dunwell.cases.modalities.find_modalities import ModalityFilter, find_modalities
+from dunwell.cases.modalities.modality import ModalityState, ModalityType
 from dunwell.platform.errors import ValidationError
 
 FIND_MODALITIES = Operation(

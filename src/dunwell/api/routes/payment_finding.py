@@ -24,14 +24,14 @@ from dunwell.api.schemas.payments import (
     FoundPaymentRequest,
     FoundPaymentRequestList,
 )
-from dunwell.payments.find_payments import (
+from dunwell.cases.payments.find_payments import (
     PaymentFilter,
     RequestFilter,
     find_payment_requests,
     find_payments,
 )
-from dunwell.payments.request_states import RequestState
-from dunwell.payments.store_lists import ListedPayment, ListedRequest
+from dunwell.cases.payments.request_states import RequestState
+from dunwell.cases.payments.store_lists import ListedPayment, ListedRequest
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.wire import write_instant
 

@@ -11,8 +11,8 @@ from dunwell.api.query import read_instant
 from dunwell.api.reading import read_shape
 from dunwell.api.routes.parameters import CLAIM_ID, MERCHANT_ID, PAYMENT_ID
 from dunwell.api.schemas.payments import Payment, PaymentRequest
-from dunwell.payments.record_payment import NewPayment, RecordedPayment, record_payment
-from dunwell.payments.reverse_payment import reverse_payment
+from dunwell.cases.payments.record_payment import NewPayment, RecordedPayment, record_payment
+from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, ValidationError
 from dunwell.platform.text.wire import write_instant
 

@@ -22,9 +22,9 @@ from dunwell.api.schemas.processes import (
     AssignmentResult,
     WorkflowMetadata,
 )
-from dunwell.assignment.assign_claims import assign_to_workflow
-from dunwell.assignment.outcome import Assignment, AssignmentOutcome
-from dunwell.assignment.start_assignment import start_assignment
+from dunwell.cases.assignment.assign_claims import assign_to_workflow
+from dunwell.cases.assignment.outcome import Assignment, AssignmentOutcome
+from dunwell.cases.assignment.start_assignment import start_assignment
 from dunwell.core.workflows.scenario_store import find_scenario_id, load_scenarios
 from dunwell.core.workflows.store import load_workflows
 from dunwell.platform.errors import (

@@ -18,8 +18,8 @@ from dunwell.api.schemas.processes import (
     ScenarioCalendar,
 )
 from dunwell.api.schemas.processes import Scenario as ScenarioShown
-from dunwell.assignment.assign_claims import assign_to_scenario
-from dunwell.assignment.store import load_rules
+from dunwell.cases.assignment.assign_claims import assign_to_scenario
+from dunwell.cases.assignment.store import load_rules
 from dunwell.core.workflows.definition import ProcessSettings
 from dunwell.core.workflows.scenario_store import load_scenarios
 from dunwell.core.workflows.step_ids import kind_of

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dunwell.api.schemas.claims import ClaimItem, ClaimStatus
+from dunwell.cases.intake.submission import Money
 from dunwell.core.claims.fields import Reference
-from dunwell.intake.submission import Money
 from dunwell.platform.text.wire import Cents, Given, GivenInstant, Wire
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dunwell.disputes.reasons import DisputeType
+from dunwell.cases.disputes.reasons import DisputeType
 from dunwell.platform.text.checking.plain_text import LINE, LINES
 from dunwell.platform.text.wire import Day, Given, Instant, Uuid, Wire
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import asyncpg
 
+from dunwell.cases.rollout.contact_waits import find_contact_warnings
 from dunwell.cli.findings.finding import Finding
 from dunwell.core.workflows.store_history import CurrentDefinition, iterate_current_definitions
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable
-from dunwell.rollout.contact_waits import find_contact_warnings
 
 _SUBJECT = "workflows"
 # Who has more of them reads these first; the rest appears once these are corrected.

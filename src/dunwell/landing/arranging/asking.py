@@ -13,9 +13,7 @@ from functools import cached_property
 
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.configuration import Modalities
-from dunwell.landing.render.amounts import read_amount
-from dunwell.landing.render.dates import is_given, read_carried_day, read_day
-from dunwell.modalities.bounds import (
+from dunwell.cases.modalities.bounds import (
     ClaimFacts,
     DefermentTerms,
     PlanTerms,
@@ -23,8 +21,10 @@ from dunwell.modalities.bounds import (
     check_may_ask,
     find_terms_faults,
 )
-from dunwell.modalities.modality import Modality
-from dunwell.modalities.offers import find_plan, find_plan_by_rate, list_plans
+from dunwell.cases.modalities.modality import Modality
+from dunwell.cases.modalities.offers import find_plan, find_plan_by_rate, list_plans
+from dunwell.landing.render.amounts import read_amount
+from dunwell.landing.render.dates import is_given, read_carried_day, read_day
 from dunwell.platform.errors import InvalidState
 
 # What a choice of one's own is called, where an offer has its number of rates or its day.

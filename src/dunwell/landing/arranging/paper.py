@@ -4,14 +4,14 @@ It says nothing of how it goes, so that it reads the same whenever it is printed
 """
 
 from dunwell.accounts.installation.identity import Operator
+from dunwell.cases.modalities.modality import Modality, ModalityType
+from dunwell.cases.modalities.progress import GRACE
 from dunwell.contact.messages.creditors import find_creditor
 from dunwell.contact.messages.formatting import render_day, render_money
 from dunwell.contact.messages.letters.paper import Body, Paper, Table, compose_paper
 from dunwell.landing.render.formats import build_filters
 from dunwell.landing.render.wording import Language
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.modalities.modality import Modality, ModalityType
-from dunwell.modalities.progress import GRACE
 
 
 def compose_confirmation(

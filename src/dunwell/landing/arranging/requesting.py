@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
+from dunwell.cases.modalities.bounds import ClaimFacts, Terms
+from dunwell.cases.modalities.modality import Modality
+from dunwell.cases.modalities.progress import local_date
+from dunwell.cases.modalities.request_modality import request_modality
+from dunwell.cases.modalities.store import load_modalities
 from dunwell.landing.arranging.asking import Ground, find_live, may_ask
 from dunwell.landing.render.pages import Frame
 from dunwell.landing.session.states import PageState, decide_state
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.modalities.bounds import ClaimFacts, Terms
-from dunwell.modalities.modality import Modality
-from dunwell.modalities.progress import local_date
-from dunwell.modalities.request_modality import request_modality
-from dunwell.modalities.store import load_modalities
 from dunwell.platform.errors import InvalidState, ValidationError
 
 # Of a claim's modalities, more than a debtor can have asked for in the time that counts.

@@ -5,6 +5,7 @@ from datetime import date, datetime, timedelta
 
 from starlette.responses import Response
 
+from dunwell.cases.modalities.progress import start_of_day
 from dunwell.contact.notices.facts import PauseFacts
 from dunwell.contact.notices.tell_debtor import tell_debtor
 from dunwell.core.claims.hold_claim import open_hold
@@ -17,7 +18,6 @@ from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.in_session import RoutedPages, in_session, takes_form, takes_form_from
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.modalities.progress import start_of_day
 from dunwell.platform.errors import InvalidState
 
 _PLACE = "help"

@@ -2,6 +2,8 @@
 
 from starlette.responses import Response
 
+from dunwell.cases.modalities.bounds import DefermentTerms, find_deferment_range
+from dunwell.cases.modalities.offers import list_offered_deferments
 from dunwell.landing.arranging.asking import (
     OWN,
     Ground,
@@ -23,8 +25,6 @@ from dunwell.landing.web.in_session import (
 )
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.modalities.bounds import DefermentTerms, find_deferment_range
-from dunwell.modalities.offers import list_offered_deferments
 
 _PLACE = "later"
 _MOST_TYPED = 10

@@ -7,6 +7,10 @@ from uuid import UUID
 
 from starlette.responses import Response
 
+from dunwell.cases.modalities.answer_modality import withdraw_modality
+from dunwell.cases.modalities.confirmation import is_agreed, tell_answer
+from dunwell.cases.modalities.modality import Modality, ModalityType
+from dunwell.cases.modalities.store import read_modality
 from dunwell.contact.messages.letters.paper import write_paper
 from dunwell.contact.notices.notice import Addressee
 from dunwell.contact.notices.send_notice import find_repeated, send_notice
@@ -28,10 +32,6 @@ from dunwell.landing.web.in_session import (
 )
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.modalities.answer_modality import withdraw_modality
-from dunwell.modalities.confirmation import is_agreed, tell_answer
-from dunwell.modalities.modality import Modality, ModalityType
-from dunwell.modalities.store import read_modality
 from dunwell.platform.errors import InvalidState, NotFound
 
 # The page that leads here, which a reader comes back to with more to show.

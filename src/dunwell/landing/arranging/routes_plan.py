@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from starlette.responses import Response
 
+from dunwell.cases.modalities.bounds import PlanTerms
 from dunwell.landing.arranging.asking import (
     Ground,
     Refused,
@@ -25,7 +26,6 @@ from dunwell.landing.web.in_session import (
 )
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.modalities.bounds import PlanTerms
 
 _PLACE = "plan"
 _MOST_TYPED = 40

@@ -1,7 +1,7 @@
 """What pages of a plan or a deferment read with the claim."""
 
+from dunwell.cases.modalities.store import LOAD_ONE, ModalityRow
 from dunwell.landing.session.details import KEY, Detail
-from dunwell.modalities.store import LOAD_ONE, ModalityRow
 from dunwell.platform.database.sql import compose, nest_row
 
 # One that has ended: what is live comes with every page.

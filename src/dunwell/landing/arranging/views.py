@@ -7,28 +7,28 @@ from typing import ClassVar
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Configuration
-from dunwell.contact.messages.identities import mask_address
-from dunwell.landing.arranging.asking import OWN, Ground, Refused, find_live, may_ask
-from dunwell.landing.render.pages import Page
-from dunwell.landing.session.session import Level
-from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.modalities.bounds import DefermentTerms, PlanTerms, is_approved_at_once
-from dunwell.modalities.confirmation import is_agreed
-from dunwell.modalities.modality import (
+from dunwell.cases.modalities.bounds import DefermentTerms, PlanTerms, is_approved_at_once
+from dunwell.cases.modalities.confirmation import is_agreed
+from dunwell.cases.modalities.modality import (
     EndReason,
     Modality,
     ModalityState,
     ModalityType,
     find_open_rate,
 )
-from dunwell.modalities.offers import (
+from dunwell.cases.modalities.offers import (
     count_rate,
     list_offered_deferments,
     list_offered_plans,
     pick_offered,
 )
-from dunwell.modalities.plans import Instalment, Shares, add_months, share_out
-from dunwell.modalities.progress import GRACE, find_request_answer_day, local_date
+from dunwell.cases.modalities.plans import Instalment, Shares, add_months, share_out
+from dunwell.cases.modalities.progress import GRACE, find_request_answer_day, local_date
+from dunwell.contact.messages.identities import mask_address
+from dunwell.landing.arranging.asking import OWN, Ground, Refused, find_live, may_ask
+from dunwell.landing.render.pages import Page
+from dunwell.landing.session.session import Level
+from dunwell.landing.session.store_opened import OpenedClaim
 
 
 class OptionsPage(Page, frozen=True):

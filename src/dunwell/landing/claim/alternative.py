@@ -3,16 +3,16 @@
 from contextlib import nullcontext
 from datetime import datetime
 
+from dunwell.cases.modalities.bounds import ClaimFacts
+from dunwell.cases.modalities.nearest_offer import find_nearest_offer, get_terms
+from dunwell.cases.modalities.offers import Offer
+from dunwell.cases.modalities.progress import local_date
+from dunwell.cases.modalities.store import load_modalities
 from dunwell.landing.arranging.asking import may_ask
 from dunwell.landing.claim.news import find_refusal, is_recent_refusal
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.states import decide_state
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.modalities.bounds import ClaimFacts
-from dunwell.modalities.nearest_offer import find_nearest_offer, get_terms
-from dunwell.modalities.offers import Offer
-from dunwell.modalities.progress import local_date
-from dunwell.modalities.store import load_modalities
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 

@@ -6,11 +6,11 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.cases.modalities.modality import EndReason, Modality, ModalityType
 from dunwell.core.claims.holds import HoldKind
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.states import PageState, find_day, find_hold
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.modalities.modality import EndReason, Modality, ModalityType
 
 _NEWS = timedelta(days=30)
 

@@ -22,6 +22,8 @@ from enum import StrEnum
 import msgspec
 
 from dunwell.accounts.merchants.answer_days import find_answer_day
+from dunwell.cases.modalities.plans import Instalment
+from dunwell.cases.modalities.progress import GRACE, find_request_answer_day
 from dunwell.contact.escalation.announcing import Announced
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import ACTIVE
@@ -38,8 +40,6 @@ from dunwell.landing.session.states import (
     list_topics,
 )
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.modalities.plans import Instalment
-from dunwell.modalities.progress import GRACE, find_request_answer_day
 
 # A hold until midnight is one until the day before.
 _INSTANT = timedelta(microseconds=1)

@@ -9,11 +9,14 @@ import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.configuration import Feature
+from dunwell.cases.disputes.dispute import DisputeState, render_case_number
+from dunwell.cases.modalities.modality import Modality
+from dunwell.cases.modalities.offers import Offer
+from dunwell.cases.modalities.plans import Instalment
 from dunwell.contact.escalation.announcing import Announced
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.files.attached import AttachedFile
 from dunwell.core.files.names import name_for_reader
-from dunwell.disputes.dispute import DisputeState, render_case_number
 from dunwell.landing.claim.news import (
     Answer,
     EndedPlan,
@@ -46,9 +49,6 @@ from dunwell.landing.session.states import (
     render_initials,
 )
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.modalities.modality import Modality
-from dunwell.modalities.offers import Offer
-from dunwell.modalities.plans import Instalment
 
 
 class OpenDispute(msgspec.Struct, frozen=True, gc=False):

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from dunwell.disputes.questions import (
+from dunwell.cases.disputes.questions import (
     MESSAGE,
     Kind,
     Question,
     find_answer_faults,
     list_questions,
 )
-from dunwell.disputes.reasons import Reason
+from dunwell.cases.disputes.reasons import Reason
 from dunwell.landing.render.amounts import read_amount
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.texts import is_printable

@@ -3,9 +3,15 @@
 from collections.abc import Sequence
 
 from dunwell.accounts.merchants.configuration import Configuration, Disputes
+from dunwell.cases.disputes.dispute import Dispute
+from dunwell.cases.disputes.reasons import (
+    PERSON_DIED,
+    WRONG_PERSON,
+    DisputeType,
+    Reason,
+    list_offered,
+)
 from dunwell.core.claims.states import ACTIVE
-from dunwell.disputes.dispute import Dispute
-from dunwell.disputes.reasons import PERSON_DIED, WRONG_PERSON, DisputeType, Reason, list_offered
 from dunwell.landing.paying.choosing import find_options
 from dunwell.landing.session.facts import ClaimFacts, DisputeFacts
 from dunwell.landing.session.session import Level

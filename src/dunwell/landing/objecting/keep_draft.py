@@ -5,8 +5,8 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.disputes.evidence import MOST_AT_ONCE
 from dunwell.core.files.upload import PreparedUpload
-from dunwell.disputes.evidence import MOST_AT_ONCE
 from dunwell.landing.session.drafts import (
     DRAFT_LASTS,
     MOST_UNSENT,

@@ -1,6 +1,6 @@
 """Finds the address at which a message has reached whoever has opened a claim's page."""
 
-from dunwell.disputes.withheld import ReachedAddress
+from dunwell.cases.disputes.withheld import ReachedAddress
 from dunwell.landing.objecting.store import load_recipient
 from dunwell.landing.session.addresses import CHANNELS, digest_addresses, list_addresses
 from dunwell.landing.session.session import Level

@@ -7,9 +7,9 @@ longer session.
 import msgspec
 from starlette.responses import Response
 
-from dunwell.disputes.dispute import RECENT, Dispute, NewDispute, find_standing, has_room
-from dunwell.disputes.reasons import Reason
-from dunwell.disputes.store import load_recent_disputes
+from dunwell.cases.disputes.dispute import RECENT, Dispute, NewDispute, find_standing, has_room
+from dunwell.cases.disputes.reasons import Reason
+from dunwell.cases.disputes.store import load_recent_disputes
 from dunwell.landing.entering.staying import (
     find_opened_by,
     find_stayed,

@@ -5,13 +5,13 @@ from contextlib import suppress
 
 from starlette.responses import Response
 
+from dunwell.cases.disputes.add_evidence import add_evidence
+from dunwell.cases.disputes.dispute import Dispute, DisputeState, render_case_number
+from dunwell.cases.disputes.end_dispute import withdraw_dispute
+from dunwell.cases.disputes.evidence_store import load_evidence_digests
 from dunwell.core.claims.store import lock_claim
 from dunwell.core.files.put_away import throw_away
 from dunwell.core.files.upload import PreparedUpload
-from dunwell.disputes.add_evidence import add_evidence
-from dunwell.disputes.dispute import Dispute, DisputeState, render_case_number
-from dunwell.disputes.end_dispute import withdraw_dispute
-from dunwell.disputes.evidence_store import load_evidence_digests
 from dunwell.landing.objecting.disputing import find_undisputed_cents
 from dunwell.landing.objecting.keep_draft import keep_draft
 from dunwell.landing.objecting.receive_files import FileRefusal, Received, discard, receive_files

@@ -13,16 +13,16 @@ from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.answer_days import find_answer_day, find_overdue_before
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
+from dunwell.cases.disputes.dispute import Dispute, render_case_number
+from dunwell.cases.disputes.store import load_dispute
+from dunwell.cases.disputes.store_overdue import find_merchants, find_overdue, save_overdue_told
+from dunwell.cases.modalities.progress import local_date
 from dunwell.contact.messages.creditors import find_creditor
 from dunwell.contact.notices.facts import OverdueFacts
 from dunwell.contact.notices.notice import Addressee, TooMany, Unreachable
 from dunwell.contact.notices.send_notice import send_notice
 from dunwell.core.claims.store import LockedClaim, lock_claim
-from dunwell.disputes.dispute import Dispute, render_case_number
-from dunwell.disputes.store import load_dispute
-from dunwell.disputes.store_overdue import find_merchants, find_overdue, save_overdue_told
 from dunwell.landing.telling.writer import NoticeWriter
-from dunwell.modalities.progress import local_date
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.metrics import REGISTRY

@@ -3,8 +3,8 @@
 from contextlib import suppress
 from uuid import UUID
 
+from dunwell.cases.disputes.reasons import Reason
 from dunwell.core.files.put_away import throw_away
-from dunwell.disputes.reasons import Reason
 from dunwell.landing.objecting.answers import pick_fields
 from dunwell.landing.objecting.disputing import SUBJECT
 from dunwell.landing.objecting.keep_draft import KeptDraft, keep_draft

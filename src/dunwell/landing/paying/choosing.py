@@ -9,10 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dunwell.accounts.merchants.configuration import PartialPayments
-from dunwell.core.claims.balance import Item
-from dunwell.landing.render.amounts import read_amount
-from dunwell.landing.session.facts import ClaimFacts
-from dunwell.payments.choice import (
+from dunwell.cases.payments.choice import (
     Bounds,
     Choice,
     ChoiceKind,
@@ -22,6 +19,9 @@ from dunwell.payments.choice import (
     list_groups,
     sum_outstanding,
 )
+from dunwell.core.claims.balance import Item
+from dunwell.landing.render.amounts import read_amount
+from dunwell.landing.session.facts import ClaimFacts
 
 _MOST_DIGITS = 12
 # The fields of an address that say a choice.

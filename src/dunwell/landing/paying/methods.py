@@ -3,14 +3,14 @@
 import msgspec
 
 from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.cases.payments.choice import allow_rate
+from dunwell.cases.payments.provider import Providers
+from dunwell.cases.payments.receipt import label_provider
 from dunwell.landing.paying.choosing import Options, find_options
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.states import decide_state, find_next_rate, is_payable
 from dunwell.landing.session.store_opened import OpenedClaim
 from dunwell.landing.web.site import Site
-from dunwell.payments.choice import allow_rate
-from dunwell.payments.provider import Providers
-from dunwell.payments.receipt import label_provider
 
 
 class Method(msgspec.Struct, frozen=True, gc=False):

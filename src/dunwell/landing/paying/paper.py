@@ -6,6 +6,7 @@ Of a closed claim it says what was paid and nothing of what is left.
 from collections.abc import Callable
 
 from dunwell.accounts.installation.identity import Operator
+from dunwell.cases.payments.find_request import Paid
 from dunwell.contact.messages.creditors import find_creditor
 from dunwell.contact.messages.formatting import render_money
 from dunwell.contact.messages.letters.paper import Body, Paper, compose_paper
@@ -14,7 +15,6 @@ from dunwell.landing.render.wording import Language
 from dunwell.landing.session.facts import ClaimFacts
 from dunwell.landing.session.states import is_closed
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.payments.find_request import Paid
 
 
 def compose_receipt(

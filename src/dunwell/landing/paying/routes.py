@@ -10,6 +10,9 @@ from enum import StrEnum
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.cases.payments.choice import Choice
+from dunwell.cases.payments.provider import ProviderAway
+from dunwell.cases.payments.start_payment import REQUEST_ID_MARK, StartPayment, start_payment
 from dunwell.landing.paying.choosing import (
     FIELDS,
     Options,
@@ -26,9 +29,6 @@ from dunwell.landing.web.answer import answer_redirect
 from dunwell.landing.web.in_session import RoutedPages, in_session, takes_form
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.payments.choice import Choice
-from dunwell.payments.provider import ProviderAway
-from dunwell.payments.start_payment import REQUEST_ID_MARK, StartPayment, start_payment
 from dunwell.platform.errors import InvalidState, ValidationError
 
 _MOST_TYPED = 40

@@ -9,6 +9,10 @@ from uuid import UUID
 
 from starlette.responses import Response
 
+from dunwell.cases.payments.find_request import LOAD_RECEIPT, Paid, Receipt
+from dunwell.cases.payments.provider import ProviderAway
+from dunwell.cases.payments.request_states import BANK_TRANSFER, RequestState
+from dunwell.cases.payments.settle_payment import settle_payment
 from dunwell.contact.messages.letters.paper import write_paper
 from dunwell.contact.notices.facts import ReceiptFacts
 from dunwell.contact.notices.notice import Addressee
@@ -28,10 +32,6 @@ from dunwell.landing.web.answer import answer_file
 from dunwell.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.payments.find_request import LOAD_RECEIPT, Paid, Receipt
-from dunwell.payments.provider import ProviderAway
-from dunwell.payments.request_states import BANK_TRANSFER, RequestState
-from dunwell.payments.settle_payment import settle_payment
 from dunwell.platform.database.sql import nest_row
 from dunwell.platform.errors import NotFound
 

@@ -6,6 +6,8 @@ from datetime import date, timedelta
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.configuration import BankAccount
+from dunwell.cases.payments.announce_transfer import SentTransfer, announce_transfer
+from dunwell.cases.payments.choice import Choice
 from dunwell.contact.messages.letters.code_image import draw_png
 from dunwell.contact.messages.letters.rendering import render_payment_code
 from dunwell.core.claims.holds import HoldKind
@@ -20,8 +22,6 @@ from dunwell.landing.web.answer import answer_file
 from dunwell.landing.web.in_session import RoutedPages, in_session, takes_form
 from dunwell.landing.web.site import Site
 from dunwell.landing.web.visit import Form, Visit
-from dunwell.payments.announce_transfer import SentTransfer, announce_transfer
-from dunwell.payments.choice import Choice
 from dunwell.platform.banking_days import find_known_on
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 

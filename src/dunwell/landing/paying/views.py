@@ -7,6 +7,9 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.cases.payments.choice import Bounds, Choice, Group
+from dunwell.cases.payments.find_request import Paid, Receipt
+from dunwell.cases.payments.receipt import label_provider
 from dunwell.contact.messages.identities import mask_address
 from dunwell.landing.paying.choosing import Options, Refused, render_choice
 from dunwell.landing.paying.methods import Method
@@ -15,9 +18,6 @@ from dunwell.landing.session.facts import ItemFacts
 from dunwell.landing.session.session import Level
 from dunwell.landing.session.states import Outcome, decide_outcome, is_closed
 from dunwell.landing.session.store_opened import OpenedClaim
-from dunwell.payments.choice import Bounds, Choice, Group
-from dunwell.payments.find_request import Paid, Receipt
-from dunwell.payments.receipt import label_provider
 
 
 class AmountPage(Page, frozen=True):

@@ -3,7 +3,7 @@
 import msgspec
 from starlette.responses import Response
 
-from dunwell.intake.change_contact_data import change_contact_data
+from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.landing.reaching.choose_channels import choose_channels, list_ways, read_ways
 from dunwell.landing.reaching.store import SUPPRESSIONS
 from dunwell.landing.reaching.views import describe_preferences

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.modalities.store import LOAD_LIVE, LOAD_UNSUCCESSFUL
+from dunwell.cases.modalities.store import LOAD_LIVE, LOAD_UNSUCCESSFUL
 from dunwell.platform.database.sql import load_statement, nest_row
 from dunwell.platform.errors import NotFound
 

@@ -9,10 +9,10 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.cases.disputes.dispute import DisputeState
+from dunwell.cases.disputes.reasons import DisputeType
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
-from dunwell.disputes.dispute import DisputeState
-from dunwell.disputes.reasons import DisputeType
 from dunwell.landing.session.on_file import OnFile
 
 

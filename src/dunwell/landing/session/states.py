@@ -4,18 +4,18 @@ from datetime import date, datetime
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
-from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.states import Status
-from dunwell.landing.session.facts import ClaimFacts, HoldFacts
-from dunwell.modalities.modality import (
+from dunwell.cases.modalities.modality import (
     HOLDS,
     Modality,
     ModalityState,
     ModalityType,
     find_open_rate,
 )
-from dunwell.modalities.plans import Instalment
-from dunwell.payments.request_states import BANK_TRANSFER, RequestState
+from dunwell.cases.modalities.plans import Instalment
+from dunwell.cases.payments.request_states import BANK_TRANSFER, RequestState
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import Status
+from dunwell.landing.session.facts import ClaimFacts, HoldFacts
 
 _LONGEST_INITIALS = 3
 

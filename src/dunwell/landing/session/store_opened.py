@@ -9,11 +9,11 @@ import msgspec
 from dunwell.accounts.merchants.configuration_cache import find_cached
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
+from dunwell.cases.modalities.modality import Modality
+from dunwell.cases.modalities.store import ModalityRow, read_modality
 from dunwell.landing.session.details import NOTHING, PREVIEW, Detail
 from dunwell.landing.session.facts import ClaimFacts
 from dunwell.landing.session.session import Level, Session
-from dunwell.modalities.modality import Modality
-from dunwell.modalities.store import ModalityRow, read_modality
 from dunwell.platform.database.database import Connection
 
 

@@ -14,6 +14,11 @@ import structlog
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.store import load_merchant
+from dunwell.cases.disputes.rest_after_answer import rest_after_answer
+from dunwell.cases.modalities.progress import local_date
+from dunwell.cases.modalities.rest_after_break import rest_after_break
+from dunwell.cases.modalities.store import load_claim_facts
+from dunwell.cases.modalities.tell_plan import is_still_true
 from dunwell.contact.escalation.reach import has_postal_address
 from dunwell.contact.messages.identities import render_postal_address
 from dunwell.contact.messages.letters.address import render_address
@@ -40,12 +45,7 @@ from dunwell.contact.notices.store_occasions import (
 from dunwell.contact.notices.told import UNDER_WAY, Told
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.store import lock_claim
-from dunwell.disputes.rest_after_answer import rest_after_answer
 from dunwell.landing.telling.writer import NoticeWriter, Post
-from dunwell.modalities.progress import local_date
-from dunwell.modalities.rest_after_break import rest_after_break
-from dunwell.modalities.store import load_claim_facts
-from dunwell.modalities.tell_plan import is_still_true
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.codes import find_home

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.cases.payments.provider import Providers
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.sealed_files import SealedFiles
@@ -35,7 +36,6 @@ from dunwell.landing.web.answer import answer_page, answer_redirect
 from dunwell.landing.web.typed_text import list_typed_texts
 from dunwell.landing.web.views import EndedPage
 from dunwell.landing.web.visit import ForeignForm, Form, Visit
-from dunwell.payments.provider import Providers
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 

@@ -11,22 +11,22 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.disputes.dispute import NewDispute, check_new_dispute
+from dunwell.cases.disputes.open_dispute import open_dispute
+from dunwell.cases.intake.change_contact_data import change_contact_data
+from dunwell.cases.payments.record_payment import NewPayment, record_payment
+from dunwell.cases.replies.take_reply import see_replies
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.core.claims.fields import ContactData, DebtorFields
 from dunwell.core.claims.notes import add_note
 from dunwell.core.claims.pause_claim import pause_claim, resume_claim
 from dunwell.core.claims.read_claim import ClaimView
-from dunwell.disputes.dispute import NewDispute, check_new_dispute
-from dunwell.disputes.open_dispute import open_dispute
-from dunwell.intake.change_contact_data import change_contact_data
 from dunwell.landing.render.amounts import read_amount, render_plain
-from dunwell.payments.record_payment import NewPayment, record_payment
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import Fault, Said, ValidationError
 from dunwell.platform.text.texts import is_line
 from dunwell.portal.web.paging import read_day
 from dunwell.portal.web.visit import Fields
-from dunwell.replies.take_reply import see_replies
 
 # Field -> the code of a fault, or its words.
 Faults = list[tuple[str, str]]

@@ -3,6 +3,7 @@ stands, its account as of a day, its documents."""
 
 from starlette.responses import Response
 
+from dunwell.cases.payments.read_account import read_account
 from dunwell.contact.messages.read_communications import read_communication
 from dunwell.core.files.names import name_for_reader
 from dunwell.core.files.read_attachments import list_all_attachments, read_attachment
@@ -11,7 +12,6 @@ from dunwell.explanation.explain_claim import explain_claim
 from dunwell.explanation.read_seal import read_seal
 from dunwell.landing.claim.preview import answer_claim_preview, prepare_claim_preview
 from dunwell.landing.session.session import Level
-from dunwell.payments.read_account import read_account
 from dunwell.platform.errors import NotFound
 from dunwell.portal.claims.views import (
     AccountPage,

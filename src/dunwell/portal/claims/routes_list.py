@@ -4,6 +4,7 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.cases.rollout.read_workflows import name_workflows
 from dunwell.core.claims.find_claims import count_claims, find_claims
 from dunwell.core.claims.sorting import ClaimOrder, SortKey
 from dunwell.core.claims.store_lists import ClaimFilter
@@ -28,7 +29,6 @@ from dunwell.portal.web.looking import note_list, read_id
 from dunwell.portal.web.paging import PAGE, find_page
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.rollout.read_workflows import name_workflows
 
 
 @at_merchant

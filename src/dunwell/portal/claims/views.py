@@ -7,6 +7,7 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.cases.payments.read_account import Account
 from dunwell.contact.messages.communication_views import Communication
 from dunwell.contact.messages.formatting import render_name
 from dunwell.core.claims.balance import Balance, Item
@@ -16,7 +17,6 @@ from dunwell.core.claims.read_claim import ClaimView
 from dunwell.core.files.attached import AttachedFile
 from dunwell.explanation.claim_life import Happening
 from dunwell.explanation.views import ClaimExplanation
-from dunwell.payments.read_account import Account
 from dunwell.portal.render.pages import Page
 
 # The chips above the timeline -> which kinds of happenings they leave.

@@ -9,8 +9,8 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.disputes.dispute import Dispute, DisputeState
-from dunwell.disputes.end_dispute import Outcome, Resolution, lock_dispute, resolve_dispute
+from dunwell.cases.disputes.dispute import Dispute, DisputeState
+from dunwell.cases.disputes.end_dispute import Outcome, Resolution, lock_dispute, resolve_dispute
 from dunwell.explanation.life_store import load_user_names
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.text.texts import find_unprintable

@@ -4,13 +4,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.cases.disputes.dispute import Dispute, render_case_number
 from dunwell.contact.messages.facts import CHECK_MASK
 from dunwell.contact.messages.links import TOKEN_MASK
 from dunwell.contact.notices.facts import DisputeAnswerFacts
 from dunwell.contact.notices.notice import Addressee, Notice
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.core.claims.states import ACTIVE
-from dunwell.disputes.dispute import Dispute, render_case_number
 from dunwell.landing.telling.writer import NoticeWriter
 from dunwell.platform.errors import MerchantNotConfigured
 from dunwell.portal.disputes.drafts import Answer

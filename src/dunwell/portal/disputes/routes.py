@@ -10,20 +10,20 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import Assignee, Whose
-from dunwell.contact.messages.formatting import render_name
-from dunwell.core.claims.read_claim import ClaimView
-from dunwell.disputes.answer_texts import list_answer_texts
-from dunwell.disputes.assign_dispute import read_assignee
-from dunwell.disputes.dispute import Dispute, DisputeState, render_case_number
-from dunwell.disputes.evidence import EvidenceFile
-from dunwell.disputes.find_disputes import find_disputes
-from dunwell.disputes.find_waiting import (
+from dunwell.cases.disputes.answer_texts import list_answer_texts
+from dunwell.cases.disputes.assign_dispute import read_assignee
+from dunwell.cases.disputes.dispute import Dispute, DisputeState, render_case_number
+from dunwell.cases.disputes.evidence import EvidenceFile
+from dunwell.cases.disputes.find_disputes import find_disputes
+from dunwell.cases.disputes.find_waiting import (
     WaitingDispute,
     count_waiting_disputes,
     find_waiting_disputes,
 )
-from dunwell.disputes.read_disputes import list_disputes, read_evidence
-from dunwell.disputes.store_lists import ListedDispute
+from dunwell.cases.disputes.read_disputes import list_disputes, read_evidence
+from dunwell.cases.disputes.store_lists import ListedDispute
+from dunwell.contact.messages.formatting import render_name
+from dunwell.core.claims.read_claim import ClaimView
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.disputes.drafts import (

@@ -3,9 +3,9 @@
 from starlette.responses import Response
 
 from dunwell.accounts.users.assignee import AssignedMeanwhile
+from dunwell.cases.disputes.assign_dispute import assign_dispute
+from dunwell.cases.disputes.end_dispute import confirm_right_person
 from dunwell.core.claims.access import check_claim
-from dunwell.disputes.assign_dispute import assign_dispute
-from dunwell.disputes.end_dispute import confirm_right_person
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.assigning import read_assignee

@@ -6,12 +6,12 @@ from typing import ClassVar
 from uuid import UUID
 
 from dunwell.accounts.users.assignee import Assignee
+from dunwell.cases.disputes.answer_texts import AnswerText
+from dunwell.cases.disputes.dispute import Dispute
+from dunwell.cases.disputes.evidence import EvidenceFile
+from dunwell.cases.disputes.find_waiting import WaitingDispute
+from dunwell.cases.disputes.store_lists import ListedDispute
 from dunwell.core.claims.read_claim import ClaimView
-from dunwell.disputes.answer_texts import AnswerText
-from dunwell.disputes.dispute import Dispute
-from dunwell.disputes.evidence import EvidenceFile
-from dunwell.disputes.find_waiting import WaitingDispute
-from dunwell.disputes.store_lists import ListedDispute
 from dunwell.portal.disputes.drafts import Answer, Draft
 from dunwell.portal.disputes.preview import Preview
 from dunwell.portal.render.pages import Page

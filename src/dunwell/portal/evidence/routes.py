@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.cases.disputes.read_disputes import read_evidence
 from dunwell.core.files.pictures import FULL, THUMBNAIL, NotShowable, Shown, Size
 from dunwell.core.files.read_attachments import read_attachment
 from dunwell.core.files.storage import ContentMissing
-from dunwell.disputes.read_disputes import read_evidence
 from dunwell.platform.crypto import SealBroken
 from dunwell.platform.errors import NotFound
 from dunwell.portal.evidence.views import FileShown, PicturesPage, Why

@@ -5,6 +5,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.read_workflows import name_workflows
 from dunwell.jobs.job import MOST_ROWS, Export, ExportedList
 from dunwell.jobs.start_job import DryRun, preview_job, start_export, start_job
 from dunwell.platform.errors import NotFound, ValidationError
@@ -15,7 +16,6 @@ from dunwell.portal.web.claim_filters import read_filters, read_filters_from
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.rollout.read_workflows import name_workflows
 
 
 @takes_form_at_merchant

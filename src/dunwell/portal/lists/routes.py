@@ -6,6 +6,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.replies.take_reply import MOST_LISTED, list_unseen
 from dunwell.contact.escalation.settle_unknown import settle_unknown
 from dunwell.contact.messages.communication_store import load_found_communications
 from dunwell.contact.messages.communication_views import CommunicationState
@@ -22,7 +23,6 @@ from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.paging import PAGE, find_page
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.replies.take_reply import MOST_LISTED, list_unseen
 
 
 @at_merchant

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from dunwell.cases.replies.store import UnseenReply
 from dunwell.contact.messages.communication_views import FoundCommunication
 from dunwell.portal.render.pages import Page
 from dunwell.portal.render.sorting import Sorting
-from dunwell.replies.store import UnseenReply
 
 
 class MessagesPage(Page, frozen=True):

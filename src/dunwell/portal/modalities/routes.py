@@ -8,14 +8,14 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.users.assignee import EVERYBODYS, AssignedMeanwhile
+from dunwell.cases.modalities.answer_modality import approve_modality, reject_modality
+from dunwell.cases.modalities.assign_modality import assign_modality, read_assignees
+from dunwell.cases.modalities.find_modalities import ModalityFilter, find_modalities
+from dunwell.cases.modalities.list_modalities import list_modalities
+from dunwell.cases.modalities.modality import Modality, ModalityState
+from dunwell.cases.modalities.progress import find_request_answer_day
 from dunwell.contact.messages.formatting import render_name
 from dunwell.core.claims.access import check_claim
-from dunwell.modalities.answer_modality import approve_modality, reject_modality
-from dunwell.modalities.assign_modality import assign_modality, read_assignees
-from dunwell.modalities.find_modalities import ModalityFilter, find_modalities
-from dunwell.modalities.list_modalities import list_modalities
-from dunwell.modalities.modality import Modality, ModalityState
-from dunwell.modalities.progress import find_request_answer_day
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.portal.modalities.views import PlanPage, PlansPage
 from dunwell.portal.render.sorting import read_sorting

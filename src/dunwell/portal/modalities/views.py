@@ -6,8 +6,8 @@ from typing import ClassVar
 from uuid import UUID
 
 from dunwell.accounts.users.assignee import Assignee
+from dunwell.cases.modalities.modality import Modality
 from dunwell.core.claims.read_claim import ClaimView
-from dunwell.modalities.modality import Modality
 from dunwell.portal.render.pages import Page
 from dunwell.portal.render.sorting import Sorting
 

@@ -5,9 +5,8 @@ be taken back; a request, of which the provider can be asked, and which can be e
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.claims.compare_claim import ChangedMeanwhile, check_unchanged, load_seen
-from dunwell.payments.cancel_request import cancel_request, is_cancellable
-from dunwell.payments.find_payments import (
+from dunwell.cases.payments.cancel_request import cancel_request, is_cancellable
+from dunwell.cases.payments.find_payments import (
     PaymentFilter,
     RequestFilter,
     find_payment_requests,
@@ -15,11 +14,12 @@ from dunwell.payments.find_payments import (
     read_payment,
     read_payment_request,
 )
-from dunwell.payments.foresee_reversal import foresee_reversal
-from dunwell.payments.provider import ProviderAway
-from dunwell.payments.request_states import BANK_TRANSFER, LIVE, RequestState
-from dunwell.payments.reverse_payment import reverse_payment
-from dunwell.payments.settle_payment import settle_payment
+from dunwell.cases.payments.foresee_reversal import foresee_reversal
+from dunwell.cases.payments.provider import ProviderAway
+from dunwell.cases.payments.request_states import BANK_TRANSFER, LIVE, RequestState
+from dunwell.cases.payments.reverse_payment import reverse_payment
+from dunwell.cases.payments.settle_payment import settle_payment
+from dunwell.core.claims.compare_claim import ChangedMeanwhile, check_unchanged, load_seen
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.portal.payments.views import PaymentPage, PaymentRequestPage, PaymentsPage
 from dunwell.portal.render.sorting import read_sorting

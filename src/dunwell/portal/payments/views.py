@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import date
 from typing import ClassVar
 
-from dunwell.payments.foresee_reversal import Foreseen
-from dunwell.payments.store_lists import ListedPayment, ListedRequest
+from dunwell.cases.payments.foresee_reversal import Foreseen
+from dunwell.cases.payments.store_lists import ListedPayment, ListedRequest
 from dunwell.portal.render.pages import Page
 from dunwell.portal.render.sorting import Sorting
 

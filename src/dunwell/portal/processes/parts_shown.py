@@ -8,6 +8,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
 from dunwell.core.workflows.edit_draft import Edit, PartOvertaken, edit_draft
 from dunwell.core.workflows.part_differences import compare_part
 from dunwell.core.workflows.parts import STEP_ORDER, find_step_id, fingerprint
@@ -15,7 +16,6 @@ from dunwell.platform.errors import Fault, ValidationError
 from dunwell.portal.processes.fields import Manner, place_faults
 from dunwell.portal.processes.views_editor import Overtaken
 from dunwell.portal.web.access import Access
-from dunwell.rollout.look_at_draft import LookedAtDraft, look_at_draft
 
 Names = Mapping[str, str]
 

@@ -2,6 +2,8 @@
 
 from starlette.responses import Response
 
+from dunwell.cases.rollout.drop_draft import drop_draft
+from dunwell.cases.rollout.look_at_draft import look_at_draft
 from dunwell.platform.errors import InvalidState
 from dunwell.portal.processes.authors import group_changes
 from dunwell.portal.processes.parts_shown import find_manner
@@ -11,8 +13,6 @@ from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_me
 from dunwell.portal.web.looking import read_id, read_known_id
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.rollout.drop_draft import drop_draft
-from dunwell.rollout.look_at_draft import look_at_draft
 
 
 @at_merchant

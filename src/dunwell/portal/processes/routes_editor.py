@@ -6,6 +6,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.look_at_draft import look_at_draft
 from dunwell.core.workflows.arrange_steps import double_step, move_step, shift_step
 from dunwell.core.workflows.edit_draft import Edit, PartOvertaken, edit_draft
 from dunwell.core.workflows.parts import STEP_ORDER, fingerprint, name_step
@@ -19,7 +20,6 @@ from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_me
 from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.rollout.look_at_draft import look_at_draft
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from typing import Any
 
 from starlette.responses import Response
 
+from dunwell.cases.rollout.look_at_draft import look_at_draft
+from dunwell.cases.rollout.look_at_workflows import look_at_workflow
 from dunwell.core.workflows.audited import list_parts
 from dunwell.core.workflows.checking import read_definition
 from dunwell.core.workflows.definition import Definition
@@ -28,8 +30,6 @@ from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_me
 from dunwell.portal.web.looking import read_id, read_known_id
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.rollout.look_at_draft import look_at_draft
-from dunwell.rollout.look_at_workflows import look_at_workflow
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,13 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.look_at_version import (
+    LookedAtVersion,
+    compare_two,
+    list_versions,
+    look_at_version,
+)
+from dunwell.cases.rollout.look_at_workflows import MOST_COUNTED, LookedAtWorkflow, look_at_workflow
 from dunwell.core.workflows.save_draft import replace_draft
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.portal.processes.authors import group_changes
@@ -16,13 +23,6 @@ from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_me
 from dunwell.portal.web.looking import read_id, read_known_id
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.rollout.look_at_version import (
-    LookedAtVersion,
-    compare_two,
-    list_versions,
-    look_at_version,
-)
-from dunwell.rollout.look_at_workflows import MOST_COUNTED, LookedAtWorkflow, look_at_workflow
 
 _TYPES: Mapping[str, str] = {"yaml": "application/yaml", "json": "application/json"}
 

@@ -7,6 +7,14 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.delete_workflow import delete_workflow
+from dunwell.cases.rollout.look_at_workflows import (
+    MOST_COUNTED,
+    look_at_workflow,
+    look_at_workflows,
+)
+from dunwell.cases.rollout.read_scenarios import list_scenarios
+from dunwell.cases.rollout.switch import SwitchReport, preview_switch, switch_to_workflows
 from dunwell.core.workflows.change_workflow import (
     activate_workflow,
     deactivate_workflow,
@@ -22,10 +30,6 @@ from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_me
 from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.rollout.delete_workflow import delete_workflow
-from dunwell.rollout.look_at_workflows import MOST_COUNTED, look_at_workflow, look_at_workflows
-from dunwell.rollout.read_scenarios import list_scenarios
-from dunwell.rollout.switch import SwitchReport, preview_switch, switch_to_workflows
 
 
 @at_merchant

@@ -6,6 +6,12 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.effects import Asked
+from dunwell.cases.rollout.effects_views import NextContactsView, view_next_contacts
+from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
+from dunwell.cases.rollout.look_at_workflows import MOST_COUNTED, LookedAtWorkflow, look_at_workflow
+from dunwell.cases.rollout.preview_effects import MinorChange, preview_effects
+from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.core.workflows.draft_changes import DraftChange, Ticks
 from dunwell.core.workflows.publish_draft import ChangesUnseen
 from dunwell.core.workflows.versions import Verdict
@@ -22,12 +28,6 @@ from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_me
 from dunwell.portal.web.looking import read_id, read_known_id
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.rollout.effects import Asked
-from dunwell.rollout.effects_views import NextContactsView, view_next_contacts
-from dunwell.rollout.look_at_draft import LookedAtDraft, look_at_draft
-from dunwell.rollout.look_at_workflows import MOST_COUNTED, LookedAtWorkflow, look_at_workflow
-from dunwell.rollout.preview_effects import MinorChange, preview_effects
-from dunwell.rollout.publish_workflow import publish_workflow
 
 # Beyond it, claims are counted by the worker.
 _AT_ONCE = 200

@@ -2,6 +2,7 @@
 
 from starlette.responses import Response
 
+from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
 from dunwell.core.workflows.edit_draft import Edit
 from dunwell.core.workflows.parts import SETTINGS, fingerprint
 from dunwell.portal.processes.parts_shown import Outcome, find_manner, find_problems, save_part
@@ -13,7 +14,6 @@ from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_me
 from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.rollout.look_at_draft import LookedAtDraft, look_at_draft
 
 
 @at_merchant

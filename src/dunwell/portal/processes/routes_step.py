@@ -8,6 +8,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
 from dunwell.core.workflows.arrange_steps import add_step
 from dunwell.core.workflows.edit_draft import Edit
 from dunwell.core.workflows.parts import fingerprint, name_step
@@ -22,7 +23,6 @@ from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_me
 from dunwell.portal.web.looking import read_id
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.rollout.look_at_draft import LookedAtDraft, look_at_draft
 
 # Of a step that is not there yet, among those that are: no step that is kept has it.
 _NEW_ID = 2_147_483_647

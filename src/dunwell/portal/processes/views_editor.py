@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from dunwell.cases.rollout.look_at_draft import LookedAtDraft
 from dunwell.core.workflows.definition import CommunicationStep, Step, WaitStep
 from dunwell.core.workflows.draft_changes import DraftChange
 from dunwell.core.workflows.part_differences import PartDifference
@@ -14,7 +15,6 @@ from dunwell.core.workflows.parts import fingerprint, name_step
 from dunwell.platform.errors import Fault
 from dunwell.portal.processes.told_faults import ToldFault
 from dunwell.portal.render.pages import Page
-from dunwell.rollout.look_at_draft import LookedAtDraft
 
 
 class StepCard(msgspec.Struct, frozen=True, gc=False):

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import ClassVar
 from uuid import UUID
 
+from dunwell.cases.rollout.look_at_version import LookedAtVersion
+from dunwell.cases.rollout.look_at_workflows import LookedAtWorkflow
 from dunwell.core.workflows.given_definition import PlacedFault
 from dunwell.core.workflows.part_differences import PartDifference
 from dunwell.core.workflows.store_history import VersionRow
 from dunwell.core.workflows.versions import Verdict
 from dunwell.portal.processes.views_publish import AuthorChanges
 from dunwell.portal.render.pages import Page
-from dunwell.rollout.look_at_version import LookedAtVersion
-from dunwell.rollout.look_at_workflows import LookedAtWorkflow
 
 
 class HistoryPage(Page, frozen=True):

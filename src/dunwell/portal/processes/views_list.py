@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
+from dunwell.cases.rollout.look_at_workflows import LookedAtWorkflow
+from dunwell.cases.rollout.read_scenarios import ScenarioView
+from dunwell.cases.rollout.switch import SwitchReport
 from dunwell.portal.render.pages import Page
-from dunwell.rollout.look_at_workflows import LookedAtWorkflow
-from dunwell.rollout.read_scenarios import ScenarioView
-from dunwell.rollout.switch import SwitchReport
 
 
 class WorkflowsPage(Page, frozen=True):

@@ -5,21 +5,21 @@ from typing import ClassVar
 
 import msgspec
 
-from dunwell.core.workflows.draft_changes import DraftChange
-from dunwell.core.workflows.part_differences import PartDifference
-from dunwell.jobs.start_preview import PreviewOfDraft
-from dunwell.portal.processes.told_faults import ToldFault
-from dunwell.portal.render.pages import Page
-from dunwell.rollout.costs import Costs
-from dunwell.rollout.effects_views import DraftEffectsView, NextContactsView, OutlookView
-from dunwell.rollout.look_at_draft import LookedAtDraft
-from dunwell.rollout.outlook_figures import (
+from dunwell.cases.rollout.costs import Costs
+from dunwell.cases.rollout.effects_views import DraftEffectsView, NextContactsView, OutlookView
+from dunwell.cases.rollout.look_at_draft import LookedAtDraft
+from dunwell.cases.rollout.outlook_figures import (
     DayTable,
     FeeFigures,
     add_up_fees,
     count_held_back,
     tabulate_days,
 )
+from dunwell.core.workflows.draft_changes import DraftChange
+from dunwell.core.workflows.part_differences import PartDifference
+from dunwell.jobs.start_preview import PreviewOfDraft
+from dunwell.portal.processes.told_faults import ToldFault
+from dunwell.portal.render.pages import Page
 
 
 class ShownChange(msgspec.Struct, frozen=True, gc=False):

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.assignment.document import RulesDocument, write_rules
-from dunwell.assignment.matching import RuleOutcome
-from dunwell.assignment.overlaps import Overlap, find_overlaps
-from dunwell.assignment.read_rules import RulesView, read_rules
-from dunwell.assignment.store import TargetRow
-from dunwell.assignment.store_drafts import DraftChange
-from dunwell.assignment.targets import Rulebook, make_rulebook
+from dunwell.cases.assignment.document import RulesDocument, write_rules
+from dunwell.cases.assignment.matching import RuleOutcome
+from dunwell.cases.assignment.overlaps import Overlap, find_overlaps
+from dunwell.cases.assignment.read_rules import RulesView, read_rules
+from dunwell.cases.assignment.store import TargetRow
+from dunwell.cases.assignment.store_drafts import DraftChange
+from dunwell.cases.assignment.targets import Rulebook, make_rulebook
 from dunwell.explanation.life_store import load_user_names
 from dunwell.platform.errors import NotFound
 from dunwell.portal.rules.views import WorkflowChoice

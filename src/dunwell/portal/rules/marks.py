@@ -4,14 +4,14 @@ draft is new. It reads and writes nothing."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dunwell.assignment.document import RuleDocument, RulesDocument
-from dunwell.assignment.editing import make_fingerprint
-from dunwell.assignment.known_facts import KnownFact, find_shared
-from dunwell.assignment.matching import RuleOutcome
-from dunwell.assignment.overlaps import Extent, Overlap
-from dunwell.assignment.rules import Rule, list_shares
-from dunwell.assignment.targets import Rulebook
-from dunwell.assignment.witness import find_witness
+from dunwell.cases.assignment.document import RuleDocument, RulesDocument
+from dunwell.cases.assignment.editing import make_fingerprint
+from dunwell.cases.assignment.known_facts import KnownFact, find_shared
+from dunwell.cases.assignment.matching import RuleOutcome
+from dunwell.cases.assignment.overlaps import Extent, Overlap
+from dunwell.cases.assignment.rules import Rule, list_shares
+from dunwell.cases.assignment.targets import Rulebook
+from dunwell.cases.assignment.witness import find_witness
 
 
 @dataclass(frozen=True, slots=True)

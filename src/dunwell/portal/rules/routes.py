@@ -6,10 +6,10 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.assignment.differences import compare_rules
-from dunwell.assignment.edit_rules import RuleOvertaken, edit_rules_draft
-from dunwell.assignment.editing import CopyRule, MoveRule, RemoveRule, SetDefault
-from dunwell.assignment.rules_draft import DraftOvertaken
+from dunwell.cases.assignment.differences import compare_rules
+from dunwell.cases.assignment.edit_rules import RuleOvertaken, edit_rules_draft
+from dunwell.cases.assignment.editing import CopyRule, MoveRule, RemoveRule, SetDefault
+from dunwell.cases.assignment.rules_draft import DraftOvertaken
 from dunwell.platform.errors import ValidationError
 from dunwell.portal.rules.looking import Looked, check_may, look
 from dunwell.portal.rules.marks import list_shown

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import msgspec
 from starlette.responses import Response
 
-from dunwell.assignment.checking import check_rules, find_unknown_names
-from dunwell.assignment.differences import compare_rules
-from dunwell.assignment.document import RulesDocument, render_document, write_rules
-from dunwell.assignment.read_rules import RulesView, read_rules
-from dunwell.assignment.rules_draft import DraftOvertaken, save_rules_draft
+from dunwell.cases.assignment.checking import check_rules, find_unknown_names
+from dunwell.cases.assignment.differences import compare_rules
+from dunwell.cases.assignment.document import RulesDocument, render_document, write_rules
+from dunwell.cases.assignment.read_rules import RulesView, read_rules
+from dunwell.cases.assignment.rules_draft import DraftOvertaken, save_rules_draft
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.yaml_document import DocumentFaulty, render_yaml
 from dunwell.portal.rules.looking import check_may

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.assignment.differences import compare_rules
-from dunwell.assignment.read_rules import list_versions, read_rules, read_version
-from dunwell.assignment.rules_draft import (
+from dunwell.cases.assignment.differences import compare_rules
+from dunwell.cases.assignment.read_rules import list_versions, read_rules, read_version
+from dunwell.cases.assignment.rules_draft import (
     DraftOvertaken,
     Wish,
     discard_rules_draft,
@@ -15,7 +15,7 @@ from dunwell.assignment.rules_draft import (
     publish_rules_draft,
     save_rules_draft,
 )
-from dunwell.assignment.store_drafts import DraftChange
+from dunwell.cases.assignment.store_drafts import DraftChange
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.portal.rules.looking import check_may, look, name_writers
 from dunwell.portal.rules.marks import list_shown

@@ -7,11 +7,16 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.assignment.document import RuleDocument, write_rules
-from dunwell.assignment.edit_rules import CheckedRule, RuleOvertaken, check_rule, edit_rules_draft
-from dunwell.assignment.editing import PutRule, find_rule, make_fingerprint
-from dunwell.assignment.read_rules import RulesView, read_rules
-from dunwell.assignment.targets import make_rulebook
+from dunwell.cases.assignment.document import RuleDocument, write_rules
+from dunwell.cases.assignment.edit_rules import (
+    CheckedRule,
+    RuleOvertaken,
+    check_rule,
+    edit_rules_draft,
+)
+from dunwell.cases.assignment.editing import PutRule, find_rule, make_fingerprint
+from dunwell.cases.assignment.read_rules import RulesView, read_rules
+from dunwell.cases.assignment.targets import make_rulebook
 from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.portal.rules.looking import check_may, list_choices, name_writers
 from dunwell.portal.rules.marks import Marks, find_marks

@@ -9,15 +9,15 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.assignment.document import write_rules
-from dunwell.assignment.hypothetical import check_hypothetical
-from dunwell.assignment.known_facts import list_trials
-from dunwell.assignment.matching import ClaimFacts
-from dunwell.assignment.preview_rules import begin_preview, count_on
-from dunwell.assignment.read_rules import RulesView, read_rules
-from dunwell.assignment.rules import RuleSet
-from dunwell.assignment.targets import Rulebook, make_rulebook
-from dunwell.assignment.try_claim import find_claim_facts, list_possibilities
+from dunwell.cases.assignment.document import write_rules
+from dunwell.cases.assignment.hypothetical import check_hypothetical
+from dunwell.cases.assignment.known_facts import list_trials
+from dunwell.cases.assignment.matching import ClaimFacts
+from dunwell.cases.assignment.preview_rules import begin_preview, count_on
+from dunwell.cases.assignment.read_rules import RulesView, read_rules
+from dunwell.cases.assignment.rules import RuleSet
+from dunwell.cases.assignment.targets import Rulebook, make_rulebook
+from dunwell.cases.assignment.try_claim import find_claim_facts, list_possibilities
 from dunwell.core.claims.find_claims import find_claims
 from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.landing.render.amounts import read_amount

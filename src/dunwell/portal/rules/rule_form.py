@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from dunwell.assignment.document import RuleDocument, ShareDocument
+from dunwell.cases.assignment.document import RuleDocument, ShareDocument
 from dunwell.core.claims.conditions import list_values
 from dunwell.core.workflows.definition import Bounds, Condition, TextTest
 from dunwell.landing.render.amounts import read_amount, render_plain

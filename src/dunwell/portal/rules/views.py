@@ -7,12 +7,12 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.assignment.differences import RuleDifference
-from dunwell.assignment.document import RuleDocument
-from dunwell.assignment.effect import Effect
-from dunwell.assignment.known_facts import Trial
-from dunwell.assignment.read_rules import RulesView, VersionView
-from dunwell.assignment.store_drafts import DraftChange, PublishedVersion
+from dunwell.cases.assignment.differences import RuleDifference
+from dunwell.cases.assignment.document import RuleDocument
+from dunwell.cases.assignment.effect import Effect
+from dunwell.cases.assignment.known_facts import Trial
+from dunwell.cases.assignment.read_rules import RulesView, VersionView
+from dunwell.cases.assignment.store_drafts import DraftChange, PublishedVersion
 from dunwell.portal.render.pages import Page
 from dunwell.portal.rules.marks import Marks, ShownRule
 from dunwell.portal.rules.rule_form import FormFault, TypedRule

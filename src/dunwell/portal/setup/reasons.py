@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dunwell.accounts.merchants.configuration import PAGE_LANGUAGES
-from dunwell.disputes.reasons import ALWAYS_OFFERED, KNOWN_NAMES
+from dunwell.cases.disputes.reasons import ALWAYS_OFFERED, KNOWN_NAMES
 from dunwell.portal.setup.fields import Typed
 
 _EMPTY_ROWS = 2

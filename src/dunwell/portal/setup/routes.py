@@ -9,7 +9,8 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.accounts.users.signed_in import SignedIn
-from dunwell.assignment.read_rules import has_rules
+from dunwell.cases.assignment.read_rules import has_rules
+from dunwell.cases.rollout.look_at_workflows import has_published_workflow
 from dunwell.core.events.find_endpoints import find_endpoints
 from dunwell.core.files.read_storage_use import read_storage_use
 from dunwell.onboarding.checklist import list_needs
@@ -27,7 +28,6 @@ from dunwell.portal.web.guards import RoutedPages, at_merchant, signed_in, takes
 from dunwell.portal.web.paging import PAGE
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.rollout.look_at_workflows import has_published_workflow
 
 _NAMES = ("name", "key", "kind", "language", "timezone", "currency", "beside")
 _FIRST = {

@@ -6,15 +6,15 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.preview_message import Wanted
+from dunwell.cases.rollout.sample_contact import CASES, Case
+from dunwell.cases.rollout.texts.open_texts import OpenedTexts, open_texts
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.text_places import Group, Place
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.looking import find_typed_claims, look_at_claim, read_id
 from dunwell.portal.web.visit import Visit
-from dunwell.rollout.preview_message import Wanted
-from dunwell.rollout.sample_contact import CASES, Case
-from dunwell.rollout.texts.open_texts import OpenedTexts, open_texts
 
 # As long as a name may be, and what somebody types for a claim.
 _LONGEST_NAME, _MOST_TYPED = 255, 200

@@ -8,6 +8,18 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.preview_message import (
+    PreparedMessage,
+    Wanted,
+    prepare_message,
+    render_preview,
+)
+from dunwell.cases.rollout.texts.edit_text import TextOvertaken, edit_text, fingerprint_text
+from dunwell.cases.rollout.texts.grid import lay_out_texts
+from dunwell.cases.rollout.texts.review import review_text
+from dunwell.cases.rollout.texts.sentences import MOST_WORDS
+from dunwell.cases.rollout.trials.placeholders import ShownPlaceholder, show_placeholders
+from dunwell.cases.rollout.trials.writing import open_trial
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.text_places import Place, Written, put_text, read_text
 from dunwell.platform.children.process import run_apart
@@ -18,18 +30,6 @@ from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.rollout.preview_message import (
-    PreparedMessage,
-    Wanted,
-    prepare_message,
-    render_preview,
-)
-from dunwell.rollout.texts.edit_text import TextOvertaken, edit_text, fingerprint_text
-from dunwell.rollout.texts.grid import lay_out_texts
-from dunwell.rollout.texts.review import review_text
-from dunwell.rollout.texts.sentences import MOST_WORDS
-from dunwell.rollout.trials.placeholders import ShownPlaceholder, show_placeholders
-from dunwell.rollout.trials.writing import open_trial
 
 # As much as a text of a definition may have.
 _MOST_CHARACTERS = 20_000

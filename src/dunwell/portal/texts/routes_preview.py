@@ -12,6 +12,22 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.preview_message import (
+    MessagePreview,
+    PreparedMessage,
+    Wanted,
+    prepare_message,
+    render_preview,
+)
+from dunwell.cases.rollout.sample_contact import CASES
+from dunwell.cases.rollout.texts.open_texts import OpenedTexts
+from dunwell.cases.rollout.trials.send_trial import begin_trial, prepare_trial, write_trial
+from dunwell.cases.rollout.trials.sms_costs import (
+    PreparedSmsCosts,
+    SmsCosts,
+    find_sms_costs,
+    prepare_sms_costs,
+)
 from dunwell.contact.messages.mail_style import render_frame_policy
 from dunwell.contact.sending.channel import (
     Accepted,
@@ -55,22 +71,6 @@ from dunwell.portal.web.guards import (
 from dunwell.portal.web.preview_turns import PreviewBusy
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.rollout.preview_message import (
-    MessagePreview,
-    PreparedMessage,
-    Wanted,
-    prepare_message,
-    render_preview,
-)
-from dunwell.rollout.sample_contact import CASES
-from dunwell.rollout.texts.open_texts import OpenedTexts
-from dunwell.rollout.trials.send_trial import begin_trial, prepare_trial, write_trial
-from dunwell.rollout.trials.sms_costs import (
-    PreparedSmsCosts,
-    SmsCosts,
-    find_sms_costs,
-    prepare_sms_costs,
-)
 
 _PAGE_POLICY = f"{POLICY}; frame-src 'self'"
 _LONGEST_NUMBER = 3

@@ -6,6 +6,14 @@ from datetime import date
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.sample_contact import CASES
+from dunwell.cases.rollout.trials.simulate import (
+    Played,
+    PreparedSimulation,
+    Simulation,
+    prepare_simulation,
+    simulate,
+)
 from dunwell.contact.escalation.calendars import name_holiday
 from dunwell.core.workflows.definition import Definition
 from dunwell.platform.errors import MerchantNotConfigured, NotFound
@@ -16,14 +24,6 @@ from dunwell.portal.web.guards import RoutedPages, at_merchant, in_preview_turn
 from dunwell.portal.web.paging import read_day
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
-from dunwell.rollout.sample_contact import CASES
-from dunwell.rollout.trials.simulate import (
-    Played,
-    PreparedSimulation,
-    Simulation,
-    prepare_simulation,
-    simulate,
-)
 
 
 @at_merchant

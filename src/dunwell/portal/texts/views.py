@@ -5,18 +5,18 @@ from datetime import date
 from typing import ClassVar
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.cases.rollout.preview_message import MessagePreview
+from dunwell.cases.rollout.sample_contact import Case
+from dunwell.cases.rollout.texts.edit_text import TextOvertaken
+from dunwell.cases.rollout.texts.grid import TextGrid
+from dunwell.cases.rollout.texts.open_texts import OpenedTexts
+from dunwell.cases.rollout.texts.review import Review
+from dunwell.cases.rollout.trials.placeholders import ShownPlaceholder
+from dunwell.cases.rollout.trials.simulate import Simulation
+from dunwell.cases.rollout.trials.sms_costs import SmsCosts
 from dunwell.core.workflows.text_places import Place, Written
 from dunwell.portal.render.pages import Page
 from dunwell.portal.texts.asking import Subject
-from dunwell.rollout.preview_message import MessagePreview
-from dunwell.rollout.sample_contact import Case
-from dunwell.rollout.texts.edit_text import TextOvertaken
-from dunwell.rollout.texts.grid import TextGrid
-from dunwell.rollout.texts.open_texts import OpenedTexts
-from dunwell.rollout.texts.review import Review
-from dunwell.rollout.trials.placeholders import ShownPlaceholder
-from dunwell.rollout.trials.simulate import Simulation
-from dunwell.rollout.trials.sms_costs import SmsCosts
 
 
 class TextsPage(Page, frozen=True):

@@ -12,7 +12,7 @@ from dunwell.adapters.payments.sandbox.checkout import (
 )
 from dunwell.adapters.payments.sandbox.signing import read_notice
 from dunwell.adapters.payments.sandbox.store import load_checkout, save_checkout
-from dunwell.payments.provider import (
+from dunwell.cases.payments.provider import (
     Cancelled,
     Checkout,
     CheckoutRequest,

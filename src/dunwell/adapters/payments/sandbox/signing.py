@@ -11,7 +11,7 @@ import msgspec
 from standardwebhooks import Webhook
 
 from dunwell.adapters.payments.sandbox.checkout import read_reference
-from dunwell.payments.provider import Notice, NoticeRefused
+from dunwell.cases.payments.provider import Notice, NoticeRefused
 from dunwell.platform.crypto import KeyRing
 
 _PURPOSE = "sandbox provider's notices"

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from dunwell.adapters.payments.sandbox.checkout import SandboxCheckout, State
-from dunwell.payments.provider import CheckoutRequest
+from dunwell.cases.payments.provider import CheckoutRequest
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 

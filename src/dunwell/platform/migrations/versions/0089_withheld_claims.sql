@@ -1,5 +1,5 @@
 ALTER TABLE disputes
-    -- When a claim's page is shown again after a dispute that withholds it (disputes/reasons.py).
+    -- When a claim's page is shown again after a dispute that withholds it (cases/disputes/reasons.py).
     ADD COLUMN released_at timestamptz,
     -- The address that the dispute has put on the suppression list, under each version of the key.
     ADD COLUMN suppressed_channel text,

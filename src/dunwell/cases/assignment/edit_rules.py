@@ -1,0 +1,118 @@
+"""Change one thing in the draft of the rules, which begins with the published ones. Of two who
+change different rules at once both changes stand; of two who change the same the second is told."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.assignment.checking import check_rules, find_unknown_names
+from dunwell.cases.assignment.document import MAX_RULES, RuleDocument, resolve_names, write_rules
+from dunwell.cases.assignment.editing import (
+    CopyRule,
+    Edit,
+    MoveRule,
+    PutRule,
+    RemoveRule,
+    apply_edit,
+    find_rule,
+)
+from dunwell.cases.assignment.overlaps import Overlap, find_overlaps_of
+from dunwell.cases.assignment.rules import Rule, RuleSet
+from dunwell.cases.assignment.rules_draft import DraftOvertaken, keep_draft, lock_standing
+from dunwell.cases.assignment.store import load_published_rules, load_targets
+from dunwell.cases.assignment.store_drafts import load_rules_draft
+from dunwell.cases.assignment.targets import make_rulebook
+from dunwell.platform.errors import Fault, ValidationError
+
+_REPEATED = Fault("/name", "Another rule is called so; choose another name.", "REPEATED")
+# What is done to a list as it was seen.
+_TO_LIST = (MoveRule, RemoveRule, CopyRule)
+
+
+class RuleOvertaken(DraftOvertaken):
+    """The rule, or the default, is not as it was seen. `standing`: as it is; none: it is gone."""
+
+    def __init__(self, standing: RuleDocument | None, default: str | None) -> None:
+        super().__init__()
+        self.standing = standing
+        self.default = default
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRule:
+    """`rule`: none if it has faults; their pointers begin at the rule itself."""
+
+    rule: Rule | None
+    faults: tuple[Fault, ...] = ()
+    # All rules of the draft, as if it stood there, and what it shares with the others.
+    beside: RuleSet | None = None
+    overlaps: tuple[Overlap, ...] = ()
+
+
+async def edit_rules_draft(work: Work, edit: Edit, *, known: str = "") -> None:
+    """known: the mark of the list that was seen, where the change is one of its order.
+
+    Raises DraftOvertaken; RuleOvertaken; ValidationError: there are as many rules as
+    there may be, or two of one name.
+    """
+    work.need(Right.CONFIGURE)
+    standing = await lock_standing(work)
+    if isinstance(edit, _TO_LIST) and known != standing.mark:
+        raise DraftOvertaken
+    rules = apply_edit(standing.rules, edit)
+    if rules is None:
+        raise await _tell_standing(work, standing.rules, edit)
+    if len(rules.rules) > MAX_RULES:
+        message = f"A merchant has at most {MAX_RULES} rules; remove one first."
+        raise ValidationError([Fault("/name", message, "TOO_MANY")])
+    if len({rule.name for rule in rules.rules}) < len(rules.rules):
+        raise ValidationError([_REPEATED])
+    await keep_draft(work, standing, rules)
+
+
+async def check_rule(work: Work, value: Mapping[str, Any], name: str | None) -> CheckedRule:
+    """A rule as people write it, beside those of the draft. name: of the one it is to replace."""
+    work.need(Right.READ_CLAIMS)
+    standing = await load_rules_draft(work.tx, work.merchant_id)
+    published = await load_published_rules(work.tx, work.merchant_id)
+    former = standing or published
+    rules = former.rules if former else RuleSet()
+    targets = await load_targets(work.tx, work.merchant_id)
+    ids = {row.name: row.workflow_id for row in targets.values() if not row.is_deleted}
+    others = {rule.name for rule in rules.rules if rule.name != name}
+    faults = [*_find_faults(value, ids, others)]
+    if faults:
+        return CheckedRule(None, tuple(faults))
+    [rule] = resolve_names(check_rules({"rules": [value], "default": None}), ids).rules
+    replaced = find_rule(rules, name)
+    placed = tuple(rule if each is replaced else each for each in rules.rules)
+    if replaced is None:
+        placed = (*placed, rule)
+    rulebook = await make_rulebook(work.tx, work.merchant, RuleSet(rules.default, placed), None)
+    overlaps = find_overlaps_of(rule, rulebook.rules, rulebook.targets)
+    return CheckedRule(rule, beside=rulebook.rules, overlaps=overlaps)
+
+
+def _find_faults(
+    value: Mapping[str, Any], ids: Mapping[str, Any], others: set[str]
+) -> Iterator[Fault]:
+    try:
+        document = check_rules({"rules": [value], "default": None})
+    except ValidationError as refusal:
+        faults = refusal.faults
+    else:
+        faults = list(find_unknown_names(document, ids))
+    for fault in faults:
+        yield Fault(fault.path.removeprefix("/rules/0"), fault.message, fault.code)
+    if value.get("name") in others:
+        yield _REPEATED
+
+
+async def _tell_standing(work: Work, rules: RuleSet, edit: Edit) -> RuleOvertaken:
+    targets = await load_targets(work.tx, work.merchant_id)
+    document = write_rules(rules, {row.workflow_id: row.name for row in targets.values()})
+    name = edit.name if isinstance(edit, PutRule) else None
+    rule = next((each for each in document.rules if each.name == name), None)
+    return RuleOvertaken(rule, document.default)

@@ -1,0 +1,86 @@
+"""What a claim has where a condition asks: to be shown beside what is asked. Pure."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dunwell.cases.assignment.document import RuleDocument
+from dunwell.cases.assignment.matching import Match, RuleOutcome, RuleVerdict
+from dunwell.core.claims.conditions import PROPERTIES, ConditionFacts, list_tests
+from dunwell.core.workflows.definition import Condition
+
+_PRESENT = (("email", "email"), ("mobileNumber", "mobile_number"))
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFact:
+    """`asked`: a condition of one property alone. `value`: what the claim has there: cents, a
+    number, a text, a list, fields by name; none: it is not known."""
+
+    name: str
+    asked: Condition
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What became of a rule; `missing`: what the claim has where its tests fail."""
+
+    verdict: RuleVerdict
+    missing: tuple[KnownFact, ...] = ()
+    # One test alone has failed.
+    is_near: bool = False
+
+
+def list_trials(rules: Sequence[RuleDocument], match: Match, facts: ConditionFacts) -> list[Trial]:
+    """One for each rule, in their order; `match` is theirs."""
+    return [
+        _make_trial(rule, verdict, facts)
+        for rule, verdict in zip(rules, match.verdicts, strict=True)
+    ]
+
+
+def find_known(
+    condition: Condition | None, facts: ConditionFacts, among: Collection[str] | None = None
+) -> tuple[KnownFact, ...]:
+    """The properties that a condition tests, or those `among` them, by their names on the wire."""
+    return tuple(
+        KnownFact(
+            each.name, Condition(**{each.attribute: test}), _read(each.attribute, test, facts)
+        )
+        for each, test in list_tests(condition)
+        if among is None or each.name in among
+    )
+
+
+def find_shared(conditions: Sequence[Condition | None], facts: ConditionFacts) -> list[KnownFact]:
+    """Every property that one of them tests, once."""
+    found = {each.name: each for one in conditions for each in find_known(one, facts)}
+    fields = [each.value for one in conditions for each in find_known(one, facts, ["customFields"])]
+    return [_with_fields(found[each.name], fields) for each in PROPERTIES if each.name in found]
+
+
+def _with_fields(fact: KnownFact, fields: Sequence[dict[str, Any]]) -> KnownFact:
+    if fact.name != "customFields":
+        return fact
+    return KnownFact(fact.name, fact.asked, {k: v for each in fields for k, v in each.items()})
+
+
+def _make_trial(rule: RuleDocument, verdict: RuleVerdict, facts: ConditionFacts) -> Trial:
+    if verdict.outcome is not RuleOutcome.UNMET:
+        return Trial(verdict)
+    missing = find_known(rule.when, facts, verdict.unmet)
+    return Trial(verdict, missing, is_near=len(missing) == 1)
+
+
+def _read(attribute: str, test: Any, facts: ConditionFacts) -> Any:
+    if attribute in ("outstanding", "total"):
+        return getattr(facts, f"{attribute}_cents")
+    if attribute == "item_type":
+        return sorted(facts.item_types)
+    if attribute == "has":
+        present = [name for name, of in _PRESENT if getattr(facts, of) is not None]
+        return [*present, "address"] if facts.has_address else present
+    if attribute == "custom_fields":
+        return {name: facts.custom_fields.get(name) for name in test}
+    return getattr(facts, attribute)

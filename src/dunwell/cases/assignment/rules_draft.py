@@ -1,0 +1,190 @@
+"""The draft of a merchant's assignment rules (CONTRACT 8): saved, published or discarded; what is
+published goes on ruling until then. Whoever has looked at it says what they saw, and is told when
+somebody else was quicker.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import keep_changed, save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store_changes import lock_merchant
+from dunwell.cases.assignment.checking import find_unknown_names
+from dunwell.cases.assignment.differences import compare_rules
+from dunwell.cases.assignment.document import RulesDocument, resolve_names, write_rules
+from dunwell.cases.assignment.publish_rules import list_values, publish_rules
+from dunwell.cases.assignment.read_rules import make_mark
+from dunwell.cases.assignment.review import Review, review_rules
+from dunwell.cases.assignment.rules import RuleSet
+from dunwell.cases.assignment.store import PublishedRules, load_published_rules, load_targets
+from dunwell.cases.assignment.store_drafts import (
+    DraftChange,
+    RulesDraft,
+    delete_draft,
+    load_changes,
+    load_rules_draft,
+    save_draft,
+)
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.text.texts import find_unprintable
+
+LONGEST_COMMENT = 500
+
+
+class DraftOvertaken(InvalidState):
+    """Somebody else has changed, published or discarded the draft since it was looked at."""
+
+    def __init__(self) -> None:
+        super().__init__("Somebody else has changed the draft of the rules.", state="CHANGED")
+
+
+@dataclass(frozen=True, slots=True)
+class RulesPublication:
+    version: int
+    # Against the rules that ruled until now.
+    review: Review
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What whoever publishes has seen and agreed to: the mark of the draft, the authors whose
+    changes go out with their own (`DraftChange.author`), and what it is for."""
+
+    known: str
+    agreed: Collection[str] = ()
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The published rules and the draft, with the merchant's row locked."""
+
+    ruling: PublishedRules | None
+    draft: RulesDraft | None
+
+    @property
+    def mark(self) -> str:
+        return make_mark(self.ruling, self.draft)
+
+    @property
+    def rules(self) -> RuleSet:
+        """What a change goes on from."""
+        former = self.draft or self.ruling
+        return former.rules if former else RuleSet()
+
+
+async def save_rules_draft(
+    work: Work, document: RulesDocument, *, known: str | None = None
+) -> Review:
+    """Store `document`, which has been checked (`checking.check_rules`), as the one draft.
+
+    known: the mark of what was seen; none: whatever stands is replaced. Raises ValidationError (it
+    names workflows that are not there) and DraftOvertaken.
+    """
+    work.need(Right.CONFIGURE)
+    standing = await lock_standing(work)
+    if known not in (None, standing.mark):
+        raise DraftOvertaken
+    targets = await load_targets(work.tx, work.merchant_id)
+    ids = {row.name: row.workflow_id for row in targets.values() if not row.is_deleted}
+    faults = list(find_unknown_names(document, ids))
+    if faults:
+        raise ValidationError(faults)
+    rules = resolve_names(document, ids)
+    await keep_draft(work, standing, rules)
+    return await review_rules(work, rules)
+
+
+async def publish_rules_draft(work: Work, wish: Wish | None = None) -> RulesPublication:
+    """No wish: whoever asks has seen to it that the draft may go out as it stands.
+
+    Raises InvalidState (no draft, or it changes nothing), DraftOvertaken and ValidationError (its
+    targets, a comment that is too long, authors that were not agreed to).
+    """
+    work.need(Right.PUBLISH)
+    standing = await lock_standing(work)
+    draft = standing.draft
+    if wish is not None and wish.known != standing.mark:
+        raise DraftOvertaken
+    if draft is None:
+        raise InvalidState("The rules have no draft; save one first.", state="PUBLISHED")
+    if standing.ruling is not None and standing.ruling.rules == draft.rules:
+        message = "The draft does not differ from the published rules; change or discard it."
+        raise InvalidState(message, state="DRAFT")
+    if wish is not None:
+        changes = await load_changes(work.tx, work.merchant_id, draft)
+        faults = [*_find_comment_faults(wish.comment), *_find_unagreed(work, changes, wish)]
+        if faults:
+            raise ValidationError(faults)
+    review = await review_rules(work, draft.rules)
+    comment = None if wish is None else wish.comment
+    version = await publish_rules(work, draft.rules, comment=comment or None)
+    await delete_draft(work.tx, work.merchant_id)
+    return RulesPublication(version, review)
+
+
+async def discard_rules_draft(work: Work, *, known: str | None = None) -> None:
+    """Raises InvalidState: there is no draft; DraftOvertaken."""
+    work.need(Right.CONFIGURE)
+    standing = await lock_standing(work)
+    if known not in (None, standing.mark):
+        raise DraftOvertaken
+    if standing.draft is None:
+        raise InvalidState("The rules have no draft.", state="PUBLISHED")
+    await delete_draft(work.tx, work.merchant_id)
+    # What rules from then on is what has ruled all along.
+    published = standing.ruling.rules if standing.ruling else RuleSet()
+    was, stays = _keep_changed(standing.draft.rules, published)
+    await save_audit(
+        work, "assignment_rules.discard_draft", f"merchant:{work.merchant_id}",
+        before={"draft": True, **was}, after={"draft": False, **stays},
+    )  # fmt: skip
+
+
+async def lock_standing(work: Work) -> Standing:
+    """Whoever changes rules waits here, so that two at one draft see each other's changes."""
+    work.need(Right.READ_CLAIMS)
+    await lock_merchant(work.tx, work.merchant_id)
+    ruling = await load_published_rules(work.tx, work.merchant_id)
+    return Standing(ruling, await load_rules_draft(work.tx, work.merchant_id))
+
+
+async def keep_draft(work: Work, standing: Standing, rules: RuleSet) -> None:
+    """The rules become the draft, with who has changed what; as they stand they are left alone."""
+    work.need(Right.CONFIGURE)
+    compared = compare_rules(write_rules(standing.rules, {}), write_rules(rules, {}))
+    changes = [(each.kind, each.name) for each in compared]
+    if standing.draft is not None and not changes:
+        return
+    author = (work.actor.kind, work.actor.actor_id)
+    await save_draft(work.tx, work.merchant_id, rules, author=author, now=work.now, changes=changes)
+    was, becomes = _keep_changed(standing.rules, rules)
+    await save_audit(
+        work, "assignment_rules.save_draft", f"merchant:{work.merchant_id}",
+        before=was, after=becomes, rules=len(rules.rules),
+    )  # fmt: skip
+
+
+def name_author(work: Work) -> str:
+    """As `DraftChange.author` names whoever acts."""
+    return f"{work.actor.kind}:{work.actor.actor_id or ''}"
+
+
+def _find_unagreed(work: Work, changes: Collection[DraftChange], wish: Wish) -> Iterator[Fault]:
+    own = name_author(work)
+    for author in dict.fromkeys(change.author for change in changes):
+        if author not in (own, *wish.agreed):
+            message = "Somebody else's changes go out with yours: look at them, and agree to them."
+            yield Fault(f"/agreed/{author}", message, "NOT_AGREED")
+
+
+def _find_comment_faults(comment: str) -> Iterator[Fault]:
+    yield from find_unprintable(comment, ("comment",))
+    if len(comment) > LONGEST_COMMENT:
+        yield Fault("/comment", f"Use at most {LONGEST_COMMENT} characters.", "TOO_LONG")
+
+
+def _keep_changed(before: RuleSet, after: RuleSet) -> tuple[dict[str, Any], dict[str, Any]]:
+    return keep_changed(list_values(before), list_values(after))

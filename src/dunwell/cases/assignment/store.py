@@ -1,0 +1,198 @@
+"""The SQL of assignment: rules, and the claims they are applied to. Rows in, values out."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+from uuid import UUID
+
+import msgspec
+
+from dunwell.cases.assignment.decision import AssignableClaim
+from dunwell.cases.assignment.rules import RuleSet
+from dunwell.core.workflows.versions import Version
+from dunwell.platform.database.database import Connection, Row
+
+_LOAD_RULES = """
+SELECT version, document, published_at, actor_kind, actor_id, comment
+FROM assignment_rules
+WHERE merchant_id = $1
+ORDER BY version DESC
+LIMIT 1
+"""
+
+# By primary key.
+_LOAD_RULES_VERSION = """
+SELECT version, document, published_at, actor_kind, actor_id, comment
+FROM assignment_rules
+WHERE merchant_id = $1 AND version = $2
+"""
+
+# The caller holds the merchant's row, so versions have no gaps and no races.
+_SAVE_RULES = """
+INSERT INTO assignment_rules
+    (merchant_id, version, document, published_at, actor_kind, actor_id, comment)
+SELECT $1, COALESCE(MAX(version), 0) + 1, $2, $3, $4, $5, $6
+FROM assignment_rules
+WHERE merchant_id = $1
+RETURNING version
+"""
+
+# Each workflow with the newest major that can be started. Rides on the primary key of workflows and
+# the key workflow_versions (merchant_id, workflow_id, major, minor), backwards.
+_LOAD_TARGETS = """
+SELECT workflow.workflow_id, workflow.name, workflow.assignment_enabled,
+    workflow.deleted_at IS NOT NULL AS is_deleted, newest.major
+FROM workflows AS workflow
+LEFT JOIN LATERAL (
+    SELECT major
+    FROM workflow_versions
+    WHERE merchant_id = workflow.merchant_id
+        AND workflow_id = workflow.workflow_id
+        AND state <> 'DRAFT'
+    ORDER BY major DESC
+    LIMIT 1
+) AS newest ON true
+WHERE workflow.merchant_id = $1
+    AND ($2::uuid[] IS NULL OR workflow.workflow_id = ANY($2::uuid[]))
+ORDER BY workflow.created_at, workflow.workflow_id
+"""
+
+# Locks in the order of ids, as everything does that locks several claims. Rides on the primary
+# keys of claims and items.
+_LOCK_CLAIMS = """
+SELECT claim_id, status, currency, workflow_id,
+    (
+        SELECT due_date
+        FROM items
+        WHERE items.merchant_id = claims.merchant_id
+            AND items.claim_id = claims.claim_id
+            AND type = 'PRIMARY'
+        ORDER BY position
+        LIMIT 1
+    ) AS first_primary_due_on
+FROM claims
+WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[])
+ORDER BY claim_id
+FOR NO KEY UPDATE OF claims
+"""
+
+_START_RUNS = """
+UPDATE claims
+SET workflow_id = $4,
+    workflow_major = $5,
+    run = run + 1,
+    next_step_id = $6,
+    due_at = started.due_at,
+    updated_at = $7,
+    rules_version = $8
+FROM UNNEST($2::bigint[], $3::timestamptz[]) AS started (claim_id, due_at)
+WHERE claims.merchant_id = $1 AND claims.claim_id = started.claim_id
+"""
+
+
+# The kind and the id of an actor.
+Author: TypeAlias = tuple[str, str | None]
+
+# Ids are bigint; what does not fit is nobody's.
+_FIRST_IMPOSSIBLE_ID = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRules:
+    """The newest version of a merchant's rules. Versions count from 1."""
+
+    version: int
+    rules: RuleSet
+    published_at: datetime
+    # Not known of early ones.
+    actor_kind: str | None
+    actor_id: str | None
+    comment: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRow:
+    """A workflow as rules see it; no major: it was never published."""
+
+    workflow_id: UUID
+    name: str
+    assignment_enabled: bool
+    is_deleted: bool
+    major: int | None
+
+
+async def load_published_rules(tx: Connection, merchant_id: int) -> PublishedRules | None:
+    """None: none were ever published."""
+    row = await tx.fetchrow(_LOAD_RULES, merchant_id)
+    return None if row is None else _read_published(row)
+
+
+def _read_published(row: Row) -> PublishedRules:
+    return PublishedRules(
+        version=row["version"],
+        rules=_read(row),
+        published_at=row["published_at"],
+        actor_kind=row["actor_kind"],
+        actor_id=row["actor_id"],
+        comment=row["comment"],
+    )
+
+
+async def load_rules(tx: Connection, merchant_id: int) -> RuleSet:
+    """The published rules; no rules and no default when there are none."""
+    published = await load_published_rules(tx, merchant_id)
+    return RuleSet() if published is None else published.rules
+
+
+async def load_rules_version(
+    tx: Connection, merchant_id: int, version: int
+) -> PublishedRules | None:
+    """Published rules never change and are never deleted."""
+    row = await tx.fetchrow(_LOAD_RULES_VERSION, merchant_id, version)
+    return None if row is None else _read_published(row)
+
+
+async def save_rules(
+    tx: Connection, merchant_id: int, rules: RuleSet, *, author: Author, now: datetime,
+    comment: str | None,
+) -> int:  # fmt: skip
+    """Store the rules as the newest version; answers its number."""
+    version: int = await tx.fetchval(
+        _SAVE_RULES, merchant_id, msgspec.to_builtins(rules), now, *author, comment
+    )  # fmt: skip
+    return version
+
+
+async def load_targets(
+    tx: Connection, merchant_id: int, workflow_ids: Collection[UUID] | None = None
+) -> dict[UUID, TargetRow]:
+    """The workflows of these ids, deleted ones included; none given: all of the merchant's."""
+    wanted = None if workflow_ids is None else list(workflow_ids)
+    rows = await tx.fetch(_LOAD_TARGETS, merchant_id, wanted)
+    return {row["workflow_id"]: TargetRow(**row) for row in rows}
+
+
+async def lock_claims(
+    tx: Connection, merchant_id: int, claim_ids: Collection[int]
+) -> dict[int, AssignableClaim]:
+    """The claims there are among these, locked until the transaction ends."""
+    possible = [claim_id for claim_id in claim_ids if 0 < claim_id < _FIRST_IMPOSSIBLE_ID]
+    rows = await tx.fetch(_LOCK_CLAIMS, merchant_id, possible)
+    return {row["claim_id"]: AssignableClaim(**row) for row in rows}
+
+
+async def save_new_runs(
+    tx: Connection, merchant_id: int, version: Version, starts: Sequence[tuple[int, datetime]],
+    now: datetime, *, rules_version: int | None,
+) -> None:  # fmt: skip
+    """Put claims, which the caller has locked, before the first step of `version`."""
+    await tx.execute(
+        _START_RUNS, merchant_id,
+        [claim_id for claim_id, _ in starts], [due_at for _, due_at in starts],
+        version.workflow_id, version.major, version.definition.steps[0].id, now, rules_version,
+    )  # fmt: skip
+
+
+def _read(row: Row) -> RuleSet:
+    return msgspec.convert(row["document"], RuleSet)

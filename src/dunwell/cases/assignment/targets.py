@@ -1,0 +1,112 @@
+"""What matching a merchant's claims needs: its rules, and the workflows they point to as they are.
+
+The published ones are kept per merchant and revision, which every change of rules or workflows
+raises: creating a claim costs no look at the rules.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.cases.assignment.matching import PreparedRule, RuleOutcome, RuleTarget, prepare_rules
+from dunwell.cases.assignment.rules import RuleSet, is_split, list_targets
+from dunwell.cases.assignment.store import (
+    TargetRow,
+    load_published_rules,
+    load_targets,
+)
+from dunwell.cases.assignment.store_drafts import load_rules_draft
+from dunwell.core.workflows.store import load_newest
+from dunwell.core.workflows.versions import Version
+from dunwell.platform.database.database import Connection
+
+_MOST_KEPT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rulebook:
+    """Rules with all that applying them asks of workflows."""
+
+    rules: RuleSet = field(default_factory=RuleSet)
+    # None: a draft, or nothing published yet.
+    version: int | None = None
+    # By id, for every workflow the rules point to; a deleted one still has its name.
+    targets: Mapping[UUID, RuleTarget] = field(default_factory=dict)
+    names: Mapping[UUID, str] = field(default_factory=dict)
+    # What new claims start on.
+    versions: Mapping[UUID, Version] = field(default_factory=dict)
+    # The active rules, laid out to be asked about many claims; none: only the currency is asked.
+    prepared: tuple[PreparedRule, ...] = ()
+
+    @property
+    def is_split(self) -> bool:
+        return is_split(self.rules)
+
+    def only(self, workflow_ids: Collection[UUID]) -> "Rulebook":
+        """The same where all other workflows are gone."""
+        kept = {each: target for each, target in self.targets.items() if each in workflow_ids}
+        return replace(self, targets=kept)
+
+
+# Merchant id -> the revision the rulebook was read for, and the rulebook.
+_kept: dict[int, tuple[int, Rulebook]] = {}
+
+
+async def load_rulebook(tx: Connection, merchant: Merchant) -> Rulebook:
+    """The published rules. Not to be called in a transaction that changes the merchant's rules or
+    workflows: what it finds is kept for others."""
+    kept = _kept.get(merchant.merchant_id)
+    if kept is not None and kept[0] == merchant.revision:
+        return kept[1]
+    published = await load_published_rules(tx, merchant.merchant_id)
+    rulebook = Rulebook()
+    if published is not None:
+        rulebook = await make_rulebook(tx, merchant, published.rules, published.version)
+    if len(_kept) >= _MOST_KEPT:
+        _kept.pop(next(iter(_kept)))
+    _kept[merchant.merchant_id] = (merchant.revision, rulebook)
+    return rulebook
+
+
+async def load_draft_rulebook(tx: Connection, merchant: Merchant) -> Rulebook | None:
+    """The draft's; none: there is no draft."""
+    draft = await load_rules_draft(tx, merchant.merchant_id)
+    return None if draft is None else await make_rulebook(tx, merchant, draft.rules, None)
+
+
+async def make_rulebook(
+    tx: Connection, merchant: Merchant, rules: RuleSet, version: int | None
+) -> Rulebook:
+    """Look up what the rules point to, in two statements."""
+    rows = await load_targets(tx, merchant.merchant_id, list_targets(rules))
+    pairs = [(row.workflow_id, row.major) for row in rows.values() if row.major is not None]
+    newest = await load_newest(tx, merchant.merchant_id, pairs) if pairs else {}
+    versions = {workflow_id: found for (workflow_id, _), found in newest.items()}
+    own = merchant.configuration.currency
+    return Rulebook(
+        rules=rules,
+        version=version,
+        targets={each: _describe(row, versions.get(each), own) for each, row in rows.items()},
+        names={each: row.name for each, row in rows.items()},
+        versions=versions,
+        prepared=prepare_rules(rules),
+    )
+
+
+def find_today(work: Work) -> date:
+    """The day rules count from: today in the merchant's zone."""
+    return work.now.astimezone(ZoneInfo(work.merchant.configuration.timezone)).date()
+
+
+def _describe(row: TargetRow, version: Version | None, own_currency: str) -> RuleTarget:
+    if row.is_deleted:
+        return RuleTarget(None, RuleOutcome.SKIPPED_DELETED)
+    if version is None:
+        return RuleTarget(None, RuleOutcome.SKIPPED_UNPUBLISHED)
+    obstacle = None if row.assignment_enabled else RuleOutcome.SKIPPED_DEACTIVATED
+    # A process takes claims in its own currency, which by default is its merchant's.
+    return RuleTarget(version.definition.settings.currency or own_currency, obstacle)

@@ -1,0 +1,61 @@
+"""Verdicts and overlaps in words, for whoever writes rules or asks about a claim. Pure."""
+
+from collections.abc import Iterator, Mapping
+from uuid import UUID
+
+from dunwell.cases.assignment.matching import Match, RuleOutcome, RuleTarget, RuleVerdict
+from dunwell.cases.assignment.overlaps import Extent, Overlap
+from dunwell.cases.assignment.rules import RuleSet, list_targets
+
+_OUTCOMES = {
+    RuleOutcome.MATCHED: "matches",
+    RuleOutcome.INACTIVE: "not active",
+    RuleOutcome.UNMET: "does not match",
+    RuleOutcome.SKIPPED_DEACTIVATED: "skipped: its workflow is deactivated",
+    RuleOutcome.SKIPPED_DELETED: "skipped: its workflow is deleted",
+    RuleOutcome.SKIPPED_UNPUBLISHED: "skipped: its workflow was never published",
+    RuleOutcome.SKIPPED_CURRENCY: "skipped: its workflow takes another currency",
+    RuleOutcome.NOT_REACHED: "not reached",
+}
+_OBSTACLES = {
+    RuleOutcome.SKIPPED_DEACTIVATED: "is deactivated",
+    RuleOutcome.SKIPPED_DELETED: "is deleted",
+    RuleOutcome.SKIPPED_UNPUBLISHED: "was never published",
+}
+
+
+def describe_verdict(verdict: RuleVerdict) -> str:
+    """What became of a rule; with the conditions that do not hold."""
+    words = _OUTCOMES[verdict.outcome]
+    return f"{words}: {', '.join(verdict.unmet)}" if verdict.unmet else words
+
+
+def describe_default(match: Match) -> str:
+    """What became of the default."""
+    if match.default is None:
+        return "none"
+    return "taken" if match.default is RuleOutcome.MATCHED else _OUTCOMES[match.default]
+
+
+def describe_overlap(overlap: Overlap) -> str:
+    if overlap.extent is Extent.ALL:
+        return (
+            f'rule "{overlap.later}" can never match: '
+            f'"{overlap.earlier}", which is looked at earlier, takes every such claim'
+        )
+    return (
+        f'rules "{overlap.earlier}" and "{overlap.later}" can both match a claim: '
+        f'"{overlap.earlier}" wins'
+    )
+
+
+def describe_obstacles(
+    rules: RuleSet, targets: Mapping[UUID, RuleTarget], names: Mapping[UUID, str]
+) -> Iterator[str]:
+    """A line for each workflow the rules point to that takes no claims now."""
+    for workflow_id in list_targets(rules):
+        target = targets.get(workflow_id)
+        obstacle = RuleOutcome.SKIPPED_DELETED if target is None else target.obstacle
+        if obstacle is not None:
+            name = names.get(workflow_id, str(workflow_id))
+            yield f'workflow "{name}" {_OBSTACLES[obstacle]}: what points to it is skipped'

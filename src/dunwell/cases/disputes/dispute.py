@@ -1,0 +1,221 @@
+"""What a dispute is, its states (drawn in docs/states.md), what may be asked of it, and the number
+it goes by. Pure.
+"""
+
+from base64 import b32encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from hashlib import sha256
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.configuration import Disputes
+from dunwell.cases.disputes.reasons import BUILT_IN, DisputeType, Reason, list_offered, list_reasons
+from dunwell.platform.errors import Fault, InvalidState, Said, ValidationError
+from dunwell.platform.text.shape import render_nearest
+from dunwell.platform.text.texts import find_unprintable
+
+# Crockford's base32: no letter that is heard or read as another sign.
+_SIGNS = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+_NUMBER_BYTES = 5
+_LONGEST_TEXT = 2_000
+_LONGEST_NAME = 255
+_MOST_ANSWERS = 20
+# What one debtor may open of one claim, taken back or not: whoever holds a link alone is known
+# to nobody.
+MOST_RECENT = 5
+RECENT = timedelta(days=30)
+
+
+class DisputeState(StrEnum):
+    OPEN = "OPEN"
+    ACCEPTED = "ACCEPTED"
+    REJECTED = "REJECTED"
+    # By the debtor.
+    WITHDRAWN = "WITHDRAWN"
+
+
+# State -> what it may become. What has ended one, said again, changes nothing; all else is refused.
+FOLLOWING: Mapping[DisputeState, frozenset[DisputeState]] = {
+    DisputeState.OPEN: frozenset(
+        {DisputeState.ACCEPTED, DisputeState.REJECTED, DisputeState.WITHDRAWN}
+    ),
+    DisputeState.ACCEPTED: frozenset(),
+    DisputeState.REJECTED: frozenset(),
+    DisputeState.WITHDRAWN: frozenset(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NewDispute:
+    # A reason's name.
+    type: str
+    message: str | None = None
+    # To the reason's questions: question -> answer.
+    answers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Dispute(msgspec.Struct, frozen=True, gc=False):
+    dispute_id: UUID
+    claim_id: int
+    type: DisputeType
+    # A merchant's own reason, and its words when the dispute was opened.
+    reason: str | None
+    label: str | None
+    message: str | None
+    answers: Mapping[str, str]
+    hold_id: UUID
+    actor_kind: ActorKind
+    opened_at: datetime
+    state: DisputeState = DisputeState.OPEN
+    # Resolved or withdrawn.
+    resolved_at: datetime | None = None
+    # The merchant's words on it.
+    resolution: str | None = None
+    # Whether accepting it has ended the claim; none for what was not accepted.
+    ended_claim: bool | None = None
+    # Who opened it: a debtor's session, a client id.
+    actor_id: str | None = None
+    # Since when a channel has the message that tells the debtor how it was answered.
+    told_at: datetime | None = None
+    # Since when a page that the dispute withheld shows the claim again.
+    released_at: datetime | None = None
+
+    @property
+    def withholds_claim(self) -> bool:
+        """Whether the claim's page shows nothing of the claim because of it."""
+        return self.reason in BUILT_IN and self.released_at is None
+
+    @property
+    def event_message(self) -> str | None:
+        """What the event says beside the type: something for OTHER alone (spec, Events)."""
+        if self.type is not DisputeType.OTHER:
+            return None
+        return self.label or self.message
+
+
+def check_new_dispute(new: NewDispute, disputes: Disputes, actor_kind: ActorKind) -> Reason:
+    """The reason it names. Debtors choose from what is offered to them, others from all there is.
+
+    Raises ValidationError with every fault.
+    """
+    is_debtor = actor_kind is ActorKind.DEBTOR
+    known = list_offered(disputes) if is_debtor else list_reasons(disputes)
+    reason = next((each for each in known if each.name == new.type), None)
+    faults = [*_find_text_faults(new), *find_reason_faults(new.type, new.message, known)]
+    if faults or reason is None:
+        raise ValidationError(faults)
+    return reason
+
+
+def find_reason_faults(type_: str, message: str | None, known: Iterable[Reason]) -> Iterator[Fault]:
+    """What is wrong with a reason, and a message that it asks for. Of a body that cannot be read as
+    a whole, what could not be read is UNSET: no fault of that is told here."""
+    names = [each.name for each in known]
+    if type_ and type_ not in names:
+        sentence = f"There is no such reason. {render_nearest(type_, names)}"
+        yield Fault("/type", sentence, "NOT_ALLOWED")
+    is_blank = message is None or (isinstance(message, str) and not message.strip())
+    if type_ == DisputeType.OTHER and is_blank:
+        sentence = '"message" is required for OTHER: say what is disputed.'
+        yield Fault("/message", sentence, "REQUIRED")
+
+
+def find_standing(reason: str, earlier: Sequence[Dispute]) -> Dispute | None:
+    """A debtor's open one of this reason, by its name."""
+    debtors = (each for each in earlier if each.actor_kind is ActorKind.DEBTOR)
+    return next(
+        (
+            each
+            for each in debtors
+            if each.state is DisputeState.OPEN and (each.reason or each.type) == reason
+        ),
+        None,
+    )
+
+
+def has_room(earlier: Sequence[Dispute], now: datetime) -> bool:
+    """Whether a debtor may open one more."""
+    recent = [
+        each
+        for each in earlier
+        if each.actor_kind is ActorKind.DEBTOR and each.opened_at > now - RECENT
+    ]
+    return len(recent) < MOST_RECENT
+
+
+def check_room(reason: Reason, earlier: Sequence[Dispute], now: datetime) -> None:
+    """Debtors have one open dispute of a reason, and open five in thirty days.
+
+    `earlier`: the claim's that are open or were opened since. Raises InvalidState.
+    """
+    if find_standing(reason.name, earlier) is not None:
+        raise InvalidState(
+            Said(
+                "DISPUTE_STANDS",
+                f"A dispute of the reason {reason.name} is open already.",
+                reason=reason.name,
+            ),
+            state=str(DisputeState.OPEN),
+        )
+    if not has_room(earlier, now):
+        raise InvalidState(
+            Said(
+                "DISPUTES_MANY",
+                f"{MOST_RECENT} disputes were opened in {RECENT.days} days: answer by phone or"
+                " letter.",
+                count=MOST_RECENT,
+                days=RECENT.days,
+            ),
+            state="TOO_MANY",
+        )
+
+
+def check_move(dispute: Dispute, following: DisputeState) -> bool:
+    """Whether the dispute changes by it. Raises InvalidState when it has ended otherwise."""
+    if dispute.state is following:
+        return False
+    if following not in FOLLOWING[dispute.state]:
+        raise InvalidState(
+            Said(
+                "DISPUTE_OVER",
+                f"The dispute is {dispute.state} already, which is final.",
+                state=dispute.state,
+            ),
+            state=str(dispute.state),
+        )
+    return True
+
+
+def render_case_number(dispute_id: UUID) -> str:
+    """The number a dispute goes by on the phone and in letters: two groups of four, as 7K3M-9QXA.
+
+    Derived from its id and kept nowhere. It finds nothing by itself: beside a claim it tells one
+    dispute from another, and forty bits do that.
+    """
+    signs = b32encode(sha256(dispute_id.bytes).digest()[:_NUMBER_BYTES]).decode()
+    number = signs.translate(_SIGNS)
+    return f"{number[:4]}-{number[4:]}"
+
+
+def decide_rest(answered_at: datetime, told_at: datetime | None, quiet_days: int) -> datetime:
+    """Until when a claim that an answer leaves open rests: so many days after a channel has taken
+    the answer, else (nobody can be reached, or it may not have left) after the answer itself."""
+    return (told_at or answered_at) + timedelta(days=quiet_days)
+
+
+def _find_text_faults(new: NewDispute) -> Iterator[Fault]:
+    if len(new.message or "") > _LONGEST_TEXT:
+        yield Fault("/message", f"Use at most {_LONGEST_TEXT} characters.", "TOO_LONG")
+    yield from find_unprintable(new.message, ("message",))
+    if len(new.answers) > _MOST_ANSWERS:
+        yield Fault("/answers", f"Give at most {_MOST_ANSWERS} of these.", "TOO_MANY")
+    lengths = ((len(name), len(text)) for name, text in new.answers.items())
+    if any(name > _LONGEST_NAME or text > _LONGEST_TEXT for name, text in lengths):
+        message = f"Use at most {_LONGEST_TEXT} characters for an answer."
+        yield Fault("/answers", message, "TOO_LONG")
+    yield from find_unprintable(dict(new.answers), ("answers",))

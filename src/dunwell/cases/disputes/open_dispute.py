@@ -1,0 +1,108 @@
+"""A debtor or the merchant disputes a claim: its process stops, and the merchant is told.
+
+Disputes stand side by side, each with a hold of its own; the process goes on when the last hold
+falls, with what came due meanwhile, in order. Who is not the debtor, or has died, gets no
+confirmation.
+"""
+
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.answer_days import find_answer_day
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.disputes.dispute import (
+    RECENT,
+    Dispute,
+    NewDispute,
+    check_new_dispute,
+    check_room,
+    render_case_number,
+)
+from dunwell.cases.disputes.reasons import Reason
+from dunwell.cases.disputes.store import load_recent_disputes, save_dispute
+from dunwell.cases.disputes.withheld import ReachedAddress, withhold_claim
+from dunwell.contact.notices.facts import ObjectionFacts
+from dunwell.contact.notices.tell_debtor import tell_debtor
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.claims.states import ACTIVE
+from dunwell.core.events.payloads import disputed
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import InvalidState, Said
+
+
+async def open_dispute(
+    work: Work, keys: KeyRing, claim_id: int, new: NewDispute,
+    *, reached: ReachedAddress | None = None,
+) -> Dispute:  # fmt: skip
+    """reached: of a debtor who has come by a link or a code. Raises NotFound, ValidationError with
+    every fault, and InvalidState (the claim has ended; a debtor's stands already, or there were too
+    many).
+    """
+    work.need(Right.CHANGE_CLAIMS)
+    claim = await access_claim(work, claim_id)
+    reason = check_new_dispute(new, work.merchant.configuration.disputes, work.actor.kind)
+    if claim.status not in ACTIVE:
+        raise InvalidState(
+            Said(
+                "CLAIM_OVER",
+                f"A claim that is {claim.status} cannot be disputed any more.",
+                status=claim.status,
+            ),
+            state=claim.status,
+        )
+    if work.actor.kind is ActorKind.DEBTOR:
+        since = work.now - RECENT
+        earlier = await load_recent_disputes(work.tx, work.merchant_id, claim_id, since)
+        check_room(reason, earlier, work.now)
+    hold_id = await open_hold(work, claim_id, HoldKind.DISPUTE)
+    dispute = _compose(work, claim_id, new=new, reason=reason, hold_id=hold_id)
+    await save_dispute(work.tx, work.merchant_id, dispute)
+    await raise_event(
+        work,
+        claim_id,
+        lambda head: disputed(head, dispute.type, dispute.dispute_id, dispute.event_message),
+    )
+    if dispute.withholds_claim:
+        await withhold_claim(work, keys, dispute, reached)
+    else:
+        await _confirm(work, claim.reference_number, dispute)
+    await save_audit(
+        work, "dispute.open", f"claim:{claim_id}",
+        after={"state": dispute.state, "type": dispute.type},
+        disputeId=str(dispute.dispute_id), type=dispute.type,
+    )  # fmt: skip
+    return dispute
+
+
+async def _confirm(work: Work, reference_number: str, dispute: Dispute) -> None:
+    """To the debtor, also of what the merchant has recorded after a call or a letter."""
+    configuration = work.merchant.configuration
+    within = configuration.disputes.answer_within_days
+    facts = ObjectionFacts(
+        reference_number=reference_number,
+        case_number=render_case_number(dispute.dispute_id),
+        answer_on=find_answer_day(dispute.opened_at, within, configuration.timezone),
+    )
+    await tell_debtor(work, dispute.claim_id, str(dispute.dispute_id), facts)
+
+
+def _compose(work: Work, claim_id: int, new: NewDispute, reason: Reason, hold_id: UUID) -> Dispute:
+    language = work.merchant.configuration.language
+    return Dispute(
+        dispute_id=work.ids.new(work.now),
+        claim_id=claim_id,
+        type=reason.type,
+        reason=None if reason.is_contracts else reason.name,
+        label=None if reason.is_contracts else reason.label_in(language),
+        message=new.message,
+        answers=new.answers,
+        hold_id=hold_id,
+        actor_kind=work.actor.kind,
+        opened_at=work.now,
+        actor_id=work.actor.actor_id,
+    )

@@ -1,0 +1,92 @@
+"""What follows when a claim has reached the wrong person, or when the person has died.
+
+The claim's page then shows nothing of the claim and asks for nothing (`landing`). The address that
+reached the wrong person is put on the suppression list. A person who has died is not contacted
+about any claim of the merchant: the dispute keeps the identities by which guards know people, and
+everything that sends asks for them (`messages.contact_stops`). Both last until the merchant rejects
+the dispute, confirms that this is the right person, or the debtor takes it back. Accepting the
+dispute changes neither.
+"""
+
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.cases.disputes.dispute import Dispute
+from dunwell.cases.disputes.reasons import PERSON_DIED, WRONG_PERSON
+from dunwell.cases.disputes.store_withheld import (
+    SuppressedAddress,
+    lift_wrong_person,
+    lock_suppression,
+    save_release,
+    save_stopped_person,
+    save_suppressed_address,
+)
+from dunwell.contact.messages.contact_stops import load_person
+from dunwell.contact.messages.identities import digest_address, identify
+from dunwell.contact.messages.suppression import check_address, suppress
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import ValidationError
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedAddress:
+    """Where the message arrived whose link or code has opened the page, as suppressions know it."""
+
+    channel: Channel
+    address: str
+
+
+async def withhold_claim(
+    work: Work, keys: KeyRing, dispute: Dispute, reached: ReachedAddress | None
+) -> None:
+    """The dispute must be stored, and its claim locked."""
+    if dispute.reason == WRONG_PERSON and reached is not None:
+        await _suppress_reached(work, keys, dispute, reached)
+    elif dispute.reason == PERSON_DIED:
+        person = await load_person(work.tx, work.merchant_id, dispute.claim_id)
+        await save_stopped_person(
+            work.tx, work.merchant_id, dispute.dispute_id,
+            identities=identify(keys, work.merchant_id, person), key_version=keys.version,
+        )  # fmt: skip
+
+
+async def release_claim(work: Work, dispute: Dispute) -> Dispute:
+    """Show the claim on its page again, and undo what withholding it has stopped. The claim must be
+    locked. A dispute that does not withhold its claim is returned as it is."""
+    if not dispute.withholds_claim:
+        return dispute
+    address = await save_release(work.tx, work.merchant_id, dispute.dispute_id, work.now)
+    lifted = None
+    if address is not None and await lock_suppression(work.tx, work.merchant_id, address):
+        lifted = await lift_wrong_person(work.tx, work.merchant_id, address)
+    await save_audit(
+        work, "dispute.release", f"claim:{dispute.claim_id}",
+        before=None if lifted is None else {"address": lifted, "reason": WRONG_PERSON},
+        disputeId=str(dispute.dispute_id),
+    )  # fmt: skip
+    return replace(dispute, released_at=work.now)
+
+
+async def _suppress_reached(
+    work: Work, keys: KeyRing, dispute: Dispute, reached: ReachedAddress
+) -> None:
+    """Somebody may release another dispute about the same address at this moment: once the row is
+    locked, it either stays or is gone and is added again."""
+    try:
+        check_address(reached.channel, reached.address)
+    except ValidationError:
+        # No message can go to such an address.
+        return
+    digests = digest_address(keys, work.merchant_id, reached.channel, reached.address)
+    address = SuppressedAddress(reached.channel, digests)
+    await save_suppressed_address(
+        work.tx, work.merchant_id, dispute.dispute_id, address, key_version=keys.version
+    )
+    is_locked = False
+    while not is_locked:
+        await suppress(work, keys, reached.channel, reached.address, reason="WRONG_PERSON")
+        is_locked = await lock_suppression(work.tx, work.merchant_id, address)

@@ -1,0 +1,263 @@
+"""Reads a body of claims: each element becomes a submission, or a rejection with all its faults.
+
+One claim's faults never touch another's (spec, Errors 2); only a body that is no list of
+claims at all is refused as a whole. Pure.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, islice
+
+import msgspec
+import phonenumbers
+from babel import Locale
+from babel.core import get_global
+
+from dunwell.cases.intake.given_keys import has_given_keys
+from dunwell.cases.intake.plain_submission import decode_plain, is_plain
+from dunwell.cases.intake.submission import MAX_CLAIMS, ClaimSubmission, ItemSubmission
+from dunwell.core.claims.fields import ContactData
+from dunwell.platform.errors import Fault, InvalidRequest, ValidationError
+from dunwell.platform.text.checking.readable import read_readable
+from dunwell.platform.text.json_text import check_amount, find_repeated, has_all_keys, parse_text
+from dunwell.platform.text.shape import MORE_FAULTS, MOST_FAULTS, find_faults, limit_faults
+
+_CURRENCIES = frozenset(get_global("all_currencies"))
+_LANGUAGES = frozenset(Locale("en").languages)
+# Regions Unicode knows that ISO 3166-1 does not assign.
+_NO_COUNTRIES = frozenset({"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA"})
+_COUNTRIES = (
+    frozenset(code for code in Locale("en").territories if len(str(code)) == 2)
+    - _NO_COUNTRIES
+    - frozenset({"XB", "XK", "ZZ"})
+)
+_FEES = frozenset({"COLLECTION_FEE", "DUNNING_FEE"})
+_all_at_once = msgspec.json.Decoder(list[ClaimSubmission])
+_one_by_one = msgspec.json.Decoder(list[msgspec.Raw])
+_one = msgspec.json.Decoder(ClaimSubmission)
+# Larger bodies are read claim by claim, so that others have their turn in between.
+_MOST_AT_ONCE = 1024 * 1024
+# What MAX_CLAIMS claims with all they may have can need, and one whose texts are full of marks.
+_MOST_CONTAINERS, _MOST_SEPARATORS = 130_000, 1_000_000
+_CLAIM_CONTAINERS, _CLAIM_SEPARATORS = 8_000, 20_000
+# Room for all its texts at their longest, each letter an escape.
+_CLAIM_BYTES = 1024 * 1024
+# Of all claims of one body together: ten for each of MAX_CLAIMS, a few megabytes of answer.
+_MOST_FAULTS = 10_000
+# No reference of ours is longer; the answer does not repeat a longer one.
+_LONGEST_REFERENCE = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A claim that cannot be created, with the reference it gave, if any."""
+
+    reference_number: str | None
+    error: ValidationError
+
+
+def check_claims(body: bytes) -> list[ClaimSubmission | Rejected]:
+    """One element per submitted claim, in order. Raises what `read_claims` does."""
+    return list(read_claims(body))
+
+
+def read_claims(body: bytes) -> Iterator[ClaimSubmission | Rejected]:
+    """One element per submitted claim, in order, each with little work behind it.
+
+    Raises InvalidRequest (not JSON) and ValidationError (no array, empty, more than MAX_CLAIMS,
+    more in it than so many claims can hold).
+    """
+    check_amount(body, containers=_MOST_CONTAINERS, separators=_MOST_SEPARATORS)
+    reading = _Reading()
+    claims = _decode_all(body) if len(body) <= _MOST_AT_ONCE else None
+    if claims is None or not has_given_keys(claims, body):
+        yield from map(reading.read_claim, _split(body))
+        return
+    _check_count(len(claims))
+    yield from map(reading.check_meaning, claims)
+
+
+def _decode_all(body: bytes) -> Sequence[ClaimSubmission] | None:
+    """None when something is wrong, which is then looked for claim by claim."""
+    try:
+        return decode_plain(body) if is_plain(body) else _all_at_once.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _split(body: bytes) -> list[msgspec.Raw]:
+    try:
+        raws = _one_by_one.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        _check_json(body)
+        message = "The body must be a JSON array of claims; put a single claim in brackets."
+        raise ValidationError([Fault("", message, "WRONG_TYPE")], message) from error
+    _check_count(len(raws))
+    return raws
+
+
+def _check_json(body: bytes) -> None:
+    """Without making values of it, which takes far longer."""
+    try:
+        msgspec.json.decode(body, type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _say_not_json(error) from error
+
+
+def _say_not_json(error: Exception) -> InvalidRequest:
+    return InvalidRequest(f"The body is not JSON: {error}. Send a JSON array.")
+
+
+def _check_count(count: int) -> None:
+    if count == 0:
+        message = "The array holds no claim; send at least one."
+        raise ValidationError([Fault("", message, "TOO_FEW")], message)
+    if count > MAX_CLAIMS:
+        message = f"The array holds {count} claims; send at most {MAX_CLAIMS} per request."
+        raise ValidationError([Fault("", message, "TOO_MANY")], message)
+
+
+class _Reading:
+    """The claims of one body, one after the other; of very many faults the first are told."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_FAULTS
+
+    def read_claim(self, raw: msgspec.Raw) -> ClaimSubmission | Rejected:
+        """Raises InvalidRequest."""
+        text = bytes(raw)
+        if len(text) > _CLAIM_BYTES:
+            message = f"The claim is larger than {_CLAIM_BYTES} bytes, more than all its fields."
+            return self._reject(None, [Fault("", message, "TOO_LONG")])
+        try:
+            check_amount(text, containers=_CLAIM_CONTAINERS, separators=_CLAIM_SEPARATORS)
+            claim = _one.decode(raw)
+        except ValidationError as error:
+            return self._reject(None, error.faults)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return self._reject_shape(text)
+        repeated = [] if has_given_keys([claim], text) else list(_find_some_repeated(text))
+        return self.check_meaning(claim, repeated)
+
+    def check_meaning(
+        self, claim: ClaimSubmission, repeated: Sequence[Fault] = ()
+    ) -> ClaimSubmission | Rejected:
+        """`repeated`: the keys that stand twice in its text."""
+        claim = _normalize(claim)
+        faults = list(_find_faulty_meaning(claim))
+        if faults or repeated:
+            return self._reject(claim.reference_number, chain(repeated, faults))
+        return claim
+
+    def _reject_shape(self, text: bytes) -> Rejected:
+        try:
+            value = parse_text(text)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise _say_not_json(error) from error
+        reference = value.get("referenceNumber") if isinstance(value, dict) else None
+        if not isinstance(reference, str) or len(reference) > _LONGEST_REFERENCE:
+            reference = None
+        return self._reject(reference, _find_all(value, text))
+
+    def _reject(self, reference: str | None, faults: Iterable[Fault]) -> Rejected:
+        told = limit_faults(faults) if self._left > 0 else [MORE_FAULTS]
+        self._left -= len(told)
+        return Rejected(reference, ValidationError(told))
+
+
+def _find_some_repeated(text: bytes) -> Iterator[Fault]:
+    """As many of the keys that stand twice as can be told."""
+    return islice(find_repeated(text), MOST_FAULTS)
+
+
+def _find_all(value: object, text: bytes) -> Iterator[Fault]:
+    """What is wrong with a claim that is not of its shape, whatever else is wrong with it."""
+    yield from find_faults(value, ClaimSubmission)
+    if not has_all_keys(value, text):
+        yield from _find_some_repeated(text)
+    claim = read_readable(value, ClaimSubmission)
+    if claim is not None:
+        yield from _find_faulty_meaning(_normalize(claim) if claim.reference_number else claim)
+
+
+def normalize_reference(reference: str) -> str:
+    """As references are compared: without blanks around it, composed (Unicode NFC)."""
+    return unicodedata.normalize("NFC", reference.strip())
+
+
+def _normalize(claim: ClaimSubmission) -> ClaimSubmission:
+    reference = normalize_reference(claim.reference_number)
+    if reference == claim.reference_number:
+        return claim
+    return msgspec.structs.replace(claim, reference_number=reference)
+
+
+# The rules below are also asked of a claim of which parts could not be read. These are UNSET, which
+# is false and equals nothing, so no rule complains of what another fault is told of already.
+
+
+def _find_faulty_meaning(claim: ClaimSubmission) -> Iterator[Fault]:
+    if claim.reference_number == "":
+        yield Fault("/referenceNumber", "The reference is blank; give your own.", "EMPTY_TEXT")
+    if claim.currency and claim.currency not in _CURRENCIES:
+        message = f"{claim.currency} is no ISO 4217 currency code, like EUR."
+        yield Fault("/currency", message, "UNKNOWN_CURRENCY")
+    yield from find_faulty_debtor(claim)
+    yield from _find_faulty_items(claim.items)
+
+
+def find_faulty_debtor(claim: ContactData) -> Iterator[Fault]:
+    """What its shape cannot say of whom the claim is about."""
+    if _is_blank(claim.last_name) and _is_blank(claim.company_name):
+        yield Fault(
+            "/debtorLastName", "Give debtorLastName or companyName: whom is it about?", "REQUIRED"
+        )
+    if claim.mobile_number and not _is_possible(claim.mobile_number[:6], len(claim.mobile_number)):
+        yield Fault(
+            "/mobileNumber",
+            "No such number is possible; use the international format, like +4915112345678.",
+            "WRONG_PHONE_NUMBER",
+        )
+    if claim.language and claim.language not in _LANGUAGES:
+        message = "Unknown language; use an ISO 639 code, like de."
+        yield Fault("/language", message, "UNKNOWN_LANGUAGE")
+    country = claim.address.country if claim.address else None
+    if country and country not in _COUNTRIES:
+        message = f"{country} is no ISO 3166-1 code, like DE."
+        yield Fault("/address/country", message, "UNKNOWN_COUNTRY")
+
+
+def _find_faulty_items(items: list[ItemSubmission]) -> Iterator[Fault]:
+    if not items:
+        return
+    if all(item.type in _FEES for item in items):
+        yield Fault("/items", "At least one item must be of type PRIMARY.", "PRIMARY_MISSING")
+    for position, item in enumerate(items):
+        yield from find_faulty_dates(item, f"/items/{position}")
+
+
+def find_faulty_dates(item: ItemSubmission, path: str = "") -> Iterator[Fault]:
+    """`path`: where the item stands."""
+    if item.item_date and item.due_date and item.due_date < item.item_date:
+        yield Fault(f"{path}/dueDate", "dueDate is before itemDate; swap them?", "WRONG_ORDER")
+
+
+def _is_blank(text: str | None) -> bool:
+    """None or nothing but white space."""
+    return not text.strip() if isinstance(text, str) else text is None
+
+
+@lru_cache(maxsize=20_000)
+def _is_possible(first_digits: str, length: int) -> bool:
+    """Whether a number of this start and length can exist.
+
+    Possibility hangs on the country code and the length alone, so that the first digits stand for
+    all numbers that share them, which keeps a thousand claims from a thousand look-ups.
+    """
+    number = first_digits.ljust(length, "1")
+    try:
+        return phonenumbers.is_possible_number(phonenumbers.parse(number))
+    except phonenumbers.NumberParseException:
+        return False

@@ -1,0 +1,296 @@
+"""Creates claims: what was checked is stored with its assignment and first due time.
+
+Each claim stands for itself; a rejected one, a reference used before and an unknown ticket fail
+alone. The claims of all requests given are one statement, hence one transaction, whatever their
+number.
+"""
+
+import itertools
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.configuration import find_missing
+from dunwell.accounts.merchants.legal_gaps import find_stopping_gaps
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.assignment.targets import find_today, load_rulebook
+from dunwell.cases.intake.check_claims import Rejected
+from dunwell.cases.intake.claim_ids import draw_claim_ids
+from dunwell.cases.intake.rows import ItemRow, RequestRow, make_claim_row, make_item_rows
+from dunwell.cases.intake.starts import Start, Submitted, decide_starts
+from dunwell.cases.intake.submission import ClaimSubmission
+from dunwell.core.claims.conditions import count_years
+from dunwell.core.claims.debtor_rows import define_record, list_columns
+from dunwell.core.claims.fields import DebtorFields
+from dunwell.core.files.store import load_usable_tickets
+from dunwell.platform.children.process import Turns
+from dunwell.platform.database.epochs import WRITTEN_BY
+from dunwell.platform.database.sql import load_statement
+from dunwell.platform.errors import (
+    DuplicateReferenceNumber,
+    MerchantNotConfigured,
+    Refusal,
+    UnknownTicket,
+)
+
+_CREATE = load_statement(
+    __file__,
+    "create_claims.sql",
+    columns=list_columns(DebtorFields),
+    record=define_record(DebtorFields),
+    written_by=WRITTEN_BY,
+)
+# Rides on claims_reference.
+_FIND_PRESENT = "SELECT claim_id FROM claims WHERE merchant_id = $1 AND reference_number = $2"
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something worth knowing about a claim that was created all the same."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreationResult:
+    """What became of one submitted claim: an id, or an error."""
+
+    claim_id: int | None
+    reference_number: str | None
+    error: Refusal | None = None
+    remarks: tuple[Remark, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class CreationRequest:
+    """The claims that somebody hands over at once."""
+
+    actor: Actor
+    submissions: Sequence[ClaimSubmission | Rejected]
+    # Drawn beforehand, one a submission, or none at all. A request that is sent again, as what
+    # became of it is not known, has created what it finds under them.
+    claim_ids: Sequence[int] = ()
+
+
+NO_CONTACT = Remark(
+    "NO_CONTACT",
+    "The claim has no e-mail, mobile number or postal address; nobody can be contacted.",
+)
+
+
+# Of full age in every member state of the European Union, and able to owe without a guardian.
+AGE_OF_MAJORITY = 18
+MINOR_DEBTOR = Remark(
+    "MINOR_DEBTOR",
+    f"The debtor is younger than {AGE_OF_MAJORITY} by dateOfBirth; check that the date is right "
+    "and who answers for the debt.",
+)
+
+
+async def create_claims(
+    work: Work, submissions: Sequence[ClaimSubmission | Rejected]
+) -> list[CreationResult]:
+    """Create what can be created; one result per submission, in order.
+
+    Raises MerchantNotConfigured. `work.tx` need not be in a transaction: one statement writes all.
+    """
+    work.need(Right.CHANGE_CLAIMS)
+    [results] = await create_requests(work, [CreationRequest(work.actor, submissions)])
+    return results
+
+
+async def create_requests(
+    work: Work, requests: Sequence[CreationRequest]
+) -> list[list[CreationResult]]:
+    """The same for requests of several actors, each of which is audited for itself."""
+    _check_configured(work.merchant)
+    submissions = [claim for request in requests for claim in request.submissions]
+    results = await _refuse_unusable(work, submissions)
+    chosen = {n: each for n, each in _number(requests) if n not in results}
+    if chosen:
+        rulebook = await load_rulebook(work.tx, work.merchant)
+        if rulebook.is_split:
+            chosen = await _give_ids(work, chosen)
+        starts = await decide_starts(work, rulebook, chosen)
+        written = await _write(
+            work, requests, chosen=chosen, starts=starts, rules_version=rulebook.version
+        )
+        today = find_today(work)
+        results |= {
+            n: _show(submitted, starts[n], today, *written[n]) for n, submitted in chosen.items()
+        }
+    _point_to_first_use(results)
+    ordered = iter(range(len(submissions)))
+    return [[results[next(ordered)] for _ in request.submissions] for request in requests]
+
+
+def _check_configured(merchant: Merchant) -> None:
+    """Raises MerchantNotConfigured, with the reasons of what the law asks for."""
+    missing, gaps = find_missing(merchant.configuration), find_stopping_gaps(merchant)
+    if not missing and not gaps:
+        return
+    reasons = "".join(f" {gap.key}: {gap.reason}." for gap in gaps)
+    raise MerchantNotConfigured(
+        f"The operator has not finished setting this merchant up; see details.missing.{reasons}",
+        missing=[*missing, *(gap.key for gap in gaps)],
+    )
+
+
+def _number(requests: Sequence[CreationRequest]) -> Iterator[tuple[int, Submitted]]:
+    """All claims that can be read, by their places among all that were handed over."""
+    places = itertools.count()
+    for number, request in enumerate(requests):
+        ids = request.claim_ids or itertools.repeat(None, len(request.submissions))
+        for claim, claim_id in zip(request.submissions, ids, strict=True):
+            place = next(places)
+            if isinstance(claim, ClaimSubmission):
+                yield place, Submitted(number, claim, claim_id)
+
+
+async def _give_ids(work: Work, chosen: Mapping[int, Submitted]) -> dict[int, Submitted]:
+    """Splits ask for the id."""
+    without = [n for n, each in chosen.items() if each.claim_id is None]
+    drawn = await draw_claim_ids(work.tx, len(without)) if without else []
+    given = dict(zip(without, drawn, strict=True))
+    return {n: each._replace(claim_id=given.get(n, each.claim_id)) for n, each in chosen.items()}
+
+
+async def _refuse_unusable(
+    work: Work, submissions: Sequence[ClaimSubmission | Rejected]
+) -> dict[int, CreationResult]:
+    """Results of the claims that cannot be created whatever the database says."""
+    wanted = {
+        attachment.ticket_id
+        for claim in submissions
+        if isinstance(claim, ClaimSubmission)
+        for attachment in claim.attachments
+        if attachment.ticket_id is not None
+    }
+    usable = (
+        await load_usable_tickets(work.tx, work.merchant_id, wanted, work.now) if wanted else set()
+    )
+    refused: dict[int, CreationResult] = {}
+    seen: set[str] = set()
+    for n, claim in enumerate(submissions):
+        if isinstance(claim, Rejected):
+            refused[n] = CreationResult(None, claim.reference_number, claim.error)
+        elif claim.attachments and any(a.ticket_id not in usable for a in claim.attachments):
+            refused[n] = CreationResult(
+                None, claim.reference_number, _unknown_ticket(claim, usable)
+            )
+        elif claim.reference_number in seen:
+            refused[n] = CreationResult(None, claim.reference_number, _duplicate(None))
+        else:
+            seen.add(claim.reference_number)
+    return refused
+
+
+async def _write(
+    work: Work, requests: Sequence[CreationRequest], chosen: Mapping[int, Submitted],
+    starts: Mapping[int, Start], rules_version: int | None,
+) -> Mapping[int, tuple[int | None, int | None]]:  # fmt: skip
+    """By the claim's number the id it was created with, or else that of whichever claim has its
+    reference."""
+    rows: list[object] = []
+    items: list[ItemRow] = []
+    turns = Turns()
+    for n, (request, claim, claim_id) in chosen.items():
+        rows.append(make_claim_row(n, claim, starts[n].row, request=request, claim_id=claim_id))
+        items += make_item_rows(n, claim)
+        await turns.give_way()
+    audits = [
+        RequestRow(
+            n,
+            work.ids.new(work.now),
+            actor_kind=each.actor.kind,
+            actor_id=each.actor.actor_id,
+            origin=each.actor.origin_json,
+        )
+        for n, each in enumerate(requests)
+    ]
+    stored = await work.tx.fetch(
+        _CREATE, work.merchant_id, rows, items, _attachment_rows(work, chosen), audits, work.now,
+        rules_version,
+    )  # fmt: skip
+    written = {}
+    for row in stored:
+        present = row["present_claim_id"]
+        if row["claim_id"] is None and present is None:
+            # Another request created it while this statement ran: it is not in its snapshot.
+            reference_number = chosen[row["n"]].claim.reference_number
+            present = await work.tx.fetchval(_FIND_PRESENT, work.merchant_id, reference_number)
+        written[row["n"]] = (row["claim_id"], present)
+    return written
+
+
+def _show(
+    submitted: Submitted, start: Start, today: date, claim_id: int | None, present: int | None
+) -> CreationResult:
+    """A claim that is there already under the id drawn for it was created by this very request,
+    which did not hear of it."""
+    if claim_id is None and (present is None or present != submitted.claim_id):
+        return CreationResult(None, submitted.claim.reference_number, _duplicate(present))
+    remarks = tuple(_find_remarks(submitted.claim, start, today))
+    reference_number = submitted.claim.reference_number
+    return CreationResult(claim_id or present, reference_number, None, remarks)
+
+
+def _find_remarks(claim: ClaimSubmission, start: Start, today: date) -> Iterator[Remark]:
+    if not claim.has_contact:
+        yield NO_CONTACT
+    age = count_years(claim.date_of_birth, today)
+    if age is not None and age < AGE_OF_MAJORITY:
+        yield MINOR_DEBTOR
+    if start.is_other_currency:
+        yield Remark(
+            "OTHER_CURRENCY",
+            f"The workflow it would get does not take claims in {claim.currency}; "
+            "the claim stays unassigned.",
+        )
+
+
+def _attachment_rows(work: Work, chosen: Mapping[int, Submitted]) -> list[dict[str, Any]]:
+    return [
+        {
+            "n": n,
+            "position": position,
+            "attachment_id": work.ids.new(work.now),
+            "ticket_id": attachment.ticket_id,
+        }
+        for n, submitted in chosen.items()
+        for position, attachment in enumerate(submitted.claim.attachments)
+    ]
+
+
+def _point_to_first_use(results: dict[int, CreationResult]) -> None:
+    """A reference used twice in one request: the later claim names the earlier one's id."""
+    first_ids = {
+        result.reference_number: result.claim_id
+        for result in results.values()
+        if result.claim_id is not None
+    }
+    for n, result in results.items():
+        error = result.error
+        if isinstance(error, DuplicateReferenceNumber) and error.details["claimId"] is None:
+            first_id = first_ids.get(result.reference_number)
+            results[n] = CreationResult(None, result.reference_number, _duplicate(first_id))
+
+
+def _unknown_ticket(claim: ClaimSubmission, usable: Container[object]) -> UnknownTicket:
+    unknown = [a.source for a in claim.attachments if a.ticket_id not in usable]
+    return UnknownTicket(
+        "No usable upload has this ticket; upload the file again and use the new ticketId.",
+        ticketIds=unknown,
+    )
+
+
+def _duplicate(claim_id: int | None) -> DuplicateReferenceNumber:
+    return DuplicateReferenceNumber(
+        "This referenceNumber is taken by an earlier claim; see details.claimId.",
+        claimId=claim_id,
+    )

@@ -1,0 +1,102 @@
+"""Where each submitted claim starts: the workflow that the rules give it, its first step, and when.
+
+Nothing is asked of the database: the rulebook holds what deciding needs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from typing import NamedTuple
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.cases.assignment.matching import choose_workflow, match_default, match_rules
+from dunwell.cases.assignment.targets import Rulebook, find_today
+from dunwell.cases.intake.rows import UNASSIGNED, StartRow
+from dunwell.cases.intake.submission import ClaimSubmission
+from dunwell.cases.intake.submitted_facts import SubmittedFacts
+from dunwell.contact.escalation.schedule import first_due
+from dunwell.platform.children.process import Turns
+
+# No split asks for it.
+_NO_ID = 0
+
+
+class Submitted(NamedTuple):
+    """One claim of one of several requests, by the request's number."""
+
+    request: int
+    claim: ClaimSubmission
+    # None: not drawn beforehand.
+    claim_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a claim gets."""
+
+    row: StartRow
+    # Unassigned, as the workflow it would have got takes another currency.
+    is_other_currency: bool = False
+
+
+async def decide_starts(
+    work: Work, rulebook: Rulebook, claims: Mapping[int, Submitted]
+) -> dict[int, Start]:
+    """By the claims' numbers. Claims have their ids beforehand where the rules have a split."""
+    deciding = _Deciding(work, rulebook)
+    starts, turns = {}, Turns()
+    for n, submitted in claims.items():
+        starts[n] = deciding.decide(submitted)
+        await turns.give_way()
+    return starts
+
+
+class _Deciding:
+    """What is the same for many claims of a set is decided once: by currency where no rule asks
+    for more, and when a workflow starts by the claim's due date."""
+
+    def __init__(self, work: Work, rulebook: Rulebook) -> None:
+        self._work = work
+        self._rulebook = rulebook
+        self._today = find_today(work)
+        self._start_in = cache(self._start_in_currency)
+        self._start_of = cache(self._start_of_workflow)
+
+    def decide(self, submitted: Submitted) -> Start:
+        claim = submitted.claim
+        if not self._rulebook.prepared:
+            return self._start_in(claim.currency, claim.first_primary_due_on)
+        facts = SubmittedFacts(claim, self._today)
+        asked = (facts, claim.currency, self._rulebook.targets, submitted.claim_id or _NO_ID)
+        chosen = choose_workflow(self._rulebook.prepared, *asked)
+        if chosen is not None:
+            return self._start_of(chosen, claim.first_primary_due_on)
+        start = self._start_in(claim.currency, claim.first_primary_due_on)
+        if start.row is not UNASSIGNED or not self._has_other_currencies(claim.currency):
+            return start
+        match = match_rules(self._rulebook.rules, *asked)
+        return Start(UNASSIGNED, match.is_other_currency)
+
+    def _start_in_currency(self, currency: str, due_on: date | None) -> Start:
+        """Without rules, or where none of them chooses."""
+        rules, targets = self._rulebook.rules, self._rulebook.targets
+        match = match_default(rules, currency, targets)
+        if match.workflow_id is not None:
+            return self._start_of(match.workflow_id, due_on)
+        is_other = self._has_other_currencies(currency) and match.is_other_currency
+        return Start(UNASSIGNED, is_other)
+
+    def _start_of_workflow(self, workflow_id: UUID, due_on: date | None) -> Start:
+        version = self._rulebook.versions[workflow_id]
+        timezone = self._work.merchant.configuration.timezone
+        row = StartRow(
+            workflow_id=version.workflow_id,
+            workflow_major=version.major,
+            next_step_id=version.definition.steps[0].id,
+            due_at=first_due(version.definition, timezone, due_on, self._work.now),
+        )
+        return Start(row)
+
+    def _has_other_currencies(self, currency: str) -> bool:
+        return any(target.currency != currency for target in self._rulebook.targets.values())

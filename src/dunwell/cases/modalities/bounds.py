@@ -1,0 +1,158 @@
+"""Which plans and deferments a merchant takes for a claim, every fault of a request at once.
+
+No payment is due after the claim's `max_deferral_on`: neither a deferred one nor a plan's last
+rate. Amounts are in minor units of the claim's currency. Pure.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, timedelta
+
+import msgspec
+
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
+from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
+from dunwell.cases.modalities.plans import Instalment, add_months, plan_instalments
+from dunwell.platform.errors import Fault, InvalidState
+
+MOST_RATES = 36
+_MOST_REQUESTS = 3
+_REQUEST_INTERVAL = timedelta(days=30)
+
+
+class ClaimFacts(msgspec.Struct, frozen=True, gc=False):
+    """What the bounds ask of a claim."""
+
+    outstanding_cents: int
+    # No payment may be due after this day; none: as far as the merchant goes.
+    max_deferral_on: date | None = None
+
+
+class PlanTerms(msgspec.Struct, frozen=True, gc=False):
+    """So many equal rates, a month apart."""
+
+    count: int
+    first_on: date
+
+    @property
+    def type(self) -> ModalityType:
+        return ModalityType.PAYMENT_PLAN
+
+    def schedule(self, amount_cents: int) -> tuple[Instalment, ...]:
+        return plan_instalments(amount_cents, self.count, self.first_on)
+
+
+class DefermentTerms(msgspec.Struct, frozen=True, gc=False):
+    """All of it at once, on a later day at the latest."""
+
+    until: date
+
+    @property
+    def type(self) -> ModalityType:
+        return ModalityType.PAYMENT_DEFEREMENT
+
+    def schedule(self, amount_cents: int) -> tuple[Instalment, ...]:
+        return (Instalment(1, self.until, amount_cents),)
+
+
+Terms = PlanTerms | DefermentTerms
+
+
+def find_terms_faults(
+    terms: Terms, modalities: Modalities, facts: ClaimFacts, today: date
+) -> list[Fault]:
+    """Every fault of what was asked for; none: it is within the merchant's bounds."""
+    if isinstance(terms, PlanTerms):
+        if modalities.plan is None:
+            return [_not_offered("payment plan")]
+        return list(_find_plan_faults(terms, modalities.plan, facts, today))
+    if modalities.deferment is None:
+        return [_not_offered("deferment")]
+    return list(_find_deferment_faults(terms, modalities.deferment, facts, today))
+
+
+def is_approved_at_once(terms: Terms, modalities: Modalities, earlier: Sequence[Modality]) -> bool:
+    """Whether terms within the bounds need no answer: the merchant says so, once for each claim."""
+    offer = modalities.plan if isinstance(terms, PlanTerms) else modalities.deferment
+    was_approved = any(each.state is ModalityState.APPROVED for each in earlier)
+    return offer is not None and offer.auto_approve and not was_approved
+
+
+def check_may_ask(earlier: Sequence[Modality], asker: ActorKind, now: datetime) -> None:
+    """Raises InvalidState while another modality of the claim lives, and for a debtor who asks too
+    often: each request stops the process."""
+    live = next((each for each in earlier if each.ended_at is None), None)
+    if live is not None:
+        raise InvalidState(
+            "The claim has a payment modality; it must end before another one begins.",
+            state=str(live.state),
+        )
+    since = now - _REQUEST_INTERVAL
+    recent = [
+        each
+        for each in earlier
+        if each.actor_kind is ActorKind.DEBTOR and each.requested_at > since
+    ]
+    if asker is ActorKind.DEBTOR and len(recent) >= _MOST_REQUESTS:
+        raise InvalidState(
+            f"{_MOST_REQUESTS} payment modalities were asked for in the last 30 days already.",
+            state=str(recent[0].state),
+        )
+
+
+def _find_plan_faults(
+    terms: PlanTerms, plans: Plans, facts: ClaimFacts, today: date
+) -> Iterator[Fault]:
+    last_first_on = today + timedelta(days=plans.first_date_within_days)
+    if not today <= terms.first_on <= last_first_on:
+        message = f"The first rate must be due between {today} and {last_first_on}."
+        yield Fault("/firstDate", message, "OUT_OF_RANGE")
+    if plans.counts and terms.count not in plans.counts:
+        known = ", ".join(str(count) for count in plans.counts)
+        yield Fault("/count", f"Choose one of these numbers of rates: {known}.", "NOT_ALLOWED")
+    elif not 2 <= terms.count <= MOST_RATES:
+        yield Fault("/count", f"Choose 2 to {MOST_RATES} rates.", "OUT_OF_RANGE")
+    else:
+        yield from _find_rate_faults(terms, plans, facts)
+
+
+def _find_rate_faults(terms: PlanTerms, plans: Plans, facts: ClaimFacts) -> Iterator[Fault]:
+    if terms.count > count_most_rates(plans, facts):
+        least = plans.min_rate_cents or 1
+        message = f"Each rate must be at least {least} in minor units; choose fewer rates."
+        yield Fault("/count", message, "TOO_SMALL")
+    limit = facts.max_deferral_on
+    if limit is not None and add_months(terms.first_on, terms.count - 1) > limit:
+        message = f"The last rate must be due by {limit}; choose fewer rates or begin earlier."
+        yield Fault("/count", message, "TOO_LATE")
+
+
+def count_most_rates(plans: Plans, facts: ClaimFacts) -> int:
+    """Into how many rates, none below the least, the amount can be parted at most."""
+    return facts.outstanding_cents // (plans.min_rate_cents or 1)
+
+
+def _find_deferment_faults(
+    terms: DefermentTerms, deferments: Deferments, facts: ClaimFacts, today: date
+) -> Iterator[Fault]:
+    first, last = find_deferment_range(deferments, facts, today)
+    if last < first:
+        message = "The payment cannot be deferred any further."
+        yield Fault("/until", message, "TOO_LATE")
+    elif not first <= terms.until <= last:
+        message = f"The payment can be deferred to a day between {first} and {last}."
+        yield Fault("/until", message, "OUT_OF_RANGE")
+
+
+def find_deferment_range(
+    deferments: Deferments, facts: ClaimFacts, today: date
+) -> tuple[date, date]:
+    """The first and the last day a payment can be deferred to; none when they are the wrong way
+    round."""
+    last = today + timedelta(days=deferments.max_days)
+    limit = facts.max_deferral_on
+    return today + timedelta(days=1), last if limit is None else min(last, limit)
+
+
+def _not_offered(what: str) -> Fault:
+    return Fault("/type", f"The creditor offers no {what}.", "NOT_OFFERED")

@@ -1,0 +1,184 @@
+"""The plans and deferments to show a debtor, with exact dates and sums.
+
+Every offer is within the bounds: asked for as it stands, on the same day and while the same is
+owed, it is taken. Pure.
+"""
+
+from calendar import monthrange
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from dunwell.accounts.merchants.configuration import Modalities, Plans
+from dunwell.cases.modalities.bounds import (
+    MOST_RATES,
+    ClaimFacts,
+    DefermentTerms,
+    PlanTerms,
+    Terms,
+    count_most_rates,
+    find_deferment_range,
+    find_terms_faults,
+)
+from dunwell.cases.modalities.plans import Instalment
+
+# Out of which a merchant that names a least rate alone is offered.
+_USUAL_COUNTS = (2, 3, 4, 6, 9, 12, 18, 24, 36)
+_ALL_COUNTS = range(2, MOST_RATES + 1)
+_MOST_PLANS = 4
+# By then the next income of most people has come.
+_USUAL_FIRST_DATE = timedelta(days=14)
+_TOMORROW = timedelta(days=1)
+_WEEK = timedelta(days=7)
+# Days to choose among are no nearer to each other.
+_APART = timedelta(days=3)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Terms that can be asked for, and what they come to. A deferment's schedule has one entry."""
+
+    terms: Terms
+    schedule: tuple[Instalment, ...]
+
+    @property
+    def total_cents(self) -> int:
+        return sum(each.amount_cents for each in self.schedule)
+
+
+def list_offers(modalities: Modalities, facts: ClaimFacts, today: date) -> list[Offer]:
+    """At most seven: plans by their number of rates, then deferments by their date; fewer, down to
+    none, where the bounds leave no more. `today` is the merchant's."""
+    terms: list[Terms] = [
+        *list_offered_plans(modalities, facts, today),
+        *list_offered_deferments(modalities, facts, today),
+    ]
+    return [Offer(each, each.schedule(facts.outstanding_cents)) for each in terms]
+
+
+def list_offered_plans(modalities: Modalities, facts: ClaimFacts, today: date) -> list[PlanTerms]:
+    """At most four, the fewest rates first."""
+    return pick_offered(list_plans(modalities, facts, today), modalities)
+
+
+def pick_offered(plans: Sequence[PlanTerms], modalities: Modalities) -> list[PlanTerms]:
+    """Of every plan within the bounds, those that are shown."""
+    counts = (modalities.plan and modalities.plan.counts) or _USUAL_COUNTS
+    return _spread([each for each in plans if each.count in counts], _MOST_PLANS)
+
+
+def list_offered_deferments(
+    modalities: Modalities, facts: ClaimFacts, today: date
+) -> list[DefermentTerms]:
+    """At most three, the soonest first."""
+    if facts.outstanding_cents <= 0:
+        return []
+    return list(_list_deferments(modalities, facts, today))
+
+
+def list_plans(
+    modalities: Modalities, facts: ClaimFacts, today: date, first_on: date | None = None
+) -> list[PlanTerms]:
+    """Every plan within the bounds, the fewest rates first, beginning on a day, or on the usual
+    one."""
+    plans = modalities.plan
+    if plans is None or facts.outstanding_cents <= 0:
+        return []
+    return _list_fitting(
+        modalities, facts=facts, counts=plans.counts or _ALL_COUNTS, today=today, first_on=first_on
+    )
+
+
+def find_plan(
+    modalities: Modalities, facts: ClaimFacts, today: date, count: int, first_on: date | None = None
+) -> PlanTerms | None:
+    """The one of so many rates among `list_plans`."""
+    plans = modalities.plan
+    if plans is None or facts.outstanding_cents <= 0 or count not in (plans.counts or _ALL_COUNTS):
+        return None
+    found = _list_fitting(modalities, facts=facts, counts=[count], today=today, first_on=first_on)
+    return found[0] if found else None
+
+
+def find_plan_by_rate(
+    plans: Sequence[PlanTerms], facts: ClaimFacts, rate_cents: int
+) -> PlanTerms | None:
+    """The one of the fewest rates with none above `rate_cents`."""
+    return next((each for each in plans if count_rate(each, facts) <= rate_cents), None)
+
+
+def count_rate(plan: PlanTerms, facts: ClaimFacts) -> int:
+    """A plan's highest rate, which is its first, in minor units."""
+    return -(-facts.outstanding_cents // plan.count)
+
+
+def _list_fitting(
+    modalities: Modalities,
+    facts: ClaimFacts,
+    counts: Iterable[int],
+    today: date,
+    first_on: date | None = None,
+) -> list[PlanTerms]:
+    assert modalities.plan is not None
+    days = list(_list_first_dates(modalities.plan, today)) if first_on is None else [first_on]
+    most = count_most_rates(modalities.plan, facts)
+    fitting = [count for count in sorted(counts) if count <= most]
+    if fitting and not find_terms_faults(PlanTerms(fitting[-1], days[0]), modalities, facts, today):
+        # Of the shorter ones each ends sooner, and its rates are higher.
+        return [PlanTerms(count, days[0]) for count in fitting]
+    found = (
+        _find_first_date(modalities, facts=facts, count=count, days=days, today=today)
+        for count in fitting
+    )
+    return [each for each in found if each is not None]
+
+
+def _find_first_date(
+    modalities: Modalities, facts: ClaimFacts, count: int, days: Sequence[date], today: date
+) -> PlanTerms | None:
+    """The plan beginning on the first of these days on which it is within the bounds."""
+    for first_on in days:
+        terms = PlanTerms(count, first_on)
+        if not find_terms_faults(terms, modalities, facts, today):
+            return terms
+    return None
+
+
+def _list_first_dates(plans: Plans, today: date) -> Iterator[date]:
+    """The usual time, and at once for what would end too late."""
+    furthest = timedelta(days=plans.first_date_within_days)
+    yield today + min(_USUAL_FIRST_DATE, furthest)
+    yield today + min(_TOMORROW, furthest)
+
+
+def _list_deferments(
+    modalities: Modalities, facts: ClaimFacts, today: date
+) -> Iterator[DefermentTerms]:
+    """A week, a day between, and as long as possible; of less than ten days the half and all."""
+    if modalities.deferment is None:
+        return
+    first, last = find_deferment_range(modalities.deferment, facts, today)
+    if last < first:
+        return
+    if last < today + _WEEK + _APART:
+        sooner = [max(first, today + (last - today) // 2)]
+    else:
+        sooner = [today + _WEEK, *_find_day_between(today, last)]
+    for until in dict.fromkeys((*sooner, last)):
+        yield DefermentTerms(until)
+
+
+def _find_day_between(today: date, last: date) -> list[date]:
+    """The month's end, by which most people's money has come, or two weeks; none where the other
+    days would be nearly the same."""
+    soonest = today + _WEEK + _APART
+    month_end = soonest.replace(day=monthrange(soonest.year, soonest.month)[1])
+    days = (month_end, today + 2 * _WEEK)
+    return [day for day in days if day + _APART <= last][:1]
+
+
+def _spread(terms: list[PlanTerms], most: int) -> list[PlanTerms]:
+    """The first, the last, and what lies evenly between."""
+    if len(terms) <= most:
+        return terms
+    return [terms[place * (len(terms) - 1) // (most - 1)] for place in range(most)]

@@ -1,0 +1,247 @@
+"""The SQL of payment modalities and their instalments: rows in, values out, no rules.
+
+What counts as paid on a modality is said here, in `_SELECT`, once for every reader.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.cases.modalities.bounds import ClaimFacts
+from dunwell.cases.modalities.modality import EndReason, Modality, ModalityState, ModalityType
+from dunwell.cases.modalities.plans import Instalment, cover
+from dunwell.core.claims.part_cursor import Place
+from dunwell.core.claims.states import Status
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
+
+# Outstanding is what the items come to less what is allocated to them. By primary keys.
+_LOAD_FACTS = """
+SELECT d.max_deferral_on,
+       (SELECT coalesce(sum(value_cents), 0) FROM items
+        WHERE merchant_id = $1 AND claim_id = $2)::bigint
+     - (SELECT coalesce(sum(amount_cents), 0) FROM allocations
+        WHERE merchant_id = $1 AND claim_id = $2)::bigint AS outstanding_cents
+FROM debtors d
+WHERE d.merchant_id = $1 AND d.claim_id = $2
+"""
+# Paid since the request is what stood at the end (or stands now) beyond what had been paid before.
+# A payment from before that was taken back since is owed beside the modality, and does not undo
+# what was paid on it. Payments ride on (merchant_id, claim_id, transaction_id).
+_SELECT = """
+SELECT p.modality_id, p.claim_id, p.type, p.state, p.amount_cents, p.deferred_until,
+       p.requested_at, p.actor_kind, p.answered_at, p.reason, p.ended_at, p.ended_reason,
+       c.currency, c.status AS claim_status, c.reference_number, r.due_ons, r.amounts_cents,
+       y.standing_cents - p.paid_before_cents + y.undone_cents AS paid_cents
+FROM payment_modalities p
+JOIN claims c ON c.merchant_id = $1 AND c.claim_id = p.claim_id
+CROSS JOIN LATERAL (
+    SELECT array_agg(due_on ORDER BY number) AS due_ons,
+           array_agg(amount_cents ORDER BY number) AS amounts_cents
+    FROM instalments
+    WHERE merchant_id = $1 AND modality_id = p.modality_id) r
+CROSS JOIN LATERAL (
+    SELECT coalesce(sum(amount_cents) FILTER (
+               WHERE reversed_at IS NULL OR reversed_at > p.ended_at), 0)::bigint AS standing_cents,
+           coalesce(sum(amount_cents) FILTER (
+               WHERE recorded_at < p.requested_at AND reversed_at > p.requested_at
+                 AND (p.ended_at IS NULL OR reversed_at <= p.ended_at)), 0)::bigint AS undone_cents
+    FROM payments
+    WHERE merchant_id = $1 AND claim_id = p.claim_id
+      AND (p.ended_at IS NULL OR recorded_at <= p.ended_at)) y
+WHERE p.merchant_id = $1
+"""
+# By primary keys; a debtor's page nests it.
+LOAD_ONE = compose("{select} AND p.claim_id = $2 AND p.modality_id = $3", select=_SELECT)
+# Every debtor's page nests it. Rides on payment_modalities_one.
+LOAD_LIVE = compose(
+    "{select} AND p.claim_id = ANY($2::bigint[]) AND p.ended_at IS NULL", select=_SELECT
+)
+# By primary keys.
+_LOAD_BY_ID = compose("{select} AND p.modality_id = ANY($2::uuid[])", select=_SELECT)
+# The newest, if it broke or was refused: every debtor's page nests it. Rides on
+# payment_modalities_claim.
+LOAD_UNSUCCESSFUL = compose(
+    """{select} AND p.claim_id = $2 AND p.ended_reason IN ('BROKEN', 'REJECTED')
+  AND NOT EXISTS (
+      SELECT FROM payment_modalities later
+      WHERE later.merchant_id = $1 AND later.claim_id = $2
+        AND (later.requested_at, later.modality_id) > (p.requested_at, p.modality_id))
+""",
+    select=_SELECT,
+)
+# Newest first. Rides on payment_modalities_claim.
+_LOAD_PAGE = compose(
+    """{select} AND p.claim_id = $2
+  AND ($3::timestamptz IS NULL OR (p.requested_at, p.modality_id) < ($3, $4::uuid))
+ORDER BY p.requested_at DESC, p.modality_id DESC
+LIMIT $5
+""",
+    select=_SELECT,
+)
+_SAVE = """
+WITH modality AS (
+    INSERT INTO payment_modalities
+        (merchant_id, claim_id, modality_id, type, state, amount_cents, deferred_until,
+         requested_at, answered_at, actor_kind, actor_id, check_at, paid_before_cents)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+           coalesce(sum(amount_cents), 0)
+    FROM payments
+    WHERE merchant_id = $1 AND claim_id = $2 AND reversed_at IS NULL
+)
+INSERT INTO instalments (merchant_id, modality_id, number, due_on, amount_cents)
+SELECT $1, $3, number, due_on, cents
+FROM unnest($13::date[], $14::bigint[]) WITH ORDINALITY AS i (due_on, cents, number)
+"""
+_APPROVE = """
+UPDATE payment_modalities
+SET state = 'APPROVED', answered_at = $3,
+    -- A plan is looked at without delay, for what is to be told of its rates.
+    check_at = CASE WHEN type = 'PAYMENT_PLAN' THEN least(check_at, $3) ELSE check_at END
+WHERE merchant_id = $1 AND modality_id = $2
+"""
+_REJECT = """
+UPDATE payment_modalities
+SET state = 'REJECTED', answered_at = $3, reason = $4,
+    ended_at = $3, ended_reason = 'REJECTED', check_at = NULL
+WHERE merchant_id = $1 AND modality_id = $2
+"""
+_END = """
+UPDATE payment_modalities p
+SET ended_at = $2, ended_reason = e.reason, check_at = NULL
+FROM unnest($3::uuid[], $4::text[]) AS e (modality_id, reason)
+WHERE p.merchant_id = $1 AND p.modality_id = e.modality_id
+"""
+
+
+class ModalityRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """As both statements have it."""
+
+    modality_id: UUID
+    claim_id: int
+    type: ModalityType
+    state: ModalityState
+    amount_cents: int
+    deferred_until: date | None
+    requested_at: datetime
+    actor_kind: ActorKind
+    answered_at: datetime | None
+    reason: str | None
+    ended_at: datetime | None
+    ended_reason: EndReason | None
+    currency: str
+    claim_status: Status
+    # Of a plan's instalments, the earliest first.
+    due_ons: list[date] | None
+    amounts_cents: list[int] | None
+    paid_cents: int
+
+
+async def load_claim_facts(tx: Connection, merchant_id: int, claim_id: int) -> ClaimFacts:
+    """What the bounds ask of a claim, which must exist."""
+    row = await tx.fetchrow(_LOAD_FACTS, merchant_id, claim_id)
+    assert row is not None
+    return ClaimFacts(row["outstanding_cents"], row["max_deferral_on"])
+
+
+async def load_modality(
+    tx: Connection, merchant_id: int, claim_id: int, modality_id: UUID
+) -> Modality | None:
+    row = await tx.fetchrow(LOAD_ONE, merchant_id, claim_id, modality_id)
+    return None if row is None else _read(row)
+
+
+async def load_modalities(
+    tx: Connection, merchant_id: int, claim_id: int, *, limit: int, place: Place | None = None
+) -> list[Modality]:
+    """The claim's, the newest first, behind a place."""
+    at, modality_id = (None, None) if place is None else (place.at, place.part_id)
+    rows = await tx.fetch(_LOAD_PAGE, merchant_id, claim_id, at, modality_id, limit)
+    return [_read(row) for row in rows]
+
+
+async def load_live_modalities(
+    tx: Connection, merchant_id: int, claim_ids: Sequence[int]
+) -> list[tuple[Modality, str, Status]]:
+    """Those of the claims that have not ended, each with its claim's reference and status."""
+    rows = await tx.fetch(LOAD_LIVE, merchant_id, list(claim_ids))
+    return [(_read(row), row["reference_number"], Status(row["claim_status"])) for row in rows]
+
+
+async def load_modalities_by_id(
+    tx: Connection, merchant_id: int, modality_ids: Sequence[UUID]
+) -> dict[UUID, tuple[Modality, str]]:
+    """By id, each with its claim's reference."""
+    rows = await tx.fetch(_LOAD_BY_ID, merchant_id, list(modality_ids))
+    return {row["modality_id"]: (_read(row), row["reference_number"]) for row in rows}
+
+
+async def save_modality(
+    tx: Connection,
+    merchant_id: int,
+    modality: Modality,
+    *,
+    actor_id: str | None,
+    check_at: datetime,
+) -> None:
+    """A new one of a locked claim; what had been paid until now is kept with it."""
+    is_plan = modality.type is ModalityType.PAYMENT_PLAN
+    rates = modality.schedule if is_plan else ()
+    await tx.execute(
+        _SAVE, merchant_id, modality.claim_id, modality.modality_id, modality.type, modality.state,
+        modality.amount_cents, None if is_plan else modality.schedule[0].due_on,
+        modality.requested_at, modality.answered_at, modality.actor_kind, actor_id, check_at,
+        [rate.due_on for rate in rates], [rate.amount_cents for rate in rates],
+    )  # fmt: skip
+
+
+async def save_approval(tx: Connection, merchant_id: int, modality_id: UUID, now: datetime) -> None:
+    await tx.execute(_APPROVE, merchant_id, modality_id, now)
+
+
+async def save_rejection(
+    tx: Connection, merchant_id: int, modality_id: UUID, now: datetime, reason: str | None
+) -> None:
+    await tx.execute(_REJECT, merchant_id, modality_id, now, reason)
+
+
+async def save_ends(
+    tx: Connection, merchant_id: int, now: datetime, ended: Mapping[UUID, EndReason]
+) -> None:
+    """Modality id -> why it has ended. Their claims must be locked."""
+    await tx.execute(_END, merchant_id, now, list(ended), list(ended.values()))
+
+
+def read_modality(row: ModalityRow) -> Modality:
+    """What is paid covers the earliest instalments first."""
+    paid_cents = max(0, row.paid_cents)
+    return Modality(
+        modality_id=row.modality_id,
+        claim_id=row.claim_id,
+        type=row.type,
+        state=row.state,
+        currency=row.currency,
+        amount_cents=row.amount_cents,
+        schedule=cover(_read_schedule(row), paid_cents),
+        paid_cents=paid_cents,
+        requested_at=row.requested_at,
+        actor_kind=row.actor_kind,
+        answered_at=row.answered_at,
+        reason=row.reason,
+        ended_at=row.ended_at,
+        ended_reason=row.ended_reason,
+    )
+
+
+def _read(row: Row) -> Modality:
+    return read_modality(msgspec.convert(dict(row), ModalityRow))
+
+
+def _read_schedule(row: ModalityRow) -> list[Instalment]:
+    if row.deferred_until is not None:
+        return [Instalment(1, row.deferred_until, row.amount_cents)]
+    pairs = zip(row.due_ons or (), row.amounts_cents or (), strict=True)
+    return [Instalment(place, day, cents) for place, (day, cents) in enumerate(pairs, start=1)]

@@ -1,0 +1,89 @@
+"""A claim's account as of the end of a day: what had been demanded, paid and taken back by then.
+
+An item counts from its own date, or from the day the claim was created; a payment from the day it
+was paid on, and until it was reversed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.payments.store import PaidRow, load_paid_rows
+from dunwell.core.claims.balance import Item
+from dunwell.core.claims.store import load_claim, load_items
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """kind: an item's type, PAYMENT or REVERSAL. cents: what it adds to what is owed."""
+
+    on: date
+    kind: str
+    words: str
+    cents: int
+    # Owed after it.
+    balance_cents: int
+    subject_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    entries: Sequence[Entry]
+    demanded_cents: int
+    paid_cents: int
+
+    @property
+    def balance_cents(self) -> int:
+        """Owed; below 0: paid beyond it."""
+        return self.demanded_cents - self.paid_cents
+
+
+async def read_account(work: Work, claim_id: int, on: date) -> Account:
+    """Raises NotFound."""
+    work.need(Right.READ_CLAIMS)
+    async with snapshot(work.tx):
+        claim = await load_claim(work.tx, work.merchant_id, claim_id)
+        if claim is None:
+            raise NotFound(f"There is no claim {claim_id}.")
+        items = await load_items(work.tx, work.merchant_id, claim_id)
+        paid = await load_paid_rows(work.tx, work.merchant_id, claim_id)
+    zone = ZoneInfo(work.merchant.configuration.timezone)
+    return compose_account(items, paid, created_at=claim.created_at, zone=zone, on=on)
+
+
+def compose_account(
+    items: Sequence[Item], paid: Sequence[PaidRow], *, created_at: datetime, zone: ZoneInfo,
+    on: date,
+) -> Account:  # fmt: skip
+    """The entries by their days, what is demanded before what is paid."""
+    began = created_at.astimezone(zone).date()
+    moved: list[tuple[date, int, str, str, int, UUID | None]] = [
+        (_find_day(item, began), 0, item.type, item.reference or "", item.value_cents, None)
+        for item in items
+    ]
+    for each in paid:
+        day = each.paid_at.astimezone(zone).date()
+        moved.append((day, 1, "PAYMENT", each.words, -each.amount_cents, each.payment_id))
+        if each.reversed_at is not None:
+            day = each.reversed_at.astimezone(zone).date()
+            moved.append((day, 2, "REVERSAL", each.words, each.amount_cents, each.payment_id))
+    counted = sorted((each for each in moved if each[0] <= on), key=lambda each: each[:2])
+    entries, balance = [], 0
+    for day, _, kind, words, cents, subject_id in counted:
+        balance += cents
+        entries.append(
+            Entry(day, kind, words=words, cents=cents, balance_cents=balance, subject_id=subject_id)
+        )
+    demanded = sum(each.cents for each in entries if each.kind not in ("PAYMENT", "REVERSAL"))
+    return Account(entries, demanded, demanded - balance)
+
+
+def _find_day(item: Item, began: date) -> date:
+    """What was dated before it was handed over is demanded from then on."""
+    return max(began, item.item_on) if item.item_on else began

@@ -1,0 +1,153 @@
+"""Records a payment: shares it among the items, and collects the claim if nothing is left to pay.
+
+`record_payment` is for those made elsewhere: the same transaction of a claim is one payment,
+however often it is recorded. One of at least the amount of an announced transfer ends the waiting
+for it. `enter_payment` is the part every way of paying has in common.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.modalities.store_checks import hasten_check
+from dunwell.cases.payments.balancing import load_balance
+from dunwell.cases.payments.expire_transfer import complete_transfer, find_arrived
+from dunwell.cases.payments.receipt import tell_payment
+from dunwell.cases.payments.store import StoredPayment, find_payment, save_payment
+from dunwell.contact.escalation.claim_contact_store import cancel_contacts
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.balance import Balance, allocate, sum_balance
+from dunwell.core.claims.states import Happening, Status, decide_status
+from dunwell.core.claims.store import LockedClaim, load_items, load_paid_cents
+from dunwell.platform.errors import Fault, InvalidState, Said, ValidationError
+
+_PAID = "The claim was paid."
+
+
+@dataclass(frozen=True, slots=True)
+class NewPayment:
+    amount_cents: int
+    currency: str
+    transaction_id: str
+    provider_name: str | None = None
+    # None: now.
+    paid_at: datetime | None = None
+    # The items it was made for, which it pays before the others.
+    item_ids: Collection[int] = ()
+    # What it was paid with, masked.
+    method: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPayment:
+    payment: StoredPayment
+    status: Status
+    balance: Balance
+    # False: it was known already, and nothing changed.
+    is_new: bool
+
+
+async def record_payment(work: Work, claim_id: int, new: NewPayment) -> RecordedPayment:
+    """Raises NotFound, ValidationError (currency, time) and InvalidState (the transaction is known
+    with another amount)."""
+    work.need(Right.RECORD_MONEY)
+    claim = await access_claim(work, claim_id)
+    _check_payment(work, claim, new)
+    known = await find_payment(work.tx, work.merchant_id, claim_id, new.transaction_id)
+    if known is None:
+        return await _enter_elsewhere(work, claim, new)
+    _check_same(known, new)
+    balance = await load_balance(work, claim_id)
+    return RecordedPayment(known, claim.status, balance, is_new=False)
+
+
+async def _enter_elsewhere(work: Work, claim: LockedClaim, new: NewPayment) -> RecordedPayment:
+    arrived = await find_arrived(work, claim.claim_id, new.amount_cents)
+    if arrived is None:
+        return await enter_payment(work, claim, new)
+    recorded = await enter_payment(work, claim, new, arrived.request_id)
+    await complete_transfer(work, arrived)
+    return recorded
+
+
+async def enter_payment(
+    work: Work, claim: LockedClaim, new: NewPayment, request_id: UUID | None = None
+) -> RecordedPayment:
+    """Book a payment of a locked claim that is not known yet; `request_id`: what it settles."""
+    items = await load_items(work.tx, work.merchant_id, claim.claim_id)
+    paid_cents = await load_paid_cents(work.tx, work.merchant_id, claim.claim_id)
+    payment = StoredPayment(
+        payment_id=work.ids.new(work.now),
+        claim_id=claim.claim_id,
+        amount_cents=new.amount_cents,
+        currency=new.currency,
+        transaction_id=new.transaction_id,
+        provider_name=new.provider_name,
+        paid_at=new.paid_at or work.now,
+        recorded_at=work.now,
+        reversed_at=None,
+        request_id=request_id,
+        method=new.method,
+    )
+    order = work.merchant.configuration.payment.allocation
+    shares = allocate(items, new.amount_cents, order, new.item_ids)
+    before = sum_balance(items, paid_cents)
+    shared = sum(shares.values())
+    balance = Balance(
+        before.total_cents,
+        before.outstanding_cents - shared,
+        before.overpaid_cents + new.amount_cents - shared,
+    )
+    statuses = _decide_statuses(claim, balance)
+    await save_payment(work.tx, work.merchant_id, payment=payment, shares=shares, statuses=statuses)
+    if statuses[0] is Status.COLLECTED:
+        await cancel_contacts(work.tx, work.merchant_id, [payment.claim_id], work.now, reason=_PAID)
+    await hasten_check(work.tx, work.merchant_id, payment.claim_id, work.now)
+    is_closed = statuses[0] in (Status.ARCHIVED, Status.WITHDRAWN)
+    await tell_payment(work, claim, payment, None if is_closed else balance.outstanding_cents)
+    await save_audit(
+        work, "payment.record", f"claim:{payment.claim_id}",
+        before={"status": claim.status, "outstanding": before.outstanding_cents},
+        after={
+            "status": statuses[0], "outstanding": balance.outstanding_cents,
+            "amount": payment.amount_cents, "currency": payment.currency,
+        },
+        paymentId=str(payment.payment_id),
+    )  # fmt: skip
+    return RecordedPayment(payment, statuses[0], balance, is_new=True)
+
+
+def _decide_statuses(claim: LockedClaim, balance: Balance) -> tuple[Status, Status | None]:
+    """The claim's status after the payment, and the one it left for COLLECTED."""
+    status = claim.status
+    if balance.outstanding_cents > 0 or status is Status.COLLECTED:
+        return status, claim.status_before_collected
+    following = decide_status(status, Happening.PAID_IN_FULL)
+    return following, status if following is Status.COLLECTED else None
+
+
+def _check_payment(work: Work, claim: LockedClaim, new: NewPayment) -> None:
+    faults = []
+    if new.currency != claim.currency:
+        message = f"The claim is in {claim.currency}; record the amount in that currency."
+        faults.append(Fault("/currency", message, "OTHER_CURRENCY"))
+    if new.paid_at is not None and new.paid_at > work.now:
+        faults.append(Fault("/paidAt", "paidAt lies in the future.", "IN_FUTURE"))
+    if faults:
+        raise ValidationError(faults)
+
+
+def _check_same(known: StoredPayment, new: NewPayment) -> None:
+    if known.amount_cents != new.amount_cents:
+        raise InvalidState(
+            Said(
+                "OTHER_AMOUNT",
+                "This transactionId is recorded for the claim with another amount. "
+                "Use the payment's own id at the provider.",
+            ),
+            state="RECORDED",
+        )

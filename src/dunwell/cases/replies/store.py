@@ -1,0 +1,120 @@
+"""The SQL of debtors' answers: rows in, values out, no rules."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from dunwell.cases.replies.reply import NewReply
+from dunwell.platform.database.database import Connection
+
+# By the primary keys of both.
+_FIND_CLAIM = """
+SELECT claim_id FROM communications WHERE merchant_id = $1 AND communication_id = $2
+UNION ALL
+SELECT claim_id FROM debtor_notices WHERE merchant_id = $1 AND notice_id = $2
+LIMIT 1
+"""
+# Rides on debtor_replies_claim.
+_COUNT_SINCE = """
+SELECT count(*) FROM debtor_replies
+WHERE merchant_id = $1 AND claim_id = $2 AND received_at > $3
+"""
+_SAVE = """
+INSERT INTO debtor_replies
+    (merchant_id, reply_id, claim_id, communication_id, provider_id, line, received_at, subject,
+     text, file_names, is_automatic, raw_sealed)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+ON CONFLICT (merchant_id, provider_id) DO NOTHING
+RETURNING reply_id
+"""
+# By primary key.
+_SAVE_HOLD = "UPDATE debtor_replies SET hold_id = $3 WHERE merchant_id = $1 AND reply_id = $2"
+# Rides on debtor_replies_claim.
+_MARK_SEEN = """
+UPDATE debtor_replies SET seen_at = $3, seen_by = $4
+WHERE merchant_id = $1 AND claim_id = $2 AND seen_at IS NULL AND NOT is_automatic
+RETURNING hold_id
+"""
+# Both ride on debtor_replies_unseen.
+_COUNT_UNSEEN = """
+SELECT count(*)::integer, min(received_at)
+FROM (SELECT received_at FROM debtor_replies
+      WHERE merchant_id = $1 AND seen_at IS NULL AND NOT is_automatic
+      ORDER BY received_at
+      LIMIT $2) counted
+"""
+_LIST_UNSEEN = """
+SELECT r.claim_id, c.reference_number, r.received_at, r.subject, left(r.text, $3) AS beginning
+FROM debtor_replies r
+JOIN claims c ON c.merchant_id = $1 AND c.claim_id = r.claim_id
+WHERE r.merchant_id = $1 AND r.seen_at IS NULL AND NOT r.is_automatic
+ORDER BY r.received_at, r.reply_id
+LIMIT $2
+"""
+
+
+class UnseenReply(msgspec.Struct, frozen=True, gc=False):
+    """An answer of a person that nobody has looked at."""
+
+    claim_id: int
+    reference_number: str
+    received_at: datetime
+    subject: str
+    # Of its text.
+    beginning: str
+
+
+async def count_unseen(tx: Connection, merchant_id: int, most: int) -> tuple[int, datetime | None]:
+    """How many answers of people nobody has looked at, counted so far, and when the first came."""
+    row = await tx.fetchrow(_COUNT_UNSEEN, merchant_id, most)
+    assert row is not None
+    return row[0], row[1]
+
+
+async def load_unseen(
+    tx: Connection, merchant_id: int, *, limit: int, letters: int
+) -> list[UnseenReply]:
+    """The oldest first."""
+    rows = await tx.fetch(_LIST_UNSEEN, merchant_id, limit, letters)
+    return [UnseenReply(*row) for row in rows]
+
+
+async def find_answered_claim(
+    tx: Connection, merchant_id: int, communication_id: UUID
+) -> int | None:
+    """The claim of a contact or a notice."""
+    claim_id: int | None = await tx.fetchval(_FIND_CLAIM, merchant_id, communication_id)
+    return claim_id
+
+
+async def count_replies(tx: Connection, merchant_id: int, claim_id: int, since: datetime) -> int:
+    count: int = await tx.fetchval(_COUNT_SINCE, merchant_id, claim_id, since)
+    return count
+
+
+async def save_reply(
+    tx: Connection, reply: NewReply, *, reply_id: UUID, claim_id: int, received_at: datetime,
+    sealed: bytes,
+) -> bool:  # fmt: skip
+    """Whether it is new."""
+    named = reply.reference
+    saved = await tx.fetchval(
+        _SAVE, named.merchant_id, reply_id, claim_id, named.communication_id, reply.provider_id,
+        reply.line, received_at, reply.subject, reply.text, list(reply.file_names),
+        reply.is_automatic, sealed,
+    )  # fmt: skip
+    return saved is not None
+
+
+async def save_reply_hold(tx: Connection, merchant_id: int, reply_id: UUID, hold_id: UUID) -> None:
+    await tx.execute(_SAVE_HOLD, merchant_id, reply_id, hold_id)
+
+
+async def mark_replies_seen(
+    tx: Connection, merchant_id: int, claim_id: int, *, seen_at: datetime, seen_by: str | None
+) -> Sequence[UUID | None]:
+    """The holds of those that nobody had looked at; none: one that held nothing."""
+    rows = await tx.fetch(_MARK_SEEN, merchant_id, claim_id, seen_at, seen_by)
+    return [row["hold_id"] for row in rows]

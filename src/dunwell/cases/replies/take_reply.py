@@ -1,0 +1,92 @@
+"""Takes an answer to a message: it is kept with its claim, and a person's answer pauses the process
+until somebody has read it, or three business days have passed."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from enum import Enum
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.replies.reply import HOLD_REASON, MOST_A_DAY, NewReply, find_hold_end
+from dunwell.cases.replies.sealing import seal_reply
+from dunwell.cases.replies.store import (
+    UnseenReply,
+    count_replies,
+    find_answered_claim,
+    load_unseen,
+    mark_replies_seen,
+    save_reply,
+    save_reply_hold,
+)
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.hold_claim import lift_hold, open_hold
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import ACTIVE
+from dunwell.core.claims.store import lock_claim
+from dunwell.platform.crypto import KeyRing
+
+_DAY = timedelta(days=1)
+# Answers on a page, and how much of each.
+MOST_LISTED, _LETTERS = 100, 200
+
+
+class TakenReply(Enum):
+    """KNOWN: it came before. GONE: its message or claim is no more. TOO_MANY: try tomorrow."""
+
+    NEW = "NEW"
+    KNOWN = "KNOWN"
+    GONE = "GONE"
+    TOO_MANY = "TOO_MANY"
+
+
+async def take_reply(work: Work, keys: KeyRing, reply: NewReply) -> TakenReply:
+    """The merchant is the one the answer's reference names. Once this is committed, the answer may
+    be confirmed to whoever brought it."""
+    work.need(Right.CHANGE_CLAIMS)
+    merchant_id = work.merchant_id
+    claim_id = await find_answered_claim(work.tx, merchant_id, reply.reference.communication_id)
+    claim = None if claim_id is None else await lock_claim(work.tx, merchant_id, claim_id)
+    if claim is None or claim_id is None:
+        return TakenReply.GONE
+    if await count_replies(work.tx, merchant_id, claim_id, work.now - _DAY) >= MOST_A_DAY:
+        return TakenReply.TOO_MANY
+    reply_id = work.ids.new(work.now)
+    is_new = await save_reply(
+        work.tx, reply,
+        reply_id=reply_id, claim_id=claim_id, received_at=work.now,
+        sealed=seal_reply(keys, merchant_id, reply_id, reply.raw),
+    )  # fmt: skip
+    if not is_new:
+        return TakenReply.KNOWN
+    await save_audit(
+        work, "reply.take", f"claim:{claim_id}",
+        replyId=str(reply_id), isAutomatic=reply.is_automatic,
+    )  # fmt: skip
+    if not reply.is_automatic and claim.status in ACTIVE:
+        until = find_hold_end(work.now, work.merchant.configuration.timezone)
+        hold_id = await open_hold(work, claim_id, HoldKind.PAUSE, until=until, reason=HOLD_REASON)
+        await save_reply_hold(work.tx, merchant_id, reply_id, hold_id)
+    return TakenReply.NEW
+
+
+async def list_unseen(work: Work) -> Sequence[UnseenReply]:
+    """Answers that nobody has looked at, the oldest first, as many as a page shows."""
+    work.need(Right.READ_CLAIMS)
+    return await load_unseen(work.tx, work.merchant_id, limit=MOST_LISTED, letters=_LETTERS)
+
+
+async def see_replies(work: Work, claim_id: int) -> None:
+    """Somebody has looked at a claim's answers: what was paused for them goes on; other holds stay.
+    What was seen already stays as it is. Raises NotFound."""
+    work.need(Right.CHANGE_CLAIMS)
+    await access_claim(work, claim_id)
+    holds = await mark_replies_seen(
+        work.tx, work.merchant_id, claim_id, seen_at=work.now, seen_by=work.actor.actor_id
+    )
+    if not holds:
+        return
+    await save_audit(work, "reply.see", f"claim:{claim_id}", count=len(holds))
+    for hold_id in holds:
+        if hold_id is not None:
+            await lift_hold(work, claim_id, HoldKind.PAUSE, hold_id=hold_id)

@@ -1,0 +1,61 @@
+"""Delete a workflow that nothing uses any more (CONTRACT 6).
+
+Its versions stay for the history that names them; it is listed and found no more, and its name is
+free. A collected claim whose payment is reversed runs on by the version it had. One created by a
+request that had read the rules before they let go of the workflow stays unassigned.
+"""
+
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store_changes import lock_merchant, raise_revision
+from dunwell.cases.rollout.store import count_active_claims, load_rule_sets
+from dunwell.cases.rollout.uses import describe_claims, describe_rules, describe_scenario
+from dunwell.core.workflows.open_workflow import check_switched
+from dunwell.core.workflows.scenario_store import find_scenario_id
+from dunwell.core.workflows.store import delete_draft, load_current, load_draft
+from dunwell.core.workflows.store_changes import load_name, lock_for_deletion, mark_deleted
+from dunwell.core.workflows.store_draft_changes import delete_open_changes
+from dunwell.platform.errors import InvalidState, NotFound
+
+
+async def delete_workflow(work: Work, workflow_id: UUID) -> None:
+    """Raises NotFound, and InvalidState, which lists everything that is in the way.
+
+    1. Lock the setup and the workflow: whoever puts a claim on it now is waited for.
+    2. Look what uses it: whoever comes later finds it deleted.
+    3. Mark it; an unpublished draft goes.
+    """
+    work.need(Right.CONFIGURE)
+    check_switched(work.merchant)
+    await lock_merchant(work.tx, work.merchant_id)
+    if not await lock_for_deletion(work.tx, work.merchant_id, workflow_id):
+        raise NotFound(f"There is no workflow {workflow_id}.")
+    uses = await find_uses(work, workflow_id)
+    if uses:
+        raise InvalidState(f"The workflow is in use: {'; '.join(uses)}.", state="IN_USE")
+    draft = await load_draft(work.tx, work.merchant_id, workflow_id)
+    current = await load_current(work.tx, work.merchant_id, workflow_id)
+    name = await load_name(work.tx, work.merchant_id, workflow_id)
+    await delete_draft(work.tx, work.merchant_id, workflow_id)
+    await delete_open_changes(work.tx, work.merchant_id, workflow_id)
+    await mark_deleted(work.tx, work.merchant_id, workflow_id, work.now)
+    await raise_revision(work.tx, work.merchant_id)
+    before = {
+        "name": name, "version": current and current.name,
+        "draft": draft and str(draft.version_id),
+    }  # fmt: skip
+    await save_audit(work, "workflow.delete", f"workflow:{workflow_id}", before=before)
+
+
+async def find_uses(work: Work, workflow_id: UUID) -> list[str]:
+    """Everything that keeps a workflow from being deleted, one line for each."""
+    active = await count_active_claims(work.tx, work.merchant_id, workflow_id)
+    scenario_id = await find_scenario_id(work.tx, work.merchant_id, workflow_id)
+    return [
+        *describe_claims(active.get(workflow_id, {})),
+        *describe_rules(await load_rule_sets(work.tx, work.merchant_id), workflow_id),
+        *describe_scenario(scenario_id),
+    ]

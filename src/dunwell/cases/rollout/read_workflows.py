@@ -1,0 +1,137 @@
+"""List a merchant's workflows, show one of their versions, compare two."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.store import count_active_claims
+from dunwell.cases.rollout.views import Comparison, DefinitionView, VersionView, WorkflowView
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.differences import find_differences
+from dunwell.core.workflows.document import render_document
+from dunwell.core.workflows.open_workflow import check_switched, find_workflow
+from dunwell.core.workflows.store import Workflow, load_workflows
+from dunwell.core.workflows.store_history import VersionRow, load_definition, load_versions
+from dunwell.core.workflows.text_changes import find_text_changes
+from dunwell.core.workflows.versions import find_verdict, render_version_name
+from dunwell.platform.errors import NotFound
+
+DRAFT, LATEST = "draft", "latest"
+
+
+async def list_workflows(work: Work) -> list[WorkflowView]:
+    """In order of creation. Raises InvalidState: the merchant has scenarios."""
+    work.need(Right.READ_CLAIMS)
+    check_switched(work.merchant)
+    active = await count_active_claims(work.tx, work.merchant_id)
+    return [
+        WorkflowView(
+            id=each.workflow_id,
+            name=each.name,
+            assignment_enabled=each.assignment_enabled,
+            created_at=each.created_at,
+            version=_name_current(each),
+            version_id=each.version_id,
+            draft_id=each.draft_id,
+            active_claims=sum(active.get(each.workflow_id, {}).values()),
+        )
+        for each in await load_workflows(work.tx, work.merchant_id)
+    ]
+
+
+async def name_workflows(work: Work) -> list[tuple[UUID, str]]:
+    """Each with its name, in order of creation; the workflows of scenarios too. Reads no claims."""
+    work.need(Right.READ_CLAIMS)
+    return [
+        (each.workflow_id, each.name) for each in await load_workflows(work.tx, work.merchant_id)
+    ]
+
+
+async def show_version(work: Work, name: str, version: str | None = None) -> DefinitionView:
+    """`version`: v1.2, draft or latest; none: the latest, or the draft where nothing is published.
+
+    Raises NotFound, and InvalidState: the merchant has scenarios.
+    """
+    work.need(Right.READ_CLAIMS)
+    check_switched(work.merchant)
+    workflow = await find_workflow(work.tx, work.merchant_id, name)
+    versions = await load_versions(work.tx, work.merchant_id, workflow.workflow_id)
+    chosen = choose_version(versions, version)
+    active = await count_active_claims(work.tx, work.merchant_id, workflow.workflow_id)
+    return DefinitionView(
+        workflow_id=workflow.workflow_id,
+        name=workflow.name,
+        assignment_enabled=workflow.assignment_enabled,
+        version=chosen.name,
+        version_id=chosen.version_id,
+        definition=render_document(await _load(work, workflow, chosen)),
+        versions=_describe_versions(versions, active.get(workflow.workflow_id, {})),
+    )
+
+
+async def compare_versions(work: Work, name: str, before: str, after: str) -> Comparison:
+    """Any two versions of a workflow. Raises what `show_version` raises."""
+    work.need(Right.READ_CLAIMS)
+    check_switched(work.merchant)
+    workflow = await find_workflow(work.tx, work.merchant_id, name)
+    versions = await load_versions(work.tx, work.merchant_id, workflow.workflow_id)
+    old, new = choose_version(versions, before), choose_version(versions, after)
+    one, other = await _load(work, workflow, old), await _load(work, workflow, new)
+    return Comparison(
+        before=old.name,
+        after=new.name,
+        verdict=find_verdict(one, other),
+        differences=find_differences(one, other),
+        text_changes=find_text_changes(one, other),
+    )
+
+
+def choose_version(versions: Sequence[VersionRow], name: str | None) -> VersionRow:
+    """Raises NotFound, which names those there are."""
+    by_name = {each.name: each for each in versions}
+    published = [each for each in versions if each.state == "PUBLISHED"]
+    if published:
+        by_name[LATEST] = published[-1]
+    if name is None:
+        name = LATEST if published else DRAFT
+    if name not in by_name:
+        raise NotFound(f'There is no version "{name}". There are: {", ".join(by_name)}.')
+    return by_name[name]
+
+
+async def _load(work: Work, workflow: Workflow, version: VersionRow) -> Definition:
+    definition = await load_definition(
+        work.tx, work.merchant_id, workflow.workflow_id, version.version_id
+    )
+    if definition is None:
+        raise NotFound(f'"{workflow.name}" {version.name} was discarded just now. List it again.')
+    return definition
+
+
+def _name_current(workflow: Workflow) -> str | None:
+    if workflow.major is None or workflow.minor is None:
+        return None
+    return render_version_name(workflow.major, workflow.minor)
+
+
+def _describe_versions(
+    versions: Sequence[VersionRow], active: Mapping[int, int]
+) -> list[VersionView]:
+    newest = {each.major: each.version_id for each in versions if each.major is not None}
+    return [
+        VersionView(
+            version=each.name,
+            version_id=each.version_id,
+            state="DRAFT" if each.major is None else "PUBLISHED",
+            created_at=each.created_at,
+            published_at=each.published_at,
+            comment=each.comment,
+            active_claims=(
+                active.get(each.major, 0)
+                if each.major is not None and newest[each.major] == each.version_id
+                else 0
+            ),
+        )
+        for each in versions
+    ]

@@ -1,0 +1,164 @@
+"""What editing a scenario in place means for the claims that are under way on it.
+
+A claim stands before a step: what comes before it in the definition is done, what comes after is
+not. An edit keeps that true for every claim, or is refused:
+
+    the step it stands at     the claim
+    is still there            stays; a new step in front of it is not run by the claim
+    was taken out             goes on behind the last step it has done: at the step that took the
+                              place, if one did, else at the next that is left
+    (behind the last)         goes on at what was appended, if anything was
+
+An order in which a step would be run again, or never, is refused. A claim that has not begun is not
+asked about: it begins at the step that is first then. Pure.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dunwell.cases.rollout.uses import describe_count
+from dunwell.core.workflows.definition import Definition, Step
+from dunwell.core.workflows.step_ids import KnownStep, find_reused_ids, kind_of
+from dunwell.platform.errors import Fault
+
+# Where a claim stands: a step's id, or behind the last.
+Place = int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioEdit:
+    # Where claims stand -> where they go on, for those that move.
+    moves: Mapping[Place, Place] = field(default_factory=dict)
+    # Steps that are there no more.
+    removed: Mapping[int, KnownStep] = field(default_factory=dict)
+    # What it means for claims under way, for whoever edits.
+    words: Sequence[str] = ()
+    faults: Sequence[Fault] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Both orders, as step id -> place."""
+
+    old: Mapping[int, int]
+    new: Mapping[int, int]
+    names: Mapping[Place, str]
+
+    def kept_before(self, place: Place) -> list[int]:
+        """The steps a claim at `place` has done that are still there."""
+        limit = len(self.old) if place is None else self.old[place]
+        return [each for each, index in self.old.items() if index < limit and each in self.new]
+
+    def find_index(self, place: Place) -> int:
+        """Where in the new order a claim goes on that stood at `place` in the old one."""
+        if place is not None and place in self.new:
+            return self.new[place]
+        return 1 + max((self.new[each] for each in self.kept_before(place)), default=-1)
+
+
+def decide_edit(
+    old: Definition, new: Definition, retired: Mapping[int, KnownStep],
+    standing: Mapping[Place, int],
+) -> ScenarioEdit:  # fmt: skip
+    """`retired`: steps taken out before; `standing`: how many claims stand where, of those that
+    have begun and may go on."""
+    change = _Change(_number(old.steps), _number(new.steps), _name_all(old, new))
+    removed = {
+        step.id: KnownStep(kind_of(step), step.name, "taken out")
+        for step in old.steps
+        if step.id not in change.new
+    }
+    faults = [*find_id_faults(old, new, retired), *_find_order_faults(change, standing)]
+    if faults:
+        return ScenarioEdit(removed=removed, faults=list(dict.fromkeys(faults)))
+    ids: list[Place] = [*change.new, None]
+    places = {place: ids[change.find_index(place)] for place in standing}
+    moves = {place: after for place, after in places.items() if place != after}
+    words = [*_describe_moves(change, moves, standing), *_describe_passed(change, standing)]
+    return ScenarioEdit(moves, removed, words)
+
+
+def find_id_faults(
+    old: Definition, new: Definition, retired: Mapping[int, KnownStep]
+) -> list[Fault]:
+    """Ids that stood for another kind of step, or for one that was taken out."""
+    present = {
+        step.id: KnownStep(kind_of(step), step.name, "the scenario so far") for step in old.steps
+    }
+    known = {**present, **retired}
+    faults = find_reused_ids(known, new)
+    free_id = max([*known, *(step.id for step in new.steps)]) + 1
+    for index, step in enumerate(new.steps):
+        before = retired.get(step.id)
+        if before is not None and before.kind == kind_of(step):
+            message = (
+                f'The id {step.id} was that of "{before.name}", which was taken out; claims may '
+                f"have run it. Give this step a new one, such as {free_id}."
+            )
+            faults.append(Fault(f"/steps/{index}/id", message, "ID_REUSED"))
+    return faults
+
+
+def is_same_course(old: Definition, new: Definition) -> bool:
+    """Whether the steps stand as they stood: no claim has to be looked at."""
+    return [step.id for step in old.steps] == [step.id for step in new.steps]
+
+
+def _number(steps: Sequence[Step]) -> dict[int, int]:
+    return {step.id: index for index, step in enumerate(steps)}
+
+
+def _name_all(old: Definition, new: Definition) -> dict[Place, str]:
+    names: dict[Place, str] = {None: "the end"}
+    for step in (*old.steps, *new.steps):
+        names[step.id] = f'step {step.id} "{step.name}"'
+    return names
+
+
+def _find_order_faults(change: _Change, standing: Mapping[Place, int]) -> Iterator[Fault]:
+    for place, claims in standing.items():
+        index, done = change.find_index(place), change.kept_before(place)
+        for step_id, at in change.new.items():
+            if step_id not in change.old or step_id == place:
+                continue
+            if step_id in done and at >= index:
+                yield _order_fault(change, (step_id, place), claims, "would run again")
+            elif step_id not in done and at < index:
+                yield _order_fault(change, (step_id, place), claims, "would never run")
+
+
+def _order_fault(change: _Change, pair: tuple[int, Place], claims: int, what: str) -> Fault:
+    step_id, place = pair
+    stand = "stands" if claims == 1 else "stand"
+    message = (
+        f"{_capital(change.names[step_id])} {what} for {describe_count(claims)} that {stand} at "
+        f"{change.names[place]}. Leave it where it was, give it a new id to run it as another "
+        "step, or save the new order as another scenario."
+    )
+    code = "WOULD_REPEAT" if what == "would run again" else "WOULD_SKIP"
+    return Fault(f"/steps/{change.new[step_id]}", message, code)
+
+
+def _describe_moves(
+    change: _Change, moves: Mapping[Place, Place], standing: Mapping[Place, int]
+) -> Iterator[str]:
+    for place, after in moves.items():
+        claims = standing[place]
+        goes = "goes" if claims == 1 else "go"
+        why = "had done all steps" if place is None else f"stood at {change.names[place]}"
+        yield f"{describe_count(claims)} that {why} {goes} on at {change.names[after]}"
+
+
+def _describe_passed(change: _Change, standing: Mapping[Place, int]) -> Iterator[str]:
+    """New steps, and how many claims are past them: nothing is left out in silence."""
+    for step_id, at in change.new.items():
+        if step_id in change.old:
+            continue
+        past = sum(n for place, n in standing.items() if change.find_index(place) > at)
+        if past:
+            run = "is past it and does not" if past == 1 else "are past it and do not"
+            yield f"{change.names[step_id]} added: {describe_count(past)} {run} run it"
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]

@@ -1,0 +1,108 @@
+"""Send a text to oneself before debtors get it: to the e-mail address of whoever has signed in, and
+to no other. It counts as nothing: no contact, no row of the ledger, no guard; its link and its
+codes lead nowhere, and its subject says that it is a test.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.store import load_user
+from dunwell.cases.rollout.preview_message import PreparedMessage, Wanted, prepare_message
+from dunwell.contact.escalation.compose_contact import make_message
+from dunwell.contact.sending.channel import Message
+from dunwell.core.workflows.definition import Definition
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.attempts import count_attempt, load_attempts
+from dunwell.platform.errors import Fault, InvalidState, RateLimited, ValidationError
+from dunwell.platform.resources import Resources
+
+# In an hour, to one person.
+MOST_TRIALS = 20
+_WINDOW = timedelta(hours=1)
+_COUNTED = "trial-messages"
+_MARK = "[Test] "
+# What comes back of it belongs to no claim.
+_NO_CLAIM = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTrial:
+    trial_id: UUID
+    wanted: Wanted
+    message: PreparedMessage
+    recipient: str
+    created_at: datetime
+
+
+async def prepare_trial(
+    work: Work, resources: Resources, definition: Definition, wanted: Wanted
+) -> PreparedTrial:
+    """The first transaction. Raises what `prepare_message` raises; ValidationError where oneself
+    has no address for the channel; InvalidState where the merchant sends no e-mail."""
+    work.need(Right.CONFIGURE)
+    if wanted.channel != "EMAIL":
+        only = "A user has an e-mail address alone; look at the preview instead."
+        raise ValidationError([Fault("/channel", only, "NO_ADDRESS")])
+    if "EMAIL" not in work.merchant.configuration.channels:
+        no_line = "The merchant has no channel for e-mail; name one in its file."
+        raise InvalidState(no_line, state="NO_CHANNEL")
+    recipient = await _find_own_address(work)
+    trial_id = work.ids.new(work.real_now)
+    message = await prepare_message(work, resources, definition, wanted, contact_id=trial_id)
+    return PreparedTrial(trial_id, wanted, message, recipient=recipient, created_at=work.now)
+
+
+async def begin_trial(work: Work, resources: Resources, trial: PreparedTrial, about: str) -> None:
+    """The transaction before it is sent (`Adapters.call`). about: what the audit log names. Raises
+    RateLimited."""
+    work.need(Right.CONFIGURE)
+    await _count(work, resources.keys)
+    await save_audit(
+        work, "text.send_trial", about,
+        template=trial.wanted.template, channel=trial.wanted.channel,
+        trialId=str(trial.trial_id),
+    )  # fmt: skip
+
+
+async def write_trial(trial: PreparedTrial) -> Message:
+    """Outside any transaction. Raises ValidationError: the channel could not carry it."""
+    rendered, head = await trial.message.write(), trial.message.writer.head
+    message = make_message(head, rendered.planned.contact, rendered.content, trial.created_at)
+    return replace(
+        message,
+        claim_id=_NO_CLAIM,
+        recipient=trial.recipient,
+        subject=f"{_MARK}{message.subject or ''}",
+        unsubscribe_url=None,
+    )
+
+
+async def _find_own_address(work: Work) -> str:
+    """Of the user who acts. Raises InvalidState for whoever is none."""
+    actor = work.actor
+    user = None
+    if actor.kind is ActorKind.USER and actor.actor_id:
+        user = await load_user(work.tx, UUID(actor.actor_id))
+    if user is None:
+        words = "A test goes to whoever has signed in to the portal; sign in there."
+        raise InvalidState(words, state="NO_USER")
+    return user.email
+
+
+async def _count(work: Work, keys: KeyRing) -> None:
+    """Raises RateLimited. Those at once take turns, so that they are no more either."""
+    assert work.actor.actor_id is not None
+    subject = keys.digest(_COUNTED, UUID(work.actor.actor_id).bytes, min(keys.versions))
+    known = await load_attempts(work.tx, subject)
+    if known is not None and known.first_at + _WINDOW <= work.real_now:
+        known = None
+    if known is not None and known.count >= MOST_TRIALS:
+        wait = known.first_at + _WINDOW - work.real_now
+        words = f"You have sent {MOST_TRIALS} tests within an hour. Try again later."
+        raise RateLimited(words, retry_after=int(wait.total_seconds()) + 1)
+    await count_attempt(work.tx, subject, known, work.real_now)

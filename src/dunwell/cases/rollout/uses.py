@@ -1,0 +1,33 @@
+"""What holds a workflow in use, in words: claims in process, assignment rules, a scenario. Pure."""
+
+from collections.abc import Iterator, Mapping
+from uuid import UUID
+
+from dunwell.cases.assignment.rules import RuleSet, list_shares
+from dunwell.platform.text.texts import say_count
+
+
+def describe_count(claims: int) -> str:
+    return say_count(claims, "claim")
+
+
+def describe_claims(active: Mapping[int, int]) -> Iterator[str]:
+    """`active`: major version -> claims in process on it."""
+    for major, claims in active.items():
+        verb = "is" if claims == 1 else "are"
+        yield f"{describe_count(claims)} {verb} in process on v{major}"
+
+
+def describe_rules(rule_sets: Mapping[str, RuleSet], workflow_id: UUID) -> Iterator[str]:
+    """`rule_sets`: the published rules and their draft."""
+    for state, rules in rule_sets.items():
+        for rule in rules.rules:
+            if any(share.workflow == workflow_id for share in list_shares(rule)):
+                yield f'the assignment rule "{rule.name}" ({state}) points at it'
+        if rules.default == workflow_id:
+            yield f"it is the default of the assignment rules ({state})"
+
+
+def describe_scenario(scenario_id: int | None) -> Iterator[str]:
+    if scenario_id is not None:
+        yield f"scenario {scenario_id} is mapped to it"
