@@ -35,7 +35,8 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
         Line(
             work="dispatcher: e-mails rendered, written to the outbox, ESCALATED recorded",
             unit="e-mails/s", ours=ours,
-            beside="procrastinate, no-op jobs", reference=reference, reference_unit="jobs/s",
+            beside="procrastinate, no-op jobs", reference=reference,
+            reference_unit="operations/jobs/s",
             at_least=2,
         )
     ]  # fmt: skip

@@ -23,11 +23,6 @@ from dunwell.adapters.payments.callbacks import callback_routes
 from dunwell.adapters.payments.sandbox.notices import NOTICE_SECONDS, open_notice_sender
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
 from dunwell.adapters.providers import open_providers
-from dunwell.alarms.backlog_figures import BACKLOG_SECONDS, BacklogFigures
-from dunwell.alarms.failing_endpoints import WATCH_SECONDS, EndpointWatch
-from dunwell.alarms.look import LOOK_SECONDS, look_for_alarms
-from dunwell.alarms.send_mails import MAIL_SECONDS, send_alarm_mails
-from dunwell.alarms.tell_clocks import telling_clocks
 from dunwell.api.app import build_app, build_operators_app
 from dunwell.api.edge import build_outside_answer
 from dunwell.api.figures import Figures
@@ -57,13 +52,6 @@ from dunwell.core.events.sender import WebhookSender, open_webhook_sender
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.pictures import PagePainter
 from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.jobs.run_exports import run_exports
-from dunwell.jobs.run_jobs import JOB_SECONDS, run_jobs
-from dunwell.jobs.run_previews import run_previews
-from dunwell.jobs.sweep_jobs import SWEEP_JOBS_SECONDS, sweep_jobs
-from dunwell.keys.installation_seals import seal_installation
-from dunwell.keys.reseal import RESEAL_SECONDS, Resealer
-from dunwell.keys.sealed import list_sealed_values
 from dunwell.landing.application import build_site, list_routes
 from dunwell.landing.entering.asked_links import ASKED_SECONDS, send_asked_links
 from dunwell.landing.objecting.tell_overdue import OVERDUE_SECONDS, tell_overdue
@@ -71,6 +59,18 @@ from dunwell.landing.render.wording import load_languages
 from dunwell.landing.sweep_landing import sweep_landing
 from dunwell.landing.telling.tell_occasions import TELL_SECONDS, tell_occasions
 from dunwell.landing.telling.writer import NoticeWriter
+from dunwell.operations.alerts.backlog_figures import BACKLOG_SECONDS, BacklogFigures
+from dunwell.operations.alerts.failing_endpoints import WATCH_SECONDS, EndpointWatch
+from dunwell.operations.alerts.look import LOOK_SECONDS, look_for_alarms
+from dunwell.operations.alerts.send_mails import MAIL_SECONDS, send_alarm_mails
+from dunwell.operations.alerts.tell_clocks import telling_clocks
+from dunwell.operations.jobs.run_exports import run_exports
+from dunwell.operations.jobs.run_jobs import JOB_SECONDS, run_jobs
+from dunwell.operations.jobs.run_previews import run_previews
+from dunwell.operations.jobs.sweep_jobs import SWEEP_JOBS_SECONDS, sweep_jobs
+from dunwell.operations.keys.installation_seals import seal_installation
+from dunwell.operations.keys.reseal import RESEAL_SECONDS, Resealer
+from dunwell.operations.keys.sealed import list_sealed_values
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.children.fair_queue import PERSON_WAITS
 from dunwell.platform.embedded.postgres import find_database_url

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 import pytest
 
 from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.jobs.run_exports import run_exports
-from dunwell.jobs.run_jobs import run_jobs
+from dunwell.operations.jobs.run_exports import run_exports
+from dunwell.operations.jobs.run_jobs import run_jobs
 from tests.browser.clerk import (
     AtWork,
     PortalWay,

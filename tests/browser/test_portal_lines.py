@@ -6,7 +6,7 @@ import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.document import check_installation
-from dunwell.alarms.look import look_for_alarms
+from dunwell.operations.alerts.look import look_for_alarms
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import list_loose_ends
 from tests.browser.site import Stage

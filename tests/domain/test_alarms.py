@@ -20,11 +20,11 @@ from dunwell.accounts.installation.alarms.alarm import (
 )
 from dunwell.accounts.installation.alarms.setup import Alarms, Failing
 from dunwell.accounts.installation.document import Installation, check_installation
-from dunwell.alarms.mail_words import Telling, describe, write_mail
-from dunwell.alarms.seen import OfLine, OfMerchant, Seen
-from dunwell.alarms.sender import choose_lines, find_sender
-from dunwell.alarms.signs import LineFigures, Outside, find_signs
-from dunwell.explanation.line_figures import Delivery, Sent
+from dunwell.operations.alerts.mail_words import Telling, describe, write_mail
+from dunwell.operations.alerts.seen import OfLine, OfMerchant, Seen
+from dunwell.operations.alerts.sender import choose_lines, find_sender
+from dunwell.operations.alerts.signs import LineFigures, Outside, find_signs
+from dunwell.operations.explanation.line_figures import Delivery, Sent
 from dunwell.platform.errors import ValidationError
 from tests.support.durations import JUST
 from tests.support.operators import OWN

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dunwell.recovery.archive import BASE_FILES, Archive, Base, Reach, load_reach
-from dunwell.recovery.bases import extend_bases
-from dunwell.recovery.wal_file import ENDING
+from dunwell.operations.recovery.archive import BASE_FILES, Archive, Base, Reach, load_reach
+from dunwell.operations.recovery.bases import extend_bases
+from dunwell.operations.recovery.wal_file import ENDING
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 DAY, JUST = timedelta(days=1), timedelta(microseconds=1)

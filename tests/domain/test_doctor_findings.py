@@ -9,9 +9,9 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cli.doctor import check_figures, check_tls
 from dunwell.cli.findings.identity import check_merchant, check_operator
 from dunwell.cli.findings.merchant_storage import judge_merchant_storage
+from dunwell.operations.recovery.archive import Standing
+from dunwell.operations.recovery.archive_health import ServerLog, describe_archive
 from dunwell.platform.config import load_settings
-from dunwell.recovery.archive import Standing
-from dunwell.recovery.archive_health import ServerLog, describe_archive
 from tests.domain.test_config_settings import PRODUCTION
 from tests.support.merchants import CONFIGURATION
 from tests.support.operators import AGENCY, OWN

@@ -40,13 +40,13 @@ from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.claims.holds import Hold, HoldKind, check_new_hold
 from dunwell.core.claims.states import Status
 from dunwell.core.events.retry import Health, judge_endpoint, plan_next_probe
-from dunwell.jobs.job import Archive, find_keeping
 from dunwell.landing.entering.tries import Tries, count_wrong, decide_lock
 from dunwell.landing.session.session import Level, Session
+from dunwell.operations.jobs.job import Archive, find_keeping
+from dunwell.operations.recovery.archive import Standing
+from dunwell.operations.recovery.archive_health import ServerLog, describe_archive
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import InvalidState, Unavailable, ValidationError
-from dunwell.recovery.archive import Standing
-from dunwell.recovery.archive_health import ServerLog, describe_archive
 from tests.support.definitions import a_definition
 from tests.support.durations import JUST, ROOT, Edge, list_durations
 from tests.support.durations_found import find_tests
@@ -233,9 +233,11 @@ EDGES: Mapping[str, Edge] = {
         timedelta(seconds=60),
         lambda age: find_step(_APP, pyotp.TOTP(_APP, interval=30).at(NOW), NOW + age) is not None,
     ),
-    "recovery/archive_health.py _MOST_BEHIND": Edge(timedelta(minutes=5) + JUST, _is_healthy),
+    "operations/recovery/archive_health.py _MOST_BEHIND": Edge(
+        timedelta(minutes=5) + JUST, _is_healthy
+    ),
     # A week between bases, and a day more.
-    "recovery/archive_health.py _BASE_LATE":
+    "operations/recovery/archive_health.py _BASE_LATE":
         Edge(timedelta(days=8) + JUST, lambda age: _is_healthy(timedelta(0), age)),
     "cases/rollout/effects.py MOST_DAYS": Edge(
         timedelta(days=366), lambda days: _is_taken(Asked(days.days).check), just=ONE_DAY
@@ -250,7 +252,7 @@ LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {
         (lambda: _find_next_try(ValueError("wrong")), timedelta(hours=1)),
     "core/events/retry.py _FIRST_PROBE": (_find_first_probe, timedelta(hours=1)),
     "core/events/retry.py _LONGEST_PROBE_GAP": (_find_last_probe_gap, timedelta(hours=24)),
-    "jobs/job.py _KEPT": (lambda: find_keeping(Archive()), timedelta(days=30)),
+    "operations/jobs/job.py _KEPT": (lambda: find_keeping(Archive()), timedelta(days=30)),
     "contact/notices/notice.py _LETTER_SENT_WITHIN": (
         lambda: {decide_expiry(kind, "LETTER", NOW) - NOW for kind in Kind}, {timedelta(days=3)},
     ),

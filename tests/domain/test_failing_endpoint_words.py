@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.alarms.merchant_mail_words import write_merchant_mail
 from dunwell.core.events.endpoint_health import ToldEndpoint, UndeliveredEvents, find_origin
 from dunwell.core.events.figures import MOST_LABELLED, OTHERS, decide_labels
+from dunwell.operations.alerts.merchant_mail_words import write_merchant_mail
 from tests.support.merchants import AT_NOON
 
 _RAISED = UUID(int=int(AT_NOON.timestamp() * 1000) << 80)

@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "dunwell"
 # Folders whose faults reach merchants; those of the others reach operators.
 MERCHANTS_FOLDERS = (
     "api", "cases/disputes", "cases/intake", "cases/payments", "contact/escalation", "core/claims",
-    "core/events", "core/files", "platform", "sandbox",
+    "core/events", "core/files", "operations/sandbox", "platform",
 )  # fmt: skip
 # Only forms of debtors and clerks reach these; their pages have texts of their own.
 FORMS_MODULES = {"questions.py", "announce_transfer.py", "answer_texts.py"}

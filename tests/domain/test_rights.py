@@ -82,7 +82,7 @@ _ASKED_BY = {
         "accounts.merchants.find_audit.find_installation_audit",
     },
     Right.OPERATE: {
-        "core.events.replay_events.replay_events", "sandbox.advance_clock.advance_clock",
+        "core.events.replay_events.replay_events", "operations.sandbox.advance_clock.advance_clock",
     },
 }  # fmt: skip
 _MERCHANTS = {Right.READ_CLAIMS, Right.CHANGE_CLAIMS, Right.RECORD_MONEY, Right.ANSWER}

@@ -9,9 +9,9 @@ from dunwell.contact.escalation.forecast import forecast
 from dunwell.contact.escalation.process import make_process
 from dunwell.contact.escalation.schedule import ContactPlanned, Outcome, Position, StepFacts
 from dunwell.core.claims.conditions import ConditionFacts
+from dunwell.operations.sandbox.advance_clock import advance_clock
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sandbox.advance_clock import advance_clock
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import ERP, House, a_house
 

@@ -24,7 +24,7 @@ from dunwell.contact.messages.suppression import (
 )
 from dunwell.contact.messages.verify_ledger import verify_ledger
 from dunwell.core.files.storage import Storage
-from dunwell.keys.reseal import Resealer
+from dunwell.operations.keys.reseal import Resealer
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import read_version
 from dunwell.platform.resources import Resources

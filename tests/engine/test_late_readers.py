@@ -19,7 +19,7 @@ from dunwell.cases.assignment.targets import load_rulebook
 from dunwell.cases.intake.create_claims import create_claims
 from dunwell.cases.rollout.delete_workflow import delete_workflow
 from dunwell.cases.rollout.save_scenario import save_scenario
-from dunwell.explanation.explain_claim import explain_claim
+from dunwell.operations.explanation.explain_claim import explain_claim
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.engine.test_workflow_races import alone

@@ -19,9 +19,9 @@ from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.states import Happening
 from dunwell.landing.entering.store_ways import find_link
 from dunwell.landing.telling.tell_occasions import tell_occasions
+from dunwell.operations.sandbox.advance_clock import advance_clock
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sandbox.advance_clock import advance_clock
 from tests.support.disputes import dispute
 from tests.support.house import ERP, ScriptedChannel
 from tests.support.modalities import OFFERING, PLAN, Arrangement, an_arrangement

@@ -14,10 +14,10 @@ from dunwell.cases.rollout.outlook import Outlook
 from dunwell.cases.rollout.preview_draft import preview_draft
 from dunwell.core.workflows.publish_draft import publish_draft
 from dunwell.core.workflows.save_draft import save_draft
+from dunwell.operations.sandbox.advance_clock import advance_clock
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.resources import Resources
-from dunwell.sandbox.advance_clock import advance_clock
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import ERP, House, a_house
 from tests.support.merchants import CONFIGURATION

@@ -16,9 +16,9 @@ from dunwell.core.claims.hold_claim import lift_hold, open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.workflows.publish_draft import publish_draft
 from dunwell.core.workflows.save_draft import save_draft
+from dunwell.operations.sandbox.advance_clock import advance_clock
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sandbox.advance_clock import advance_clock
 from tests.support.claims import a_submission
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, ScriptedChannel, a_house

@@ -14,9 +14,9 @@ from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.hold_claim import open_hold
 from dunwell.core.claims.holds import HoldKind
+from dunwell.operations.sandbox.advance_clock import Advance, advance_clock
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.sandbox.advance_clock import Advance, advance_clock
 from tests.support.claims import a_submission
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import ERP, House, ScriptedChannel, a_house

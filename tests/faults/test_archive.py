@@ -18,14 +18,14 @@ from pathlib import Path
 import httpx
 import pytest
 
+from dunwell.operations.recovery import wal_file
+from dunwell.operations.recovery.archive import Archive, load_standing, open_embedded
+from dunwell.operations.recovery.archive_health import ask_log, look_at_archive
+from dunwell.operations.recovery.keep_archive import Keeper
+from dunwell.operations.recovery.point_in_time import go_back
 from dunwell.platform.config import Settings, load_settings
 from dunwell.platform.embedded.postgres import find_embedded, stop_server
 from dunwell.platform.resources import Resources
-from dunwell.recovery import wal_file
-from dunwell.recovery.archive import Archive, load_standing, open_embedded
-from dunwell.recovery.archive_health import ask_log, look_at_archive
-from dunwell.recovery.keep_archive import Keeper
-from dunwell.recovery.point_in_time import go_back
 from tests.faults.conftest import Follow
 from tests.faults.installation import Installation, find_free_port, kill_all, wait_until
 from tests.support.clusters import (

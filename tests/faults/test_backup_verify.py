@@ -15,10 +15,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from dunwell.operations.recovery.scratch import remove_abandoned
 from dunwell.platform.embedded.folder_lock import FolderLock
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources
-from dunwell.recovery.scratch import remove_abandoned
 from tests.faults.installation import plain_environment, wait_until
 from tests.support.backups import forge_claims, read_claims
 from tests.support.clusters import Shop

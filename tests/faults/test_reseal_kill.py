@@ -11,7 +11,7 @@ import pytest
 
 from dunwell.core.events.reseal_endpoints import SealedEndpoints
 from dunwell.core.events.sealing import open_secret
-from dunwell.keys.reseal import Resealer
+from dunwell.operations.keys.reseal import Resealer
 from dunwell.platform.resources import Resources
 from tests.faults.installation import ROUNDS
 from tests.support.keys import with_versions

@@ -25,7 +25,7 @@ from dunwell.accounts.users.sign_in import Entry, Gone, Wrong, check_password, g
 from dunwell.accounts.users.single_sign_on.link_identity import link_identity
 from dunwell.accounts.users.store import load_user
 from dunwell.accounts.users.user import Place
-from dunwell.keys.installation_seals import seal_installation
+from dunwell.operations.keys.installation_seals import seal_installation
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.metrics import REGISTRY
 from tests.people.test_sessions import require

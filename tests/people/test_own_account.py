@@ -29,7 +29,7 @@ from dunwell.accounts.users.set_up_factor import (
 )
 from dunwell.accounts.users.sign_in import Wrong, give_code, give_recovery_code
 from dunwell.accounts.users.totp import SECRET_BYTES
-from dunwell.keys.reseal import Resealer
+from dunwell.operations.keys.reseal import Resealer
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database

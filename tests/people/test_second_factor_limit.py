@@ -29,8 +29,8 @@ from dunwell.accounts.users.sign_in import (
     give_recovery_code,
 )
 from dunwell.accounts.users.visitor import Visitor
-from dunwell.alarms.look import look_for_alarms
-from dunwell.alarms.send_mails import send_alarm_mails
+from dunwell.operations.alerts.look import look_for_alarms
+from dunwell.operations.alerts.send_mails import send_alarm_mails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources

@@ -3,9 +3,9 @@
 import pytest
 
 from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.jobs.job import MOST_LIVE
-from dunwell.jobs.run_exports import run_exports
-from dunwell.jobs.run_jobs import run_jobs
+from dunwell.operations.jobs.job import MOST_LIVE
+from dunwell.operations.jobs.run_exports import run_exports
+from dunwell.operations.jobs.run_jobs import run_jobs
 from dunwell.platform.resources import Resources
 from dunwell.portal.jobs import bulk
 from tests.support.disputes import dispute

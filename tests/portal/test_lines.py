@@ -9,9 +9,9 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.document import check_installation
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
-from dunwell.alarms.look import look_for_alarms
-from dunwell.alarms.mail_words import PLACES
 from dunwell.contact.escalation.join_reports import join_reports
+from dunwell.operations.alerts.look import look_for_alarms
+from dunwell.operations.alerts.mail_words import PLACES
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.portal.render.addresses import build_address

@@ -19,7 +19,7 @@ from dunwell.accounts.merchants import newest_first
 from dunwell.cases.rollout import look_at_workflows
 from dunwell.core.claims import narrowing, sorting
 from dunwell.core.claims.searching import store as searching
-from dunwell.explanation import read_overview
+from dunwell.operations.explanation import read_overview
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources
 

@@ -8,8 +8,8 @@ from typing import Any
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.document import check_installation
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
-from dunwell.alarms.look import look_for_alarms
-from dunwell.alarms.send_mails import send_alarm_mails
+from dunwell.operations.alerts.look import look_for_alarms
+from dunwell.operations.alerts.send_mails import send_alarm_mails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.postfix import Postfix

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.alarms.signs_store import load_seen
 from dunwell.contact.sending.batches.release_batches import TAKEN_BACK
-from dunwell.explanation.lines_store import (
+from dunwell.operations.alerts.signs_store import load_seen
+from dunwell.operations.explanation.lines_store import (
     Looked,
     load_backlogs,
     load_deliveries,

@@ -36,9 +36,9 @@ from dunwell.core.claims.searching.store import BUDGET as SEARCH_BUDGET
 from dunwell.core.claims.sorting import ClaimOrder, SortKey
 from dunwell.core.claims.states import Status
 from dunwell.core.claims.store_lists import ClaimFilter
-from dunwell.jobs.read_jobs import find_jobs
+from dunwell.operations.jobs.read_jobs import find_jobs
+from dunwell.operations.waiting.read_waiting import read_waiting
 from dunwell.platform.resources import Resources
-from dunwell.waiting.read_waiting import read_waiting
 from tests.support.plans import Explaining
 from tests.support.webhooks import Outbox, an_outbox
 

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from dunwell.sandbox.store import load_agenda
+from dunwell.operations.sandbox.store import load_agenda
 from tests.support.house import House
 
 _BERLIN = ZoneInfo("Europe/Berlin")

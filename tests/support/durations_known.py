@@ -89,10 +89,14 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_the_effect_counts_where_the_claims_of_30_days_would_have_gone"
         ),
     ),
-    "alarms/look.py _EVERY": (f"{_ALARMS}::test_one_worker_of_many_looks_in_a_minute",),
-    "alarms/look.py KEPT_FOR": ("tests/usecases/test_alarms.py::test_what_is_old_is_taken_out",),
-    "alarms/look.py _DAY": ("tests/usecases/test_alarms.py::test_figures_are_of_one_day",),
-    "alarms/failing_endpoints.py _LOGGED_EVERY": (
+    "operations/alerts/look.py _EVERY": (f"{_ALARMS}::test_one_worker_of_many_looks_in_a_minute",),
+    "operations/alerts/look.py KEPT_FOR": (
+        "tests/usecases/test_alarms.py::test_what_is_old_is_taken_out",
+    ),
+    "operations/alerts/look.py _DAY": (
+        "tests/usecases/test_alarms.py::test_figures_are_of_one_day",
+    ),
+    "operations/alerts/failing_endpoints.py _LOGGED_EVERY": (
         (
             "tests/usecases/test_failing_endpoints.py"
             "::test_it_is_logged_once_an_hour_by_all_workers_together"
@@ -104,8 +108,8 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_a_merchant_is_told_once_after_an_hour_and_once_when_it_works"
         ),
     ),
-    "alarms/read_alarms.py STALE_AFTER": (f"{_ALARMS}::test_that_nobody_looks_is_seen",),
-    "alarms/send_mails.py _ANSWERED_WITHIN": (
+    "operations/alerts/read_alarms.py STALE_AFTER": (f"{_ALARMS}::test_that_nobody_looks_is_seen",),
+    "operations/alerts/send_mails.py _ANSWERED_WITHIN": (
         "tests/usecases/test_alarms.py::test_what_a_dead_worker_held_is_not_sent_again",
     ),
     "accounts/installation/alarms/alarm.py CALM": (
@@ -123,7 +127,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/escalation/join_reports.py _PATIENCE": (
         f"{_REPORTS}::test_it_waits_a_day_and_no_longer",
     ),
-    "explanation/read_lines.py LOOKED_BACK": (
+    "operations/explanation/read_lines.py LOOKED_BACK": (
         "tests/portal/test_lines.py::test_what_left_and_what_came_back_is_shown",
     ),
     "contact/sending/take_incoming_sms.py _KEPT_FOR": (
@@ -250,7 +254,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_what_is_left_of_a_debtors_file_is_kept_for_an_hour"
         ),
     ),
-    "keys/standing.py _GUARDS_LAST": (
+    "operations/keys/standing.py _GUARDS_LAST": (
         "tests/usecases/test_key_versions.py::test_a_version_may_go_nine_days_after_the_next",
     ),
     "accounts/merchants/credentials.py OLD_SECRET_LIVES": (
@@ -338,19 +342,19 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_gaps_grow_from_a_minute_to_a_day_with_a_look_when_the_request_expires"
         ),
     ),
-    "recovery/bases.py BASE_EVERY": (
+    "operations/recovery/bases.py BASE_EVERY": (
         "tests/domain/test_archive_bases.py::test_a_base_is_taken_when_the_last_is_a_week_old",
     ),
-    "recovery/bases.py KEPT_FOR": (
+    "operations/recovery/bases.py KEPT_FOR": (
         "tests/domain/test_archive_bases.py::test_a_base_goes_once_the_next_is_two_weeks_old",
     ),
-    "explanation/read_overview.py MONEY_DAYS": (
+    "operations/explanation/read_overview.py MONEY_DAYS": (
         "tests/usecases/test_read_overview.py::test_money_is_of_today_and_the_thirteen_days_before",
     ),
-    "explanation/read_overview.py RECENT": (
+    "operations/explanation/read_overview.py RECENT": (
         "tests/usecases/test_read_overview.py::test_messages_are_those_of_seven_days",
     ),
-    "jobs/job.py _EXPORTS_KEPT": (
+    "operations/jobs/job.py _EXPORTS_KEPT": (
         "tests/usecases/test_job_exports.py::test_a_week_later_job_and_file_are_gone",
     ),
     "contact/notices/settled.py ANSWERS_KEPT_FOR": (
@@ -419,7 +423,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/users/tries.py WINDOW": (
         "tests/people/test_sign_in.py::test_ten_wrong_passwords_lock_whoever_is_meant",
     ),
-    "waiting/read_waiting.py _BOUNCES_FOR": (
+    "operations/waiting/read_waiting.py _BOUNCES_FOR": (
         (
             "tests/usecases/test_read_waiting.py"
             "::test_a_message_that_did_not_arrive_waits_for_seven_days"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dunwell.core.claims.pause_claim import resume_claim
+from dunwell.operations.recovery.hold import REASON, hold, resume
 from dunwell.platform.embedded.postgres import find_binaries
 from dunwell.platform.resources import Resources
-from dunwell.recovery.hold import REASON, hold, resume
 from tests.support.house import House
 
 # What is the server's own, and what was restored before.

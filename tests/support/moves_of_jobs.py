@@ -24,7 +24,7 @@ _NOT_OURS = {"another's lease": f"UPDATE jobs SET lease_id = '{OTHER_LEASE}'"}
 
 MOVES_OF_JOBS = [
     Moving(
-        "jobs.store._TAKE", (NOW, UNTIL, LEASE, ["PAUSE"], 10), {"jobs": _WAITING},
+        "operations.jobs.store._TAKE", (NOW, UNTIL, LEASE, ["PAUSE"], 10), {"jobs": _WAITING},
         "jobs", "job_id",
         {
             "not due": f"UPDATE jobs SET due_at = {JUST_LATER}",
@@ -34,7 +34,8 @@ MOVES_OF_JOBS = [
         whose="ALL", passes_by="jobs",
     ),
     Moving(
-        "jobs.store._LOCK_LEASED", (FIRST, UUIDS[1], LEASE), {"jobs": _RUNNING}, "jobs", "job_id",
+        "operations.jobs.store._LOCK_LEASED", (FIRST, UUIDS[1], LEASE), {"jobs": _RUNNING},
+        "jobs", "job_id",
         {**_NOT_OURS, "cancelled": _HAS_ENDED}, answers="job_id", whose="SECOND",
     ),
     *(
@@ -42,14 +43,15 @@ MOVES_OF_JOBS = [
             statement, (FIRST, UUIDS[1], LEASE, UNTIL), {"jobs": _RUNNING}, "jobs", "job_id",
             _NOT_OURS, whose="SECOND",
         )
-        for statement in ("jobs.store._LET_GO", "jobs.store._KEEP")
+        for statement in ("operations.jobs.store._LET_GO", "operations.jobs.store._KEEP")
     ),
     Moving(
-        "jobs.store_previews._NOTE", (FIRST, UUIDS[1], LEASE, 7, 5, UNTIL), {"jobs": _RUNNING},
+        "operations.jobs.store_previews._NOTE", (FIRST, UUIDS[1], LEASE, 7, 5, UNTIL),
+        {"jobs": _RUNNING},
         "jobs", "job_id", _NOT_OURS, whose="SECOND",
     ),
     Moving(
-        "jobs.store._FIND_OLD", (NOW, 10), {"jobs": _ENDED}, "jobs", "job_id",
+        "operations.jobs.store._FIND_OLD", (NOW, 10), {"jobs": _ENDED}, "jobs", "job_id",
         {"not old enough": f"UPDATE jobs SET kept_until = {JUST_LATER}"}, answers="job_id",
         whose="ALL",
     ),

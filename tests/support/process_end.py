@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from dunwell.core.claims.states import Status
-from dunwell.sandbox.store import load_agenda
+from dunwell.operations.sandbox.store import load_agenda
 from tests.support.process_world import World
 
 

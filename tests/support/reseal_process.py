@@ -5,7 +5,7 @@ usual settings. It says when it has done a part.
 import asyncio
 
 from dunwell.core.events.reseal_endpoints import SealedEndpoints
-from dunwell.keys.reseal import Resealer
+from dunwell.operations.keys.reseal import Resealer
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing

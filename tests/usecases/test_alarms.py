@@ -10,10 +10,10 @@ from dunwell.accounts.installation.alarms.store import raise_alarm
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.document import check_installation
 from dunwell.accounts.merchants.actor import COMMAND_LINE, credential_actor
-from dunwell.alarms.look import look_for_alarms
-from dunwell.alarms.read_alarms import read_alarms
-from dunwell.alarms.send_mails import send_alarm_mails
 from dunwell.contact.sending.channel import Permanent, Temporary
+from dunwell.operations.alerts.look import look_for_alarms
+from dunwell.operations.alerts.read_alarms import read_alarms
+from dunwell.operations.alerts.send_mails import send_alarm_mails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope, ValidationError
 from dunwell.platform.resources import Resources

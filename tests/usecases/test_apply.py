@@ -10,9 +10,9 @@ import yaml
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
-from dunwell.onboarding.apply import apply_file
-from dunwell.onboarding.plan import plan_file
-from dunwell.onboarding.report import ApplyReport
+from dunwell.operations.onboarding.apply import apply_file
+from dunwell.operations.onboarding.plan import plan_file
+from dunwell.operations.onboarding.report import ApplyReport
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from dunwell.onboarding.apply import apply_file
-from dunwell.onboarding.checking import Surroundings, check_merchant_file
-from dunwell.onboarding.reading import read_merchant_file
+from dunwell.operations.onboarding.apply import apply_file
+from dunwell.operations.onboarding.checking import Surroundings, check_merchant_file
+from dunwell.operations.onboarding.reading import read_merchant_file
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_document

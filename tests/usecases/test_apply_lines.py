@@ -13,7 +13,7 @@ from dunwell.accounts.installation.secret_files import read_secrets
 from dunwell.accounts.installation.secrets import SealedInstallation, load_secrets
 from dunwell.accounts.installation.standing import StandingInstallation
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.onboarding.apply import apply_file
+from dunwell.operations.onboarding.apply import apply_file
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resealing import BEGINNING

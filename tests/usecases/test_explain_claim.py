@@ -12,8 +12,8 @@ from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.hold_claim import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.workflows.definition import Bounds, Condition
-from dunwell.explanation.explain_claim import explain_claim
-from dunwell.explanation.views import ClaimExplanation, ExplainedNextContact, write_plain
+from dunwell.operations.explanation.explain_claim import explain_claim
+from dunwell.operations.explanation.views import ClaimExplanation, ExplainedNextContact, write_plain
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources

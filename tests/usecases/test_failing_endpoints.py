@@ -15,12 +15,12 @@ from structlog.testing import capture_logs
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.document import check_installation
 from dunwell.accounts.merchants.configuration import Contact
-from dunwell.alarms.failing_endpoints import EndpointWatch
-from dunwell.alarms.look import look_for_alarms
-from dunwell.alarms.send_mails import send_alarm_mails
 from dunwell.core.events.deliver import WebhookDispatcher
 from dunwell.core.events.sender import open_webhook_sender
 from dunwell.core.events.switch_on_endpoint import switch_on_endpoint
+from dunwell.operations.alerts.failing_endpoints import EndpointWatch
+from dunwell.operations.alerts.look import look_for_alarms
+from dunwell.operations.alerts.send_mails import send_alarm_mails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources

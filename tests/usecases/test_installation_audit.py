@@ -11,7 +11,7 @@ from dunwell.accounts.installation.document import Installation
 from dunwell.accounts.merchants.actor import COMMAND_LINE, Interface, Origin, user_actor
 from dunwell.accounts.merchants.find_audit import find_installation_audit
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
-from dunwell.keys.installation_seals import seal_installation, verify_installation
+from dunwell.operations.keys.installation_seals import seal_installation, verify_installation
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope, ValidationError
 from dunwell.platform.resources import Resources

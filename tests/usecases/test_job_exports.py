@@ -14,14 +14,14 @@ from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.contact.sending.lease import LEASE
 from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.core.files.storage import ContentMissing
-from dunwell.jobs import run_exports as running
-from dunwell.jobs.cancel_job import cancel_job
-from dunwell.jobs.job import Export, ExportedList, Job, JobState
-from dunwell.jobs.read_export import open_export
-from dunwell.jobs.read_jobs import JobView, read_job
-from dunwell.jobs.run_exports import run_exports
-from dunwell.jobs.start_job import start_export
-from dunwell.jobs.sweep_jobs import sweep_jobs
+from dunwell.operations.jobs import run_exports as running
+from dunwell.operations.jobs.cancel_job import cancel_job
+from dunwell.operations.jobs.job import Export, ExportedList, Job, JobState
+from dunwell.operations.jobs.read_export import open_export
+from dunwell.operations.jobs.read_jobs import JobView, read_job
+from dunwell.operations.jobs.run_exports import run_exports
+from dunwell.operations.jobs.start_job import start_export
+from dunwell.operations.jobs.sweep_jobs import sweep_jobs
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.errors import InsufficientScope, NotFound, ValidationError

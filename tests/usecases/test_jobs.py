@@ -16,10 +16,10 @@ from dunwell.contact.sending.lease import LEASE
 from dunwell.core.claims.hold_claim import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
-from dunwell.jobs import run_jobs as running
-from dunwell.jobs.act import act_on_claims
-from dunwell.jobs.cancel_job import cancel_job
-from dunwell.jobs.job import (
+from dunwell.operations.jobs import run_jobs as running
+from dunwell.operations.jobs.act import act_on_claims
+from dunwell.operations.jobs.cancel_job import cancel_job
+from dunwell.operations.jobs.job import (
     Action,
     Archive,
     Assign,
@@ -31,15 +31,15 @@ from dunwell.jobs.job import (
     Resume,
     RowOutcome,
 )
-from dunwell.jobs.read_jobs import JobFilter, JobView, find_jobs, list_job_rows, read_job
-from dunwell.jobs.run_jobs import run_jobs
-from dunwell.jobs.start_job import (
+from dunwell.operations.jobs.read_jobs import JobFilter, JobView, find_jobs, list_job_rows, read_job
+from dunwell.operations.jobs.run_jobs import run_jobs
+from dunwell.operations.jobs.start_job import (
     DryRun,
     preview_job,
     retry_failed,
     start_job,
 )
-from dunwell.jobs.store import Taken, lock_leased
+from dunwell.operations.jobs.store import Taken, lock_leased
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError

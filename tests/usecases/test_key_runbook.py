@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dunwell.core.events.reseal_endpoints import SealedEndpoints
-from dunwell.keys.reseal import Resealer
+from dunwell.operations.keys.reseal import Resealer
 from dunwell.platform.clock import Clock, MovableClock
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing

@@ -12,9 +12,9 @@ from dunwell.core.events.endpoints import load_endpoints
 from dunwell.core.events.reseal_endpoints import SealedEndpoints
 from dunwell.core.events.sealing import open_authorization, open_secret
 from dunwell.core.files.storage import Storage
-from dunwell.keys.reseal import Resealer
-from dunwell.keys.sealed import SealedValues
-from dunwell.keys.standing import Moment, give_up_version, load_standing, retire_version
+from dunwell.operations.keys.reseal import Resealer
+from dunwell.operations.keys.sealed import SealedValues
+from dunwell.operations.keys.standing import Moment, give_up_version, load_standing, retire_version
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database

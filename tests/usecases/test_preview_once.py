@@ -8,10 +8,10 @@ import pytest
 
 from dunwell.core.workflows.save_draft import save_draft
 from dunwell.core.workflows.store import load_draft
-from dunwell.jobs import run_previews as runner
-from dunwell.jobs.cancel_job import cancel_job
-from dunwell.jobs.job import Job
-from dunwell.jobs.start_preview import PreviewRuns, start_preview
+from dunwell.operations.jobs import run_previews as runner
+from dunwell.operations.jobs.cancel_job import cancel_job
+from dunwell.operations.jobs.job import Job
+from dunwell.operations.jobs.start_preview import PreviewRuns, start_preview
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources

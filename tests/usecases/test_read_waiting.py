@@ -7,9 +7,9 @@ import pytest
 from dunwell.accounts.merchants import newest_first
 from dunwell.accounts.merchants.newest_first import Count
 from dunwell.core.events.endpoints import WantedEndpoint, add_endpoint
+from dunwell.operations.waiting.read_waiting import Kind, Waiting, read_waiting
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.waiting.read_waiting import Kind, Waiting, read_waiting
 from tests.support.disputes import REJECTED, dispute, resolve
 from tests.support.durations import JUST
 from tests.support.house import ERP, House, a_house

@@ -9,10 +9,10 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.find_audit import find_installation_audit
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.pause_claim import resume_claim
+from dunwell.operations.recovery.hold import REASON, resume, wait_until_resumed
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources
-from dunwell.recovery.hold import REASON, resume, wait_until_resumed
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 

@@ -15,10 +15,10 @@ from dunwell.cases.replies.sealing import open_reply
 from dunwell.cases.replies.take_reply import TakenReply, list_unseen, see_replies
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.pause_claim import pause_claim
-from dunwell.explanation.claim_life import read_claim_life
+from dunwell.operations.explanation.claim_life import read_claim_life
+from dunwell.operations.waiting.read_waiting import Kind, Waiting, read_waiting
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.waiting.read_waiting import Kind, Waiting, read_waiting
 from tests.support.bounces import a_plain_mail
 from tests.support.children import MAIL_READER
 from tests.support.house import ERP, House, ScriptedLine

@@ -21,10 +21,10 @@ from dunwell.adapters.installed import list_adapters, list_providers
 from dunwell.cli.database import reach_database
 from dunwell.cli.options import read_settings
 from dunwell.cli.output import show_progress
-from dunwell.onboarding.apply import apply_file
-from dunwell.onboarding.plan import plan_file
-from dunwell.onboarding.reading import read_document
-from dunwell.onboarding.report import ApplyReport
+from dunwell.operations.onboarding.apply import apply_file
+from dunwell.operations.onboarding.plan import plan_file
+from dunwell.operations.onboarding.reading import read_document
+from dunwell.operations.onboarding.report import ApplyReport
 from dunwell.platform.config import Settings
 from dunwell.platform.resources import open_resources
 

@@ -6,12 +6,12 @@ import signal
 import click
 
 from dunwell.cli.options import data_dir_option, read_settings
+from dunwell.operations.recovery.archive import Archive
+from dunwell.operations.recovery.keep_archive import keep_archive
 from dunwell.platform.children.process import end_with_parent
 from dunwell.platform.config import Settings
 from dunwell.platform.embedded.postgres import find_embedded
 from dunwell.platform.errors import InvalidState
-from dunwell.recovery.archive import Archive
-from dunwell.recovery.keep_archive import keep_archive
 
 
 @click.command("archive")

@@ -11,11 +11,11 @@ import click
 
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.cli.words import load
+from dunwell.operations.recovery.archive import open_embedded
 from dunwell.platform.config import Settings
 from dunwell.platform.embedded.folder_lock import FolderLock, FolderTaken
 from dunwell.platform.embedded.postgres import EmbeddedPostgres, PostgresFailed, stop_server
 from dunwell.platform.migrations.revisions import load_revisions
-from dunwell.recovery.archive import open_embedded
 
 _PATIENCE_SECONDS = 30.0
 # Read when a database is to be migrated: what it needs takes longer than most commands do.

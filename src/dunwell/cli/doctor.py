@@ -24,6 +24,8 @@ from dunwell.cli.findings.webhook_networks import check_webhook_networks
 from dunwell.cli.findings.workflows import check_workflows
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.core.files.storage import Storage
+from dunwell.operations.recovery.archive_health import look_at_archive
+from dunwell.operations.recovery.hold import Restored, load_hold
 from dunwell.platform.children.confinement import Confinement, find_confinement
 from dunwell.platform.config import Settings
 from dunwell.platform.config.checks import find_ssl_mode
@@ -36,8 +38,6 @@ from dunwell.platform.embedded.postgres import PostgresFailed
 from dunwell.platform.errors import Refusal
 from dunwell.platform.key_versions import KnownVersion, find_misfit, load_versions
 from dunwell.platform.migrations.revisions import load_revisions
-from dunwell.recovery.archive_health import look_at_archive
-from dunwell.recovery.hold import Restored, load_hold
 
 _LEAST_VERSION, _NEWEST_VERSION = 15, 18
 _MOST_SKEW_SECONDS = 2.0

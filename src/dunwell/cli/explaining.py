@@ -9,8 +9,8 @@ import click
 from dunwell.accounts.merchants.account import Work
 from dunwell.cli.output import echo_json
 from dunwell.cli.work import merchant_of_key, run_change
-from dunwell.explanation.explain_claim import explain_claim
-from dunwell.explanation.views import ClaimExplanation, write_plain
+from dunwell.operations.explanation.explain_claim import explain_claim
+from dunwell.operations.explanation.views import ClaimExplanation, write_plain
 from dunwell.platform.resources import Resources
 
 

@@ -11,8 +11,8 @@ import click
 from dunwell.cli.database import reach_database
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.cli.output import confirm, echo_json, render_table
-from dunwell.keys.sealed import list_sealed_values
-from dunwell.keys.standing import (
+from dunwell.operations.keys.sealed import list_sealed_values
+from dunwell.operations.keys.standing import (
     Moment,
     VersionStanding,
     find_next_version,

@@ -10,17 +10,17 @@ import click
 from dunwell.cli.database import reach_database
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.cli.work import run_reading
+from dunwell.operations.recovery.archive import Archive
+from dunwell.operations.recovery.back_up import back_up, check_restorable
+from dunwell.operations.recovery.back_up import restore as restore_backup
+from dunwell.operations.recovery.backup_set import DUMP, Manifest
+from dunwell.operations.recovery.hold import hold, resume
+from dunwell.operations.recovery.point_in_time import go_back
+from dunwell.operations.recovery.verify_backup import verify_backup
 from dunwell.platform.config import Settings
 from dunwell.platform.embedded.folder_lock import FolderLock
 from dunwell.platform.embedded.postgres import find_embedded, stop_server
 from dunwell.platform.errors import InvalidState
-from dunwell.recovery.archive import Archive
-from dunwell.recovery.back_up import back_up, check_restorable
-from dunwell.recovery.back_up import restore as restore_backup
-from dunwell.recovery.backup_set import DUMP, Manifest
-from dunwell.recovery.hold import hold, resume
-from dunwell.recovery.point_in_time import go_back
-from dunwell.recovery.verify_backup import verify_backup
 
 _TIME = click.DateTime(["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S.%f%z"])
 _HELD = """\

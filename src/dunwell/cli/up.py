@@ -29,6 +29,7 @@ from dunwell.cli.listener import (
 )
 from dunwell.cli.options import address_options, data_dir_option, read_settings
 from dunwell.cli.words import load
+from dunwell.operations.recovery.archive import open_embedded
 from dunwell.platform.children.programs import Lifeline, Process, Program, stop_programs
 from dunwell.platform.config import Settings
 from dunwell.platform.config.private_folder import close_to_others
@@ -39,7 +40,6 @@ from dunwell.platform.embedded.postgres import PostgresFailed, find_database_url
 from dunwell.platform.errors import Refusal
 from dunwell.platform.key_versions import admit_at
 from dunwell.platform.migrations.revisions import load_revisions
-from dunwell.recovery.archive import open_embedded
 
 _WATCH_SECONDS = 0.1
 _ARCHIVE = "archive"

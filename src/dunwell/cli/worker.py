@@ -12,11 +12,11 @@ from dunwell.cli.listener import find_operators_listener, operators_option
 from dunwell.cli.operators import serve_operators
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.cli.ready import announced
+from dunwell.operations.recovery.hold import wait_until_resumed
 from dunwell.platform.children.process import end_with_parent, relax_collector
 from dunwell.platform.config import Settings
 from dunwell.platform.config.private_folder import close_to_others
 from dunwell.platform.resources import open_resources
-from dunwell.recovery.hold import wait_until_resumed
 from dunwell.wiring import choose_operators, open_loops
 from dunwell.worker.loops import run_loops
 

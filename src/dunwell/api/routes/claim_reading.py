@@ -19,8 +19,8 @@ from dunwell.core.claims.states import Status
 from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.core.claims.store_lists import ListedClaim as Found
 from dunwell.core.files.read_attachments import list_all_attachments
-from dunwell.explanation.explain_claim import explain_claim
-from dunwell.explanation.views import EXAMPLE, ClaimExplanation, write_plain
+from dunwell.operations.explanation.explain_claim import explain_claim
+from dunwell.operations.explanation.views import EXAMPLE, ClaimExplanation, write_plain
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.wire import read_as_json, write_instant
 

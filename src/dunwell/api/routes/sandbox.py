@@ -9,9 +9,9 @@ from dunwell.api.reading import read_shape
 from dunwell.api.routes.parameters import MERCHANT_ID
 from dunwell.api.routes.payments import find_faulty_instant, read_given_instant
 from dunwell.api.schemas.sandbox import TestClock, TestClockAdvance, TestClockAdvanced
+from dunwell.operations.sandbox.advance_clock import advance_clock, check_sandbox
 from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, ValidationError
 from dunwell.platform.text.wire import write_instant
-from dunwell.sandbox.advance_clock import advance_clock, check_sandbox
 
 READ_TEST_CLOCK = Operation(
     operation_id="readTestClock",

@@ -9,8 +9,8 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.cli.options import data_dir_option
 from dunwell.cli.output import echo_json, render_table
 from dunwell.cli.work import run_reading
-from dunwell.explanation.line_figures import Delivery, Failures
-from dunwell.explanation.read_lines import Destination, LinesView, read_lines
+from dunwell.operations.explanation.line_figures import Delivery, Failures
+from dunwell.operations.explanation.read_lines import Destination, LinesView, read_lines
 from dunwell.platform.resources import Resources
 
 _WORD = "channel"

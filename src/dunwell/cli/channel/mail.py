@@ -11,12 +11,12 @@ from dunwell.adapters.mail.listener import Doorkeeper, Protocol, listen
 from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.cli.options import data_dir_option, read_settings
 from dunwell.cli.ready import announced
+from dunwell.operations.recovery.hold import wait_until_resumed
 from dunwell.platform.children.process import relax_collector
 from dunwell.platform.config import Settings
 from dunwell.platform.config.private_folder import close_to_others
 from dunwell.platform.errors import Refusal
 from dunwell.platform.resources import open_resources
-from dunwell.recovery.hold import wait_until_resumed
 from dunwell.wiring import open_mail_loops
 from dunwell.worker.loops import run_loops
 

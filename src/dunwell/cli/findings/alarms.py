@@ -9,10 +9,10 @@ from dunwell.accounts.installation.alarms.setup import Alarms
 from dunwell.accounts.installation.document import Installation
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.alarms.mail_words import describe
-from dunwell.alarms.read_alarms import AlarmsView, read_alarms
-from dunwell.alarms.sender import choose_lines
 from dunwell.cli.findings.finding import Finding
+from dunwell.operations.alerts.mail_words import describe
+from dunwell.operations.alerts.read_alarms import AlarmsView, read_alarms
+from dunwell.operations.alerts.sender import choose_lines
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable
 

@@ -9,7 +9,7 @@ from dunwell.cli.output import echo_json
 from dunwell.cli.work import merchant_of_key, run_reading
 from dunwell.contact.messages.ledger_store import Head
 from dunwell.contact.messages.verify_ledger import Verdict, list_merchant_ids, verify_ledger
-from dunwell.keys.installation_seals import verify_installation
+from dunwell.operations.keys.installation_seals import verify_installation
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.texts import say_count
 

@@ -11,10 +11,10 @@ from dunwell.accounts.installation.audit_entries import AuditEntry, AuditFilter
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.audit_fields import list_fields, redact
 from dunwell.accounts.merchants.find_audit import find_audit
-from dunwell.explanation.life_store import load_user_names
-from dunwell.jobs.job import Export, ExportedList
-from dunwell.jobs.start_job import start_export
-from dunwell.keys.verify_span import verify_span
+from dunwell.operations.explanation.life_store import load_user_names
+from dunwell.operations.jobs.job import Export, ExportedList
+from dunwell.operations.jobs.start_job import start_export
+from dunwell.operations.keys.verify_span import verify_span
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.wire import write_instant
 from dunwell.portal.audit.asked import read_audit_filters, understand

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.audit_fields import ShownField
-from dunwell.keys.verify_span import SpanVerdict
+from dunwell.operations.keys.verify_span import SpanVerdict
 from dunwell.portal.render.pages import Page
 
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from dunwell.cases.disputes.reasons import list_reasons
 from dunwell.core.claims.compare_claim import ChangedMeanwhile, check_unchanged, load_seen
 from dunwell.core.claims.read_claim import ClaimView, read_claim
-from dunwell.explanation.claim_life import Happening, read_claim_life
+from dunwell.operations.explanation.claim_life import Happening, read_claim_life
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.portal.claims.acts import ACTS, Act, Typed, fill_contact, place_fault
 from dunwell.portal.claims.views import ActPage, describe_head

@@ -7,11 +7,11 @@ from dunwell.cases.payments.read_account import read_account
 from dunwell.contact.messages.read_communications import read_communication
 from dunwell.core.files.names import name_for_reader
 from dunwell.core.files.read_attachments import list_all_attachments, read_attachment
-from dunwell.explanation.claim_life import MOST, read_claim_life
-from dunwell.explanation.explain_claim import explain_claim
-from dunwell.explanation.read_seal import read_seal
 from dunwell.landing.claim.preview import answer_claim_preview, prepare_claim_preview
 from dunwell.landing.session.session import Level
+from dunwell.operations.explanation.claim_life import MOST, read_claim_life
+from dunwell.operations.explanation.explain_claim import explain_claim
+from dunwell.operations.explanation.read_seal import read_seal
 from dunwell.platform.errors import NotFound
 from dunwell.portal.claims.views import (
     AccountPage,

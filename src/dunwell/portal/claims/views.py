@@ -15,8 +15,8 @@ from dunwell.core.claims.fields import DebtorFields
 from dunwell.core.claims.holds import Hold
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.core.files.attached import AttachedFile
-from dunwell.explanation.claim_life import Happening
-from dunwell.explanation.views import ClaimExplanation
+from dunwell.operations.explanation.claim_life import Happening
+from dunwell.operations.explanation.views import ClaimExplanation
 from dunwell.portal.render.pages import Page
 
 # The chips above the timeline -> which kinds of happenings they leave.

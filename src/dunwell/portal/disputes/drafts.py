@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.audit import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.dispute import Dispute, DisputeState
 from dunwell.cases.disputes.end_dispute import Outcome, Resolution, lock_dispute, resolve_dispute
-from dunwell.explanation.life_store import load_user_names
+from dunwell.operations.explanation.life_store import load_user_names
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.text.texts import find_unprintable
 from dunwell.portal.disputes.store_drafts import load_draft_row, save_draft_row

@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.claims.find_claims import find_claims
 from dunwell.core.claims.store_lists import ClaimFilter
-from dunwell.jobs.job import MOST_ROWS, Action, Archive, Assign, Pause, Resume
+from dunwell.operations.jobs.job import MOST_ROWS, Action, Archive, Assign, Pause, Resume
 from dunwell.platform.text.texts import is_line
 from dunwell.portal.web.paging import read_day
 from dunwell.portal.web.visit import Fields

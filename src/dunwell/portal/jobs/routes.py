@@ -6,13 +6,13 @@ from starlette.responses import Response, StreamingResponse
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.core.files.names import render_disposition
-from dunwell.explanation.life_store import load_user_names
-from dunwell.jobs.cancel_job import cancel_job, may_cancel
-from dunwell.jobs.cells import MARK, render_rows
-from dunwell.jobs.job import JobRow, RowOutcome
-from dunwell.jobs.read_export import open_export
-from dunwell.jobs.read_jobs import find_jobs, list_job_rows, read_job
-from dunwell.jobs.start_job import TooManyJobs, retry_failed
+from dunwell.operations.explanation.life_store import load_user_names
+from dunwell.operations.jobs.cancel_job import cancel_job, may_cancel
+from dunwell.operations.jobs.cells import MARK, render_rows
+from dunwell.operations.jobs.job import JobRow, RowOutcome
+from dunwell.operations.jobs.read_export import open_export
+from dunwell.operations.jobs.read_jobs import find_jobs, list_job_rows, read_job
+from dunwell.operations.jobs.start_job import TooManyJobs, retry_failed
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.portal.jobs.views import JobPage, JobsPage
 from dunwell.portal.web.access import Access

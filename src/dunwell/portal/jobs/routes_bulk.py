@@ -6,8 +6,8 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.read_workflows import name_workflows
-from dunwell.jobs.job import MOST_ROWS, Export, ExportedList
-from dunwell.jobs.start_job import DryRun, preview_job, start_export, start_job
+from dunwell.operations.jobs.job import MOST_ROWS, Export, ExportedList
+from dunwell.operations.jobs.start_job import DryRun, preview_job, start_export, start_job
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.jobs.bulk import Asked, read_action, read_ticked, select_all
 from dunwell.portal.jobs.views import BulkPage

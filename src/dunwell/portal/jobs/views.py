@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from dunwell.jobs.job import Job, JobRow, Reason
-from dunwell.jobs.read_jobs import JobView
-from dunwell.jobs.start_job import DryRun
+from dunwell.operations.jobs.job import Job, JobRow, Reason
+from dunwell.operations.jobs.read_jobs import JobView
+from dunwell.operations.jobs.start_job import DryRun
 from dunwell.portal.render.pages import Page
 
 

@@ -6,12 +6,16 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.users.signed_in import SignedIn
-from dunwell.alarms.mail_words import describe, find_place
-from dunwell.alarms.read_alarms import AlarmsView, read_alarms
 from dunwell.contact.sending.batches.settle_doubted import settle_doubted
-from dunwell.explanation import read_letter_batches
-from dunwell.explanation.read_letter_batches import read_asked_letters, read_batch, read_batches
-from dunwell.explanation.read_lines import MOST_SENT, MOST_WAITING, read_lines
+from dunwell.operations.alerts.mail_words import describe, find_place
+from dunwell.operations.alerts.read_alarms import AlarmsView, read_alarms
+from dunwell.operations.explanation import read_letter_batches
+from dunwell.operations.explanation.read_letter_batches import (
+    read_asked_letters,
+    read_batch,
+    read_batches,
+)
+from dunwell.operations.explanation.read_lines import MOST_SENT, MOST_WAITING, read_lines
 from dunwell.portal.lines.views import AskedPage, BatchesPage, BatchPage, LinesPage, ShownAlarm
 from dunwell.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.portal.web.looking import read_id

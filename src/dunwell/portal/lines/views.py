@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import msgspec
 
-from dunwell.explanation.read_letter_batches import AskedView, BatchesView, BatchView
-from dunwell.explanation.read_lines import LinesView
+from dunwell.operations.explanation.read_letter_batches import AskedView, BatchesView, BatchView
+from dunwell.operations.explanation.read_lines import LinesView
 from dunwell.portal.render.pages import Page
 
 

@@ -15,8 +15,8 @@ from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.core.workflows.draft_changes import DraftChange, Ticks
 from dunwell.core.workflows.publish_draft import ChangesUnseen
 from dunwell.core.workflows.versions import Verdict
-from dunwell.jobs.start_job import TooManyJobs
-from dunwell.jobs.start_preview import read_preview, start_preview
+from dunwell.operations.jobs.start_job import TooManyJobs
+from dunwell.operations.jobs.start_preview import read_preview, start_preview
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.portal.processes.authors import group_changes, name_author
 from dunwell.portal.processes.parts_shown import find_manner

@@ -17,7 +17,7 @@ from dunwell.cases.rollout.outlook_figures import (
 )
 from dunwell.core.workflows.draft_changes import DraftChange
 from dunwell.core.workflows.part_differences import PartDifference
-from dunwell.jobs.start_preview import PreviewOfDraft
+from dunwell.operations.jobs.start_preview import PreviewOfDraft
 from dunwell.portal.processes.told_faults import ToldFault
 from dunwell.portal.render.pages import Page
 

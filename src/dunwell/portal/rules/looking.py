@@ -14,7 +14,7 @@ from dunwell.cases.assignment.read_rules import RulesView, read_rules
 from dunwell.cases.assignment.store import TargetRow
 from dunwell.cases.assignment.store_drafts import DraftChange
 from dunwell.cases.assignment.targets import Rulebook, make_rulebook
-from dunwell.explanation.life_store import load_user_names
+from dunwell.operations.explanation.life_store import load_user_names
 from dunwell.platform.errors import NotFound
 from dunwell.portal.rules.views import WorkflowChoice
 from dunwell.portal.web.access import Access

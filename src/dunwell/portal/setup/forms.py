@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from dunwell.onboarding.write_file import mark_parts
+from dunwell.operations.onboarding.write_file import mark_parts
 from dunwell.platform.errors import Fault
 from dunwell.portal.setup.fields import (
     Field,

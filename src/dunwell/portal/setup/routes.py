@@ -13,9 +13,9 @@ from dunwell.cases.assignment.read_rules import has_rules
 from dunwell.cases.rollout.look_at_workflows import has_published_workflow
 from dunwell.core.events.find_endpoints import find_endpoints
 from dunwell.core.files.read_storage_use import read_storage_use
-from dunwell.onboarding.checklist import list_needs
-from dunwell.onboarding.counterpart import find_counterpart_key
-from dunwell.onboarding.open_merchant import open_merchant
+from dunwell.operations.onboarding.checklist import list_needs
+from dunwell.operations.onboarding.counterpart import find_counterpart_key
+from dunwell.operations.onboarding.open_merchant import open_merchant
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.setup.fields import find_field

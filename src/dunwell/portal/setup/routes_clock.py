@@ -11,6 +11,7 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.find_events import EventFilter, EventPage, find_events
+from dunwell.operations.sandbox.advance_clock import Clock, advance_clock, read_clock
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.portal.setup.views import ClockPage
 from dunwell.portal.web.access import Access
@@ -18,7 +19,6 @@ from dunwell.portal.web.guards import RoutedPages, at_merchant, takes_form_at_me
 from dunwell.portal.web.paging import PAGE
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Fields, Visit
-from dunwell.sandbox.advance_clock import Clock, advance_clock, read_clock
 
 _STEPS: Mapping[str, timedelta] = {
     "hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1),

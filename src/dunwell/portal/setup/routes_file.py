@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.onboarding.apply_given import apply_given, export_file, plan_given
-from dunwell.onboarding.given_file import read_given
-from dunwell.onboarding.reading import Source
+from dunwell.operations.onboarding.apply_given import apply_given, export_file, plan_given
+from dunwell.operations.onboarding.given_file import read_given
+from dunwell.operations.onboarding.reading import Source
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.text.yaml_document import render_yaml
 from dunwell.portal.setup.surroundings import find_logo_maker, find_surroundings, need_configure

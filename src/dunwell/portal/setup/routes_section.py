@@ -7,14 +7,14 @@ from operator import attrgetter
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.configuration import Logo
-from dunwell.onboarding.change_settings import (
+from dunwell.operations.onboarding.change_settings import (
     SettingsChange,
     check_settings,
     read_settings,
     save_settings,
 )
-from dunwell.onboarding.logo import LOGO_PLACE
-from dunwell.onboarding.vector_image import ImageRefused
+from dunwell.operations.onboarding.logo import LOGO_PLACE
+from dunwell.operations.onboarding.vector_image import ImageRefused
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.portal.setup.brand import view_brand
 from dunwell.portal.setup.fields import Typed

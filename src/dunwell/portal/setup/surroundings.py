@@ -6,8 +6,8 @@ from zoneinfo import available_timezones
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.rights import Right
 from dunwell.adapters.installed import list_adapters, list_providers
-from dunwell.onboarding.checking import Surroundings
-from dunwell.onboarding.logo import LogoMaker
+from dunwell.operations.onboarding.checking import Surroundings
+from dunwell.operations.onboarding.logo import LogoMaker
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import NotFound
 from dunwell.portal.setup.fields import Tongue

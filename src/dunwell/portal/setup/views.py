@@ -9,8 +9,8 @@ from dunwell.accounts.merchants.store_revocations import Rotation
 from dunwell.core.events.endpoint import NewSecret
 from dunwell.core.events.endpoint_health import EndpointHealth
 from dunwell.core.files.storage_use import StorageUse
-from dunwell.onboarding.checklist import Checklist
-from dunwell.onboarding.report import ApplyReport
+from dunwell.operations.onboarding.checklist import Checklist
+from dunwell.operations.onboarding.report import ApplyReport
 from dunwell.platform.errors import Fault
 from dunwell.portal.render.pages import Page
 from dunwell.portal.setup.brand import BrandView

@@ -6,15 +6,15 @@ from datetime import timedelta
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.alarms.read_alarms import read_alarms
 from dunwell.core.files.read_storage_use import read_storage_use
-from dunwell.explanation.read_overview import MOST, NEWEST, read_overview
+from dunwell.operations.alerts.read_alarms import read_alarms
+from dunwell.operations.explanation.read_overview import MOST, NEWEST, read_overview
+from dunwell.operations.waiting.read_waiting import read_waiting
 from dunwell.portal.start.views import OVERDUE, StartPage, count_channels, fill_days, list_waiting
 from dunwell.portal.web.access import Access
 from dunwell.portal.web.guards import RoutedPages, at_merchant
 from dunwell.portal.web.site import Site
 from dunwell.portal.web.visit import Visit
-from dunwell.waiting.read_waiting import read_waiting
 
 
 @at_merchant

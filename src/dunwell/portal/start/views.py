@@ -7,9 +7,9 @@ from typing import ClassVar
 import msgspec
 
 from dunwell.core.files.storage_use import StorageUse
-from dunwell.explanation.read_overview import MONEY_DAYS, PaidDay, Tomorrow
+from dunwell.operations.explanation.read_overview import MONEY_DAYS, PaidDay, Tomorrow
+from dunwell.operations.waiting.read_waiting import Kind, Waiting
 from dunwell.portal.render.pages import Page
-from dunwell.waiting.read_waiting import Kind, Waiting
 
 
 class WaitingLine(msgspec.Struct, frozen=True, gc=False):

@@ -1,0 +1,1 @@
+"""What keeps the service running: merchant files, jobs, backups, alerts, keys, the test clock."""

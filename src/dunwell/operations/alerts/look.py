@@ -1,0 +1,91 @@
+"""Looks for what needs a person, each minute, by one worker of them all; begins, keeps and ends
+alarms by what it finds, and writes the e-mails that are to tell of them. Sending is another's.
+"""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+
+from dunwell.accounts.installation.alarms.alarm import Sign, compare, decide_phase
+from dunwell.accounts.installation.alarms.mail_store import NewMail, save_mails, sweep
+from dunwell.accounts.installation.alarms.setup import Alarms
+from dunwell.accounts.installation.alarms.store import load_standing, load_untold, save_changes
+from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.installation.store import load_installation
+from dunwell.contact.sending.adapters import FindLine
+from dunwell.operations.alerts.mail_words import Telling, write_mail
+from dunwell.operations.alerts.signs import LineFigures, Outside, find_signs
+from dunwell.operations.alerts.signs_store import load_seen, save_tellings, take_turn
+from dunwell.operations.explanation.lines_store import Looked, load_deliveries, load_sent
+from dunwell.operations.recovery.archive_health import look_at_archive
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
+
+LOOK_SECONDS = 60.0
+# Who looked last was another worker.
+_EVERY = timedelta(seconds=45)
+_DAY = timedelta(days=1)
+KEPT_FOR = timedelta(days=90)
+_MOST_SENT, _MOST_DELIVERIES, _MOST_TOLD, _SWEPT_AT_ONCE = 10_001, 100, 100, 500
+
+
+async def look_for_alarms(resources: Resources, find_line: FindLine, database_url: str) -> int:
+    """How many alarms are told of; 0 also where another worker has just looked."""
+    is_behind = await _is_archive_behind(resources, database_url)
+    now = resources.clock.now()
+    async with resources.database.transaction() as tx:
+        if not await take_turn(tx, now, now - _EVERY):
+            return 0
+        installation = (await load_installation(tx)).installation
+        alarms, lines = installation.alarms or Alarms(), installation.lines or {}
+        outside = Outside(_list_unusable(lines, find_line), is_behind)
+        signs = await _find_signs(tx, alarms, lines, outside, now=now)
+        changes = compare(await load_standing(tx), signs, now)
+        await save_changes(tx, changes, now, resources.ids)
+        told = await _plan_telling(tx, resources, alarms, now) if alarms.email else 0
+        await sweep(tx, now - KEPT_FOR, _SWEPT_AT_ONCE)
+    return told
+
+
+async def _find_signs(
+    tx: Connection, alarms: Alarms, lines: Mapping[str, Line], outside: Outside, *, now: datetime
+) -> list[Sign]:
+    looked = Looked(list(lines), now - _DAY, _MOST_SENT)
+    figures = LineFigures(
+        await load_sent(tx, looked), await load_deliveries(tx, looked, _MOST_DELIVERIES)
+    )
+    seen = await load_seen(
+        tx, now,
+        late_before=now - timedelta(minutes=alarms.late_after_minutes),
+        unseen_before=now - timedelta(minutes=alarms.unseen_after_minutes),
+        strange_since=now - _DAY,
+    )  # fmt: skip
+    return find_signs(alarms, lines, seen=seen, figures=figures, outside=outside, now=now)
+
+
+async def _plan_telling(tx: Connection, resources: Resources, alarms: Alarms, now: datetime) -> int:
+    """One e-mail to each address, of all that is to be told at this moment."""
+    again_after = timedelta(hours=alarms.again_after_hours)
+    tellings: list[Telling] = []
+    for alarm in await load_untold(tx, now - KEPT_FOR, _MOST_TOLD):
+        phase = decide_phase(alarm, now, again_after)
+        if phase is not None:
+            tellings.append(Telling(alarm, phase))
+    if not tellings:
+        return 0
+    await save_tellings(tx, tellings, now)
+    words = write_mail(tellings, alarms, resources.settings.public_url)
+    mails = [
+        NewMail(resources.ids.new(now), each, *words, alarms.language) for each in alarms.email
+    ]
+    await save_mails(tx, mails, now)
+    return len(tellings)
+
+
+def _list_unusable(lines: Mapping[str, Line], find_line: FindLine) -> Collection[str]:
+    """Those of which no adapter can be made: a secret that is gone, a file that is none."""
+    return [name for name in lines if find_line(name) is None]
+
+
+async def _is_archive_behind(resources: Resources, database_url: str) -> bool:
+    found = await look_at_archive(resources.settings.archive_dir, database_url)
+    return found is not None and found[1] is not None

@@ -1,0 +1,112 @@
+"""Sends the e-mails that tell operators of alarms and users of changes to how they sign in, by a
+line of the installation.
+
+Each is marked as handed over before the line is called. What it does not answer is not sent again:
+an alarm that lasts is told anew after some hours.
+"""
+
+import asyncio
+from datetime import datetime, timedelta
+
+import structlog
+
+from dunwell.accounts.installation.alarms.alarm import Kind
+from dunwell.accounts.installation.alarms.mail_store import DueMail, hand_over, settle
+from dunwell.accounts.installation.alarms.setup import Alarms
+from dunwell.accounts.installation.alarms.store import load_standing
+from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.store import load_installation
+from dunwell.contact.sending.adapters import FindLine
+from dunwell.contact.sending.channel import (
+    Accepted,
+    LineAdapter,
+    Message,
+    Outcome,
+    Permanent,
+    Temporary,
+)
+from dunwell.operations.alerts.sender import choose_lines, find_sender
+from dunwell.platform.resources import Resources
+
+MAIL_SECONDS = 5.0
+_CALL_SECONDS = 60
+# Longer than a call, and than recording what it answered.
+_ANSWERED_WITHIN = timedelta(minutes=3)
+_FIRST_PAUSE = timedelta(minutes=1)
+_LONGEST_PAUSE = timedelta(hours=1)
+_MOST_TRIES = 24
+_SET_SIZE = 20
+
+log = structlog.get_logger(__name__)
+
+
+async def send_alarm_mails(resources: Resources, find_line: FindLine) -> int:
+    """How many were tried."""
+    now = resources.clock.now()
+    async with resources.database.transaction() as tx:
+        installation = (await load_installation(tx)).installation
+        standing = await load_standing(tx)
+        mails = await hand_over(tx, now, now + _ANSWERED_WITHIN, _SET_SIZE)
+    unwell = {each.subject for each in standing if each.kind in _UNWELL}
+    wanted = choose_lines(installation.alarms or Alarms(), installation.lines or {}, unwell)
+    adapter = next((found for name in wanted if (found := find_line(name))), None)
+    for mail in mails:
+        outcome = await _send(adapter, mail, installation)
+        await _record(resources, mail, outcome)
+    return len(mails)
+
+
+_UNWELL = frozenset({Kind.LINE_UNUSABLE, Kind.LINE_FAILING, Kind.LINE_BACKLOG})
+
+
+async def _send(
+    adapter: LineAdapter | None, mail: DueMail, installation: Installation
+) -> Outcome | None:
+    """None: nobody knows."""
+    if adapter is None:
+        log.error("no line tells alarms", mail_id=str(mail.mail_id))
+        return Temporary(int(_FIRST_PAUSE.total_seconds()))
+    message = Message(
+        # Of no merchant: what comes back of it is shown as unmatched.
+        communication_id=mail.mail_id,
+        merchant_id=0,
+        claim_id=0,
+        channel="EMAIL",
+        recipient=mail.recipient,
+        sender=find_sender(installation, mail.recipient),
+        sender_name="Dunwell",
+        reply_to=None,
+        language=mail.language,
+        subject=mail.subject,
+        body_text=mail.body,
+        body_html=None,
+        created_at=mail.made_at,
+    )
+    try:
+        async with asyncio.timeout(_CALL_SECONDS):
+            return await adapter.send(message)
+    except Exception as error:  # it may have left, and that alone counts
+        log.exception("alarm unanswered", mail_id=str(mail.mail_id), error=type(error).__name__)
+        return None
+
+
+async def _record(resources: Resources, mail: DueMail, outcome: Outcome | None) -> None:
+    now = resources.clock.now()
+    state, again_at = _decide(mail, outcome, now)
+    if state == "FAILED":
+        log.error("alarm not sent", mail_id=str(mail.mail_id), tries=mail.tries)
+    async with resources.database.transaction() as tx:
+        await settle(tx, mail, state, again_at)
+
+
+def _decide(mail: DueMail, outcome: Outcome | None, now: datetime) -> tuple[str, datetime | None]:
+    match outcome:
+        case Accepted():
+            return "ACCEPTED", None
+        case Permanent():
+            return "FAILED", None
+        case None:
+            return "UNKNOWN", None
+    if mail.tries >= _MOST_TRIES:
+        return "FAILED", None
+    return "PLANNED", now + min(_FIRST_PAUSE * (1 << min(mail.tries - 1, 10)), _LONGEST_PAUSE)

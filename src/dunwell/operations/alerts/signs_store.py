@@ -1,0 +1,160 @@
+"""The SQL of looking for alarms: whose turn it is, what there is over all merchants, in sets, and
+what was told. Sandboxes, which contact nobody, are left out. Instants are real time, which is a
+live merchant's.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from dunwell.core.events.endpoint_health import TOLD_AFTER
+from dunwell.operations.alerts.mail_words import Telling
+from dunwell.operations.alerts.seen import OfLine, OfMerchant, Seen
+from dunwell.platform.database.database import Connection
+
+# The longest pause between two tries of a contact (escalation.settlement).
+_LONGEST_PAUSE = timedelta(hours=6)
+_MOST = 10_001
+# Contacts tried thrice have waited for their line since they were planned: each try puts the next
+# one off. Rides on communications_planned_anywhere; a claim that is held waits for nobody.
+_WAITING = """
+SELECT named.line, count(*)::integer AS count, min(late.since) AS since
+FROM (
+    SELECT c.merchant_id, c.channel,
+           CASE WHEN c.tries >= 3 THEN c.planned_at ELSE c.not_before END AS since
+    FROM communications c
+    WHERE c.state = 'PLANNED' AND c.not_before <= $2
+      AND CASE WHEN c.tries >= 3 THEN c.planned_at ELSE c.not_before END <= $1
+      AND EXISTS (SELECT FROM claims k WHERE k.merchant_id = c.merchant_id
+                    AND k.claim_id = c.claim_id AND NOT k.held
+                    AND k.status IN ('CREATED', 'IN_PROCESS'))
+    ORDER BY c.not_before
+    LIMIT $3) late
+JOIN merchants m ON m.merchant_id = late.merchant_id AND NOT m.sandbox
+CROSS JOIN LATERAL (
+    SELECT m.configuration -> 'channels' -> late.channel ->> 'line' AS line) named
+WHERE named.line IS NOT NULL
+GROUP BY named.line
+"""
+# By letter_batch_items_waiting.
+_BATCHES = """
+SELECT line, count(*)::integer AS count, min(handed_at) AS since
+FROM letter_batch_items WHERE state = 'WAITING' GROUP BY line
+"""
+_MAILBOXES = "SELECT line, read_at FROM mailbox_places"
+# By communications_unknown, which holds nothing else.
+_UNKNOWN = """
+SELECT m.merchant_id, m.key, count(*)::integer AS count, min(c.handed_over_at) AS since
+FROM communications c
+JOIN merchants m ON m.merchant_id = c.merchant_id AND NOT m.sandbox
+WHERE c.state = 'UNKNOWN' AND c.handed_over_at <= $1
+GROUP BY m.merchant_id, m.key
+"""
+# By disputes_overdue_told.
+_OVERDUE = """
+SELECT m.merchant_id, m.key, count(*)::integer AS count, min(d.overdue_told_at) AS since
+FROM disputes d
+JOIN merchants m ON m.merchant_id = d.merchant_id AND NOT m.sandbox
+WHERE d.state = 'OPEN' AND d.overdue_told_at <= $1
+GROUP BY m.merchant_id, m.key
+"""
+# By debtor_replies_unseen.
+_UNSEEN = """
+SELECT m.merchant_id, m.key, count(*)::integer AS count, min(r.received_at) AS since
+FROM debtor_replies r
+JOIN merchants m ON m.merchant_id = r.merchant_id AND NOT m.sandbox
+WHERE r.seen_at IS NULL AND NOT r.is_automatic AND r.received_at <= $1
+GROUP BY m.merchant_id, m.key
+"""
+# By webhook_endpoints_off.
+_OFF = """
+SELECT m.merchant_id, m.key, count(*)::integer AS count, min(e.disabled_at) AS since
+FROM webhook_endpoints e
+JOIN merchants m ON m.merchant_id = e.merchant_id AND NOT m.sandbox
+WHERE e.disabled_at <= $1 AND e.removed_at IS NULL
+GROUP BY m.merchant_id, m.key
+"""
+# By webhook_endpoints_failing.
+_FAILING = """
+SELECT m.merchant_id, m.key, count(*)::integer AS count, min(e.first_failure_at) AS since
+FROM webhook_endpoints e
+JOIN merchants m ON m.merchant_id = e.merchant_id AND NOT m.sandbox
+WHERE e.first_failure_at <= $1 AND e.removed_at IS NULL
+GROUP BY m.merchant_id, m.key
+"""
+# By inbound_sms_unplaced and channel_reports_unplaced: since $1, that nobody has looked at.
+_STRANGE_SMS = """
+SELECT line, count(*)::integer AS count, min(received_at) AS since
+FROM inbound_sms
+WHERE kind = 'UNMATCHED' AND looked_at IS NULL AND received_at > $1
+GROUP BY line
+"""
+_STRANGE_REPORTS = """
+SELECT line, count(*)::integer AS count, min(received_at) AS since
+FROM channel_reports
+WHERE outcome = 'UNMATCHED' AND looked_at IS NULL AND received_at > $1
+GROUP BY line
+"""
+# By claims_due_anywhere: the first that nobody has worked on.
+_STEPS = """
+SELECT c.due_at
+FROM claims c
+JOIN merchants m ON m.merchant_id = c.merchant_id AND NOT m.sandbox
+WHERE c.due_at <= $1 AND NOT c.held
+ORDER BY c.due_at
+LIMIT 1
+"""
+# Whoever looks at this moment holds the row; the others wait for it, and then it is no turn.
+_TAKE_TURN = """
+INSERT INTO alarm_watch AS w (watch, looked_at) VALUES (1, $1)
+ON CONFLICT (watch) DO UPDATE SET looked_at = excluded.looked_at
+-- A look in the future was noted by a clock that was wrong, and would keep everybody from looking.
+WHERE w.looked_at <= $2 OR w.looked_at > $1 + interval '1 minute'
+RETURNING true
+"""
+_LOAD_LOOKED_AT = "SELECT looked_at FROM alarm_watch WHERE watch = 1"
+# Each once: by the primary key, and of an end by alarm_tellings_over.
+_SAVE_TELLINGS = """
+INSERT INTO alarm_tellings (alarm_id, number, phase, told_at)
+SELECT n.alarm_id, n.number, n.phase, $4
+FROM unnest($1::uuid[], $2::integer[], $3::text[]) AS n (alarm_id, number, phase)
+"""
+
+
+async def load_seen(
+    tx: Connection, now: datetime, *, late_before: datetime, unseen_before: datetime,
+    strange_since: datetime,
+) -> Seen:  # fmt: skip
+    """late_before, unseen_before: from when on what waits is told; strange_since: how far back
+    what names nothing of ours is counted."""
+    waiting = await tx.fetch(_WAITING, late_before, now + _LONGEST_PAUSE, _MOST)
+    return Seen(
+        waiting=[OfLine(*row) for row in waiting],
+        batches=[OfLine(*row) for row in await tx.fetch(_BATCHES)],
+        mailboxes=[(row["line"], row["read_at"]) for row in await tx.fetch(_MAILBOXES)],
+        unknown=[OfMerchant(*row) for row in await tx.fetch(_UNKNOWN, unseen_before)],
+        overdue=[OfMerchant(*row) for row in await tx.fetch(_OVERDUE, unseen_before)],
+        unseen=[OfMerchant(*row) for row in await tx.fetch(_UNSEEN, unseen_before)],
+        off=[OfMerchant(*row) for row in await tx.fetch(_OFF, now)],
+        failing=[OfMerchant(*row) for row in await tx.fetch(_FAILING, now - TOLD_AFTER)],
+        strange_sms=[OfLine(*row) for row in await tx.fetch(_STRANGE_SMS, strange_since)],
+        strange_reports=[OfLine(*row) for row in await tx.fetch(_STRANGE_REPORTS, strange_since)],
+        step_due_at=await tx.fetchval(_STEPS, late_before),
+    )
+
+
+async def take_turn(tx: Connection, now: datetime, last_before: datetime) -> bool:
+    """False: somebody has looked since then."""
+    return bool(await tx.fetchval(_TAKE_TURN, now, last_before))
+
+
+async def load_looked_at(tx: Connection) -> datetime | None:
+    """None: nobody has ever looked."""
+    looked_at: datetime | None = await tx.fetchval(_LOAD_LOOKED_AT)
+    return looked_at
+
+
+async def save_tellings(tx: Connection, tellings: Sequence[Telling], now: datetime) -> None:
+    await tx.execute(
+        _SAVE_TELLINGS, [each.alarm.alarm_id for each in tellings],
+        [each.alarm.tellings + 1 for each in tellings], [each.phase for each in tellings], now,
+    )  # fmt: skip

@@ -1,0 +1,166 @@
+"""Starts a job: what is selected is frozen then, and what would become of it is told beforehand."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_fields import redact
+from dunwell.accounts.merchants.rights import Right
+from dunwell.operations.jobs.act import decide_rows, find_target
+from dunwell.operations.jobs.exported_lists import check_export, check_readable
+from dunwell.operations.jobs.job import (
+    MOST_LIVE,
+    MOST_ROWS,
+    Action,
+    Deed,
+    Export,
+    Job,
+    JobState,
+    NotDone,
+    Pause,
+    PreviewDraft,
+    Progress,
+    Reason,
+    count_progress,
+)
+from dunwell.operations.jobs.store import insert_job, load_jobs, save_total
+from dunwell.operations.jobs.store_rows import load_facts, save_failed_rows, save_rows
+from dunwell.platform.errors import Fault, InvalidState, NotFound, Said, ValidationError
+
+
+class TooManyJobs(InvalidState):
+    """The merchant has as many jobs that wait or run as it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What a job would do now: `progress.done` rows, and why not the others, by reason."""
+
+    progress: Progress
+    skipped: dict[Reason, int]
+
+
+async def preview_job(work: Work, action: Action, claim_ids: Sequence[int]) -> DryRun:
+    """Without any effect, in one look at all of them. Raises ValidationError, NotFound (no such
+    workflow)."""
+    work.need(Right.CHANGE_CLAIMS)
+    selected = _check(work, action, claim_ids)
+    target = await find_target(work, action)
+    facts = await load_facts(work.tx, work.merchant_id, selected, work.now)
+    found: list[NotDone | None] = list(decide_rows(action, selected, facts, target).values())
+    skipped: dict[Reason, int] = {}
+    for each in found:
+        if each is not None:
+            skipped[each.reason] = skipped.get(each.reason, 0) + 1
+    return DryRun(count_progress(len(selected), found), skipped)
+
+
+async def start_job(work: Work, action: Action, claim_ids: Sequence[int]) -> Job:
+    """Raises ValidationError (none or too many claims, an end that has come), NotFound and
+    TooManyJobs."""
+    work.need(Right.CHANGE_CLAIMS)
+    selected = _check(work, action, claim_ids)
+    await find_target(work, action)
+    job = _compose(work, action, total=len(selected))
+    await _insert(work, job)
+    await save_rows(work.tx, work.merchant_id, job.job_id, selected)
+    await _audit(work, job)
+    return job
+
+
+async def start_export(work: Work, export: Export) -> Job:
+    """Raises ValidationError (no such filter of the list), TooManyJobs."""
+    work.need(Right.READ_CLAIMS)
+    check_readable(work, export.list)
+    check_export(export)
+    job = _compose(work, export)
+    await _insert(work, job)
+    await _audit(work, job)
+    return job
+
+
+async def begin_job(work: Work, deed: PreviewDraft) -> Job:
+    """One without rows. Raises TooManyJobs."""
+    work.need(Right.CONFIGURE)
+    job = _compose(work, deed)
+    await _insert(work, job)
+    await _audit(work, job)
+    return job
+
+
+async def retry_failed(work: Work, job_id: UUID) -> Job:
+    """A new job of the rows that failed, in the name of whoever asks. Raises NotFound;
+    InvalidState: it has not ended, or no row has failed;
+    TooManyJobs."""
+    work.need(Right.CHANGE_CLAIMS)
+    earlier = (await load_jobs(work.tx, work.merchant_id, [job_id])).get(job_id)
+    if earlier is None:
+        raise NotFound(f"There is no job {job_id}.")
+    if isinstance(earlier.deed, Export | PreviewDraft):
+        raise InvalidState(
+            Said("JOB_HAS_NO_ROWS", "It has no rows; start it anew."), state=earlier.state
+        )
+    if earlier.is_live:
+        raise InvalidState(
+            Said("JOB_RUNS", "The job has not ended; wait for it, or cancel it."),
+            state=earlier.state,
+        )
+    job = _compose(work, earlier.deed, retry_of=job_id)
+    await _insert(work, job)
+    failed = await save_failed_rows(work.tx, work.merchant_id, job.job_id, job_id)
+    if not failed:
+        raise InvalidState(
+            Said("JOB_WITHOUT_FAILURE", "No row of the job has failed."), state=earlier.state
+        )
+    await save_total(work.tx, work.merchant_id, job.job_id, len(failed))
+    await _audit(work, job)
+    return (await load_jobs(work.tx, work.merchant_id, [job.job_id]))[job.job_id]
+
+
+async def _insert(work: Work, job: Job) -> None:
+    """Raises TooManyJobs, also to the second of two that begin the last at once."""
+    if not await insert_job(work.tx, work.merchant_id, job, most=MOST_LIVE):
+        message = f"{MOST_LIVE} jobs wait or run already. Wait until one has ended, or cancel one."
+        raise TooManyJobs(Said("JOBS_MANY", message, count=MOST_LIVE), state=JobState.WAITING)
+
+
+def _check(work: Work, action: Action, claim_ids: Sequence[int]) -> list[int]:
+    """Each once, in their order."""
+    selected = list(dict.fromkeys(claim_ids))
+    faults = []
+    if not selected:
+        faults.append(Fault("/claimIds", "Choose at least one claim.", "TOO_FEW"))
+    if len(selected) > MOST_ROWS:
+        message = f"Choose at most {MOST_ROWS} claims at a time."
+        faults.append(Fault("/claimIds", message, "TOO_MANY"))
+    if isinstance(action, Pause) and action.until is not None and action.until <= work.now:
+        faults.append(Fault("/until", "The hold must end after it begins.", "WRONG_ORDER"))
+    if faults:
+        raise ValidationError(faults)
+    return selected
+
+
+def _compose(work: Work, deed: Deed, *, total: int = 0, retry_of: UUID | None = None) -> Job:
+    return Job(
+        job_id=work.ids.new(work.real_now),
+        deed=deed,
+        state=JobState.WAITING,
+        starter=work.actor,
+        progress=Progress(total),
+        created_at=work.real_now,
+        begun_at=None,
+        ended_at=None,
+        failure=None,
+        kept_until=None,
+        retry_of=retry_of,
+    )
+
+
+async def _audit(work: Work, job: Job) -> None:
+    details: dict[str, Any] = {"kind": job.kind, "claims": job.progress.total}
+    if isinstance(job.deed, Export):
+        details |= {"list": job.deed.list, "wanted": redact(dict(job.deed.wanted))}
+    await save_audit(work, "job.start", f"job:{job.job_id}", after={"state": job.state}, **details)

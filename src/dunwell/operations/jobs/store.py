@@ -1,0 +1,237 @@
+"""The SQL of jobs: rows in, values out, no rules."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.accounts.merchants.actor import Actor, ActorKind, read_origin
+from dunwell.accounts.merchants.rights import Right
+from dunwell.operations.jobs.job import Job, JobKind, JobState, Progress, decode_deed, encode_deed
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
+
+_COLUMNS = """
+j.job_id, j.parameters, j.state, j.actor_kind, j.actor_id, j.actor_rights, j.actor_origin,
+j.retry_of, j.total, j.done, j.skipped, j.failed, j.created_at, j.begun_at, j.ended_at, j.failure,
+j.kept_until
+"""
+# Takes the first place that is free, by jobs_live; of two that take it at once the second waits for
+# the first, and is not written. A job of an earlier version has no place, and takes one up. Of
+# previews only one is written, by jobs_one_preview.
+_INSERT = """
+INSERT INTO jobs (merchant_id, job_id, kind, parameters, actor_kind, actor_id, actor_rights,
+                  actor_origin, retry_of, total, created_at, due_at, live_place, preview_place)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, free.place,
+    CASE WHEN $13 THEN 1 END
+FROM (
+    SELECT min(place) AS place
+    FROM generate_series(1, $12::smallint) AS places (place)
+    WHERE NOT EXISTS (
+        SELECT FROM jobs j
+        WHERE j.merchant_id = $1 AND j.due_at IS NOT NULL AND j.live_place = place)) free
+WHERE free.place IS NOT NULL
+  AND (SELECT count(*) FROM jobs j WHERE j.merchant_id = $1 AND j.due_at IS NOT NULL) < $12
+ON CONFLICT DO NOTHING
+RETURNING job_id
+"""
+# By primary key.
+_LOAD = compose(
+    """
+SELECT {columns}
+FROM jobs j
+WHERE j.merchant_id = $1 AND j.job_id = ANY($2::uuid[])
+""",
+    columns=_COLUMNS,
+)
+# Waits for the batch that runs.
+_CANCEL = """
+UPDATE jobs
+SET state = 'CANCELLED', ended_at = $3, due_at = NULL, lease_id = NULL, kept_until = $4
+WHERE merchant_id = $1 AND job_id = $2 AND state IN ('WAITING', 'RUNNING')
+RETURNING job_id
+"""
+# Of all merchants, the one of these kinds that has waited longest. Rides on jobs_due.
+_TAKE = """
+UPDATE jobs j
+SET state = 'RUNNING', begun_at = coalesce(j.begun_at, $1), due_at = $2, lease_id = $3,
+    tries = j.tries + 1
+FROM (
+    SELECT merchant_id, job_id
+    FROM jobs
+    WHERE due_at <= $1 AND kind = ANY($4::text[])
+    ORDER BY due_at
+    LIMIT $5
+    FOR NO KEY UPDATE SKIP LOCKED) due
+WHERE j.merchant_id = due.merchant_id AND j.job_id = due.job_id
+RETURNING j.merchant_id, j.job_id, j.tries
+"""
+# The job's lock comes before its claims': nobody locks a job behind a claim.
+_LOCK_LEASED = compose(
+    """
+SELECT {columns}
+FROM jobs j
+WHERE j.merchant_id = $1 AND j.job_id = $2 AND j.lease_id = $3 AND j.state = 'RUNNING'
+FOR NO KEY UPDATE
+""",
+    columns=_COLUMNS,
+)
+# It got on: what it had to be taken for counts anew.
+_SAVE_PROGRESS = """
+UPDATE jobs
+SET done = done + $3, skipped = skipped + $4, failed = failed + $5, due_at = $6, tries = 0
+WHERE merchant_id = $1 AND job_id = $2
+"""
+_SAVE_END = """
+UPDATE jobs
+SET state = $3, failure = $4, ended_at = $5, kept_until = $6, due_at = NULL, lease_id = NULL
+WHERE merchant_id = $1 AND job_id = $2
+"""
+_SET_TOTAL = """
+UPDATE jobs SET total = $3 WHERE merchant_id = $1 AND job_id = $2
+"""
+_LET_GO = """
+UPDATE jobs
+SET due_at = $4, lease_id = NULL
+WHERE merchant_id = $1 AND job_id = $2 AND lease_id = $3
+"""
+_KEEP = """
+UPDATE jobs
+SET due_at = $4
+WHERE merchant_id = $1 AND job_id = $2 AND lease_id = $3
+"""
+# Rides on jobs_kept.
+_FIND_OLD = """
+SELECT merchant_id, job_id
+FROM jobs
+WHERE kept_until <= $1
+ORDER BY kept_until
+LIMIT $2
+"""
+_REMOVE = """
+DELETE FROM jobs
+WHERE merchant_id = $1 AND job_id = $2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A job that this worker has for some seconds, and how often it was taken since it last got
+    on, this time included."""
+
+    merchant_id: int
+    job_id: UUID
+    lease_id: UUID
+    tries: int
+
+
+async def insert_job(tx: Connection, merchant_id: int, job: Job, *, most: int) -> bool:
+    """It is due at once. False: the merchant has so many that wait or run."""
+    # Each time it is not written, another job has begun and is seen by the next.
+    for _ in range(most):
+        if await _insert(tx, merchant_id, job, most):
+            return True
+    return False
+
+
+async def _insert(tx: Connection, merchant_id: int, job: Job, most: int) -> bool:
+    starter = job.starter
+    written = await tx.fetchval(
+        _INSERT, merchant_id, job.job_id, job.kind, encode_deed(job.deed), starter.kind,
+        starter.actor_id, sorted(starter.rights),
+        None if starter.origin is None else dict(starter.origin.as_json()),
+        job.retry_of, job.progress.total, job.created_at, most, job.kind is JobKind.PREVIEW,
+    )  # fmt: skip
+    return written is not None
+
+
+async def load_jobs(tx: Connection, merchant_id: int, job_ids: Sequence[UUID]) -> dict[UUID, Job]:
+    """By id."""
+    rows = await tx.fetch(_LOAD, merchant_id, list(job_ids))
+    return {row["job_id"]: _read(row) for row in rows}
+
+
+async def save_cancellation(
+    tx: Connection, merchant_id: int, job_id: UUID, now: datetime, kept_until: datetime
+) -> bool:
+    """False: it has ended already."""
+    found = await tx.fetchval(_CANCEL, merchant_id, job_id, now, kept_until)
+    return found is not None
+
+
+async def take_job(
+    tx: Connection, now: datetime, until: datetime, lease_id: UUID, *,
+    kinds: Sequence[JobKind],
+) -> Taken | None:  # fmt: skip
+    row = await tx.fetchrow(_TAKE, now, until, lease_id, list(kinds), 1)
+    return None if row is None else Taken(row["merchant_id"], row["job_id"], lease_id, row["tries"])
+
+
+async def lock_leased(tx: Connection, taken: Taken) -> Job | None:
+    """None: it was cancelled, or somebody else has it."""
+    row = await tx.fetchrow(_LOCK_LEASED, taken.merchant_id, taken.job_id, taken.lease_id)
+    return None if row is None else _read(row)
+
+
+async def save_progress(
+    tx: Connection, taken: Taken, progress: Progress, lease_until: datetime
+) -> None:
+    """So many rows more."""
+    await tx.execute(
+        _SAVE_PROGRESS, taken.merchant_id, taken.job_id, progress.done, progress.skipped,
+        progress.failed, lease_until,
+    )  # fmt: skip
+
+
+async def save_end(
+    tx: Connection, taken: Taken, state: JobState, now: datetime, kept_until: datetime,
+    *, failure: str | None = None,
+) -> None:  # fmt: skip
+    """The job must be locked."""
+    await tx.execute(_SAVE_END, taken.merchant_id, taken.job_id, state, failure, now, kept_until)
+
+
+async def save_total(tx: Connection, merchant_id: int, job_id: UUID, total: int) -> None:
+    await tx.execute(_SET_TOTAL, merchant_id, job_id, total)
+
+
+async def let_go(tx: Connection, taken: Taken, due_at: datetime) -> None:
+    """Somebody may take it from then on."""
+    await tx.execute(_LET_GO, taken.merchant_id, taken.job_id, taken.lease_id, due_at)
+
+
+async def keep(tx: Connection, taken: Taken, until: datetime) -> None:
+    await tx.execute(_KEEP, taken.merchant_id, taken.job_id, taken.lease_id, until)
+
+
+async def find_old(tx: Connection, now: datetime, limit: int) -> Sequence[tuple[int, UUID]]:
+    """Of all merchants: merchant and job."""
+    rows = await tx.fetch(_FIND_OLD, now, limit)
+    return [(row["merchant_id"], row["job_id"]) for row in rows]
+
+
+async def remove_job(tx: Connection, merchant_id: int, job_id: UUID) -> None:
+    """With its rows."""
+    await tx.execute(_REMOVE, merchant_id, job_id)
+
+
+def _read(row: Row) -> Job:
+    origin = row["actor_origin"]
+    return Job(
+        job_id=row["job_id"],
+        deed=decode_deed(row["parameters"]),
+        state=JobState(row["state"]),
+        starter=Actor(
+            ActorKind(row["actor_kind"]),
+            row["actor_id"],
+            rights=frozenset(map(Right, row["actor_rights"])),
+            origin=None if origin is None else read_origin(origin),
+        ),
+        progress=Progress(row["total"], row["done"], row["skipped"], row["failed"]),
+        created_at=row["created_at"],
+        begun_at=row["begun_at"],
+        ended_at=row["ended_at"],
+        failure=row["failure"],
+        kept_until=row["kept_until"],
+        retry_of=row["retry_of"],
+    )

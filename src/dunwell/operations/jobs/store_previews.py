@@ -1,0 +1,80 @@
+"""The SQL of previews: which draft a job is about, how far it is, what it found."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from dunwell.operations.jobs.store import Taken
+from dunwell.platform.database.database import Connection
+
+_INSERT = """
+INSERT INTO workflow_previews (merchant_id, job_id, draft_id)
+VALUES ($1, $2, $3)
+"""
+# By workflow_previews_of_draft.
+_FIND = """
+SELECT job_id, result
+FROM workflow_previews
+WHERE merchant_id = $1 AND draft_id = $2
+ORDER BY job_id DESC
+LIMIT 1
+"""
+_SAVE = """
+UPDATE workflow_previews
+SET result = $3
+WHERE merchant_id = $1 AND job_id = $2
+"""
+# Of whoever has it: how far it is, from its beginning, and that it is not given up.
+_NOTE = """
+UPDATE jobs
+SET total = $4, done = $5, due_at = $6
+WHERE merchant_id = $1 AND job_id = $2 AND lease_id = $3
+RETURNING true
+"""
+# By jobs_one_preview.
+_FIND_LIVE = """
+SELECT p.job_id, p.draft_id
+FROM jobs j
+JOIN workflow_previews p ON p.merchant_id = j.merchant_id AND p.job_id = j.job_id
+WHERE j.merchant_id = $1 AND j.preview_place IS NOT NULL AND j.due_at IS NOT NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPreview:
+    """result: None: it is not there yet."""
+
+    job_id: UUID
+    result: Mapping[str, Any] | None
+
+
+async def insert_preview(tx: Connection, merchant_id: int, job_id: UUID, draft_id: UUID) -> None:
+    await tx.execute(_INSERT, merchant_id, job_id, draft_id)
+
+
+async def find_preview(tx: Connection, merchant_id: int, draft_id: UUID) -> StoredPreview | None:
+    """The newest of a draft."""
+    row = await tx.fetchrow(_FIND, merchant_id, draft_id)
+    return None if row is None else StoredPreview(row["job_id"], row["result"])
+
+
+async def save_result(tx: Connection, taken: Taken, result: Mapping[str, Any]) -> None:
+    await tx.execute(_SAVE, taken.merchant_id, taken.job_id, result)
+
+
+async def find_live_preview(tx: Connection, merchant_id: int) -> tuple[UUID, UUID] | None:
+    """The job that waits or runs, and its draft; None: there is none."""
+    row = await tx.fetchrow(_FIND_LIVE, merchant_id)
+    return None if row is None else (row["job_id"], row["draft_id"])
+
+
+async def note_progress(
+    tx: Connection, taken: Taken, *, done: int, total: int, lease_until: datetime
+) -> bool:
+    """False: the job was cancelled, or another worker has it."""
+    noted: bool | None = await tx.fetchval(
+        _NOTE, taken.merchant_id, taken.job_id, taken.lease_id, total, done, lease_until
+    )
+    return noted is True

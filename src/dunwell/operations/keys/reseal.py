@@ -1,0 +1,64 @@
+"""Seals anew, in small parts, what older versions of the secret key have sealed. Run by the worker.
+
+Each kind is gone over from its first row to its last whenever a worker starts, and now and then,
+as other processes may have gone on with an older version for a while. A worker that dies loses
+nothing: whatever version seals a value, it opens.
+"""
+
+import time
+from collections.abc import Sequence
+
+import structlog
+
+from dunwell.operations.keys.sealed import SealedValues
+from dunwell.platform.resealing import BEGINNING, RowKey
+from dunwell.platform.resources import Resources
+
+RESEAL_SECONDS = 5.0
+# Between two passes.
+_REST_SECONDS = 600.0
+
+log = structlog.get_logger(__name__)
+
+
+class Resealer:
+    def __init__(
+        self,
+        resources: Resources,
+        kinds: Sequence[SealedValues],
+        *,
+        rest_seconds: float = _REST_SECONDS,
+    ) -> None:
+        self._resources = resources
+        self._rest_seconds = rest_seconds
+        # How far each has come, and what it has sealed anew on its way; none: it is through.
+        self._under_way: dict[str, tuple[RowKey, int]] = {}
+        self._kinds = kinds
+        self._next_pass_at = 0.0
+
+    async def run_once(self) -> int:
+        """One part of each kind; 0 when all are through. With one version there is nothing to
+        seal anew."""
+        if len(self._resources.keys.versions) == 1:
+            return 0
+        if not self._under_way:
+            if time.monotonic() < self._next_pass_at:
+                return 0
+            self._under_way = {kind.name: (BEGINNING, 0) for kind in self._kinds}
+        for kind in self._kinds:
+            if kind.name in self._under_way:
+                await self._go_on(kind)
+        if not self._under_way:
+            self._next_pass_at = time.monotonic() + self._rest_seconds
+        return len(self._under_way)
+
+    async def _go_on(self, kind: SealedValues) -> None:
+        after, resealed = self._under_way[kind.name]
+        part = await kind.reseal(self._resources.database, self._resources.keys, after)
+        resealed += part.resealed
+        if part.last is not None:
+            self._under_way[kind.name] = part.last, resealed
+            return
+        del self._under_way[kind.name]
+        if resealed:
+            log.info("resealed", kind=kind.name, count=resealed)

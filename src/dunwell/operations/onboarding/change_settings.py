@@ -1,0 +1,126 @@
+"""Changes parts of a merchant's settings by the rules of the merchant file: what is given stands
+for a file of these keys alone.
+
+It is compared with what was shown: of two who change the same part at once, the second is told, and
+who changes another part is not in the way.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Configuration, Logo
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.contact.messages.forbidden_words import find_forbidden_words
+from dunwell.contact.messages.merchant_rules import find_quiet_faults, find_value_faults
+from dunwell.core.workflows.definition import Definition
+from dunwell.operations.onboarding.checking import CheckedFile, Surroundings, check_merchant_file
+from dunwell.operations.onboarding.configuration import merge_configuration
+from dunwell.operations.onboarding.decision import decide_changes
+from dunwell.operations.onboarding.load_standing import load_standing
+from dunwell.operations.onboarding.performing import perform_changes
+from dunwell.operations.onboarding.reading import Source
+from dunwell.operations.onboarding.standing import Standing
+from dunwell.operations.onboarding.standing_rules import find_standing_faults
+from dunwell.operations.onboarding.write_file import mark_parts, write_settings
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.platform.resources import Resources
+
+# What every file says.
+_NAMED = ("name", "language", "timezone")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsChange:
+    """`parts`: keys of the merchant file with what they are to be. `logo`: the image that
+    `brand.logo` stands for, checked. `seen`: the mark of these keys as they were shown."""
+
+    parts: Mapping[str, Any]
+    seen: str
+    logo: Logo | None = None
+
+
+async def read_settings(work: Work) -> dict[str, Any]:
+    """As a merchant file has them."""
+    work.need(Right.CONFIGURE)
+    return write_settings(await _load(work))
+
+
+async def check_settings(
+    work: Work, resources: Resources, change: SettingsChange, surroundings: Surroundings
+) -> None:
+    """Whether `save_settings` would take it now. Raises what that raises."""
+    work.need(Right.CONFIGURE)
+    standing = await load_standing(
+        work.tx, resources.keys, work.merchant.key, lock=False, counts_claims=False
+    )
+    _check(standing, change, surroundings)
+
+
+async def save_settings(
+    work: Work, resources: Resources, change: SettingsChange, surroundings: Surroundings
+) -> bool:
+    """False: it is so already. Raises ValidationError with every fault, by pointers into the file,
+    and InvalidState when what was shown stands no more."""
+    work.need(Right.CONFIGURE)
+    standing = await load_standing(
+        work.tx, resources.keys, work.merchant.key, lock=True, counts_claims=False
+    )
+    checked = _check(standing, change, surroundings)
+    changes = decide_changes(checked, standing, publish=False)
+    await perform_changes(
+        resources, work.tx, standing.merchant, changes=changes, actor=work.actor
+    )  # fmt: skip
+    return bool(changes)
+
+
+def _check(standing: Standing, change: SettingsChange, surroundings: Surroundings) -> CheckedFile:
+    merchant = standing.merchant
+    assert merchant is not None
+    present = write_settings(merchant)
+    if mark_parts(present, change.parts) != change.seen:
+        raise InvalidState("Somebody has changed these settings meanwhile.", state="CHANGED")
+    named = {"key": merchant.key, **{key: present[key] for key in _NAMED}}
+    checked = check_merchant_file(
+        Source({**named, **change.parts}, {}, [], change.logo), surroundings
+    )
+    wanted = merge_configuration(checked.file, checked.logo, merchant.configuration)
+    faults = [
+        *find_standing_faults(checked, standing, is_development=surroundings.is_development),
+        *_find_broken(standing, merchant.configuration, wanted),
+    ]
+    if faults:
+        raise ValidationError(faults)
+    return checked
+
+
+def _find_broken(
+    standing: Standing, before: Configuration, after: Configuration
+) -> Iterator[Fault]:
+    """What the published processes would lose; what is wrong with them already is no matter of this
+    change."""
+    for name, workflow in standing.workflows.items():
+        if workflow.current is None:
+            continue
+        definition = workflow.current.definition
+        known = set(_find_process_faults(before, definition))
+        for fault in _find_process_faults(after, definition):
+            if fault not in known:
+                message = f'The workflow "{name}" needs it: {fault.message}'
+                yield replace(fault, path="", message=message)
+
+
+def _find_process_faults(configuration: Configuration, definition: Definition) -> Iterator[Fault]:
+    yield from find_value_faults(configuration, definition)
+    yield from find_forbidden_words(definition, configuration.forbidden_words)
+    yield from find_quiet_faults(configuration, definition)
+
+
+async def _load(work: Work) -> Merchant:
+    merchant = await load_merchant(work.tx, work.merchant_id)
+    if merchant is None:
+        raise NotFound("There is no such merchant.")
+    return merchant

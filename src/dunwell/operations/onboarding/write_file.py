@@ -1,0 +1,92 @@
+"""Writes a merchant as it stands as a merchant file, so that applying it changes nothing here, and
+makes the same of a merchant elsewhere.
+
+Left out is what a file cannot carry or must not: secrets, credentials that were revoked, drafts,
+workflows that were never published. Pure.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.cases.assignment.document import render_document
+from dunwell.operations.onboarding.configuration import render_configuration
+from dunwell.operations.onboarding.logo_data import write_data
+from dunwell.operations.onboarding.standing import Standing
+
+
+def write_settings(merchant: Merchant) -> dict[str, Any]:
+    """The keys that stand in its configuration, as a file has them; what is not set is absent."""
+    document: dict[str, Any] = _drop_absent(
+        render_configuration(merchant.name, merchant.configuration)
+    )
+    logo = merchant.configuration.brand.logo
+    if logo is not None:
+        document["brand"]["logo"] = write_data(logo)
+    # Null takes it back; absent keeps what is there.
+    document["payment"].setdefault("partial", None)
+    return document
+
+
+def mark_parts(document: Mapping[str, Any], keys: Collection[str]) -> str:
+    """Of these keys of a document: another mark when any of them says something else."""
+    parts = {key: document.get(key) for key in sorted(keys)}
+    return sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()[:32]
+
+
+def write_file(standing: Standing) -> dict[str, Any]:
+    """All that a file can say of a merchant that is there."""
+    merchant = standing.merchant
+    assert merchant is not None
+    rules = standing.rules
+    document = {
+        "key": merchant.key,
+        "sandbox": merchant.is_sandbox,
+        "switchedToWorkflows": merchant.switched_to_workflows,
+        **write_settings(merchant),
+        "webhooks": [
+            {"url": url, "events": list(each.types)} for url, each in standing.endpoints.items()
+        ],
+        "credentials": list(_list_credentials(standing)),
+        **_write_processes(standing),
+    }
+    return document if rules is None else {**document, "assignmentRules": render_document(rules)}
+
+
+def _list_credentials(standing: Standing) -> Iterator[dict[str, Any]]:
+    for name, each in standing.credentials.items():
+        if each.revoked_at is None:
+            yield {
+                "name": name,
+                "requestsPerMinute": each.requests_per_minute,
+                "scope": [str(scope) for scope in each.scopes],
+            }
+
+
+def _write_processes(standing: Standing) -> dict[str, Any]:
+    scenarios = [
+        {
+            "name": name,
+            "description": each.scenario.description,
+            "definition": _drop_absent(msgspec.to_builtins(each.scenario.definition)),
+        }
+        for name, each in standing.scenarios.items()
+    ]
+    if scenarios:
+        return {"scenarios": scenarios}
+    return {
+        "workflows": [
+            {"name": name, "definition": _drop_absent(msgspec.to_builtins(each.current.definition))}
+            for name, each in standing.workflows.items()
+            if each.current is not None
+        ]
+    }
+
+
+def _drop_absent(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _drop_absent(each) for name, each in value.items() if each is not None}
+    return [_drop_absent(each) for each in value] if isinstance(value, list) else value

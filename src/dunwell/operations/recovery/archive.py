@@ -1,0 +1,218 @@
+"""The archive of the embedded database as a folder: base backups, the log since the oldest of them,
+and copies of the kept files. With a base and the log behind it every moment can be gone back to,
+from the base's end until its reach. A base without a manifest is none. No key is ever in it.
+"""
+
+import contextlib
+import os
+import shutil
+import struct
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from dunwell.operations.recovery.wal_file import ENDING, render_put_command, sync_folder
+from dunwell.platform.config import Settings
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_embedded
+from dunwell.platform.embedded.postgres_user import find_server_user
+from dunwell.platform.errors import InvalidState
+
+MANIFEST, BASE, BASE_LOG, BASE_FILES = "manifest.json", "base.tar.gz", "pg_wal.tar.gz", "files.json"
+_REACH, _MARKER, _DRAFT = "reach.json", "database", ".draft"
+# In the database's folder: where it archives to. A disk that is away leaves an empty folder, which
+# must not be taken for a new archive.
+_NOTE = "archive"
+_SEGMENTS_A_LOG = 256
+_SEGMENT_NAME = 24
+
+T = TypeVar("T")
+
+
+class ArchiveUnusable(InvalidState):
+    """The archive is not there, is another database's, or cannot give what is asked for."""
+
+
+class Base(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """A base backup: the log from `start_segment` on makes any moment from `ended_at` on of it."""
+
+    dunwell: str
+    schema: str
+    server: str
+    start_segment: str
+    started_at: datetime
+    ended_at: datetime
+    fingerprints: Mapping[int, str]
+
+
+class Reach(msgspec.Struct, frozen=True, gc=False):
+    """All that was acknowledged until then is in the archive, files too, with the log until
+    `segment`."""
+
+    until: datetime
+    segment: str
+
+
+class Archive:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.log = folder / "log"
+        self.bases = folder / "bases"
+        self.files = folder / "files"
+
+    def find_owner(self) -> str | None:
+        """The system identifier of the database whose archive this is."""
+        with contextlib.suppress(FileNotFoundError):
+            return (self.folder / _MARKER).read_text().strip()
+        return None
+
+    def begin(self, postgres: EmbeddedPostgres, identifier: str) -> None:
+        """Make the folders, where they never were. Raises ArchiveUnusable and OSError."""
+        owner, note = self.find_owner(), postgres.folder / _NOTE
+        if owner not in (None, identifier):
+            raise _taken(self)
+        known = note.read_text() if note.exists() else None
+        if owner is None and known == str(self.folder):
+            raise ArchiveUnusable(f"{self.folder} is empty or away; it was not before.")
+        for folder in (self.folder, self.log, self.bases, self.files):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (self.folder, self.log):
+            give_to_server(folder)
+        if owner is None:
+            write_whole(self.folder / _MARKER, identifier.encode())
+        if known != str(self.folder):
+            note.write_text(str(self.folder))
+
+    def list_bases(self) -> list[tuple[Path, Base]]:
+        """The whole ones, the oldest first."""
+        found = [
+            (path.parent, msgspec.json.decode(path.read_bytes(), type=Base))
+            for path in self.bases.glob(f"*/{MANIFEST}")
+            if not path.parent.name.endswith(_DRAFT)
+        ]
+        return sorted(found, key=lambda each: each[1].ended_at)
+
+    def list_segments(self) -> set[str]:
+        """Of the log, by their names; nothing else that the folder holds."""
+        names = (each.name.removesuffix(ENDING) for each in self.log.glob(f"[0-9]*{ENDING}"))
+        return {name for name in names if len(name) == _SEGMENT_NAME}
+
+    def has(self, segment: str) -> bool:
+        return (self.log / f"{segment}{ENDING}").exists()
+
+    def draft_base(self, name: str) -> Path:
+        """A new folder; what others left unfinished is removed."""
+        for left in self.bases.glob(f"*{_DRAFT}"):
+            shutil.rmtree(left, ignore_errors=True)
+        draft = self.bases / f"{name}{_DRAFT}"
+        draft.mkdir(parents=True)
+        return draft
+
+    def finish_base(self, draft: Path, base: Base) -> None:
+        write_whole(draft / MANIFEST, msgspec.json.format(msgspec.json.encode(base), indent=2))
+        draft.rename(draft.with_name(draft.name.removesuffix(_DRAFT)))
+        sync_folder(self.bases)
+
+
+class Standing(msgspec.Struct, frozen=True, gc=False):
+    """How an archive stands: when the last base was begun, and until when all is in it."""
+
+    bases: int
+    based_at: datetime | None
+    until: datetime | None
+
+
+def load_standing(archive: Archive) -> Standing:
+    bases = archive.list_bases()
+    if not bases:
+        return Standing(0, None, None)
+    reach = load_reach(bases[-1][0])
+    return Standing(len(bases), bases[-1][1].started_at, None if reach is None else reach.until)
+
+
+def save_reach(base: Path, reach: Reach) -> None:
+    write_whole(base / _REACH, msgspec.json.encode(reach))
+
+
+def load_reach(base: Path) -> Reach | None:
+    with contextlib.suppress(FileNotFoundError):
+        return msgspec.json.decode((base / _REACH).read_bytes(), type=Reach)
+    return None
+
+
+def find_position(segment: str) -> int:
+    """Where in the log, whatever its timeline."""
+    return int(segment[8:16], 16) * _SEGMENTS_A_LOG + int(segment[16:24], 16)
+
+
+def find_missing(present: Iterable[str], first: str, last: str) -> str | None:
+    """The first of these segments of one timeline that is not there."""
+    there = frozenset(present)
+    for position in range(find_position(first), find_position(last) + 1):
+        log, segment = divmod(position, _SEGMENTS_A_LOG)
+        name = f"{first[:8]}{log:08X}{segment:08X}"
+        if name not in there:
+            return name
+    return None
+
+
+def open_embedded(settings: Settings) -> EmbeddedPostgres:
+    """The data folder's server, which archives if it is to. Raises ArchiveUnusable where the
+    archive is another database's: its log would be mixed with this one's."""
+    embedded = find_embedded(settings)
+    if settings.archive_dir is None:
+        return embedded
+    archive = Archive(settings.archive_dir)
+    try:
+        owner = archive.find_owner()
+    except OSError:  # the disk is away: the service goes on, `dunwell doctor` tells
+        owner = None
+    if owner is not None and owner != read_identifier(embedded):
+        raise _taken(archive)
+    near = next(each for each in (archive.log, *archive.log.parents) if each.exists())
+    return replace(
+        embedded,
+        settings={
+            "archive_mode": "on",
+            "archive_timeout": "60",
+            "archive_command": render_put_command(archive.log),
+        },
+        reaches=(near, Path(__file__).parent, Path(sys.executable).resolve().parent),
+    )
+
+
+def read_identifier(postgres: EmbeddedPostgres) -> str | None:
+    """The system identifier of a database that was made; the first field of its control file."""
+    with contextlib.suppress(FileNotFoundError):
+        control = (postgres.folder / "data" / "global" / "pg_control").read_bytes()
+        return str(struct.unpack_from("=Q", control)[0])
+    return None
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Either as it was before or all of it, whatever happens."""
+    draft = path.with_name(f".{path.name}{_DRAFT}")
+    with draft.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    sync_folder(path.parent)
+
+
+def give_to_server(path: Path) -> None:
+    """As root, to the user that the server runs as."""
+    if os.geteuid() == 0:
+        user = find_server_user()
+        os.chown(path, user.pw_uid, user.pw_gid)
+
+
+def _taken(archive: Archive) -> ArchiveUnusable:
+    return ArchiveUnusable(
+        f"{archive.folder} is the archive of another database. Restore from it (dunwell restore "
+        "--until TIME), or name an empty folder as DUNWELL_ARCHIVE_DIR."
+    )

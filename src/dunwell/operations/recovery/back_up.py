@@ -1,0 +1,131 @@
+"""Takes a backup, and restores one into an installation that holds nothing yet."""
+
+import shutil
+from importlib.metadata import version
+from pathlib import Path
+
+import msgspec
+
+from dunwell.operations.recovery.archive import Base
+from dunwell.operations.recovery.backup_set import (
+    DUMP,
+    FORMAT,
+    BackupUnusable,
+    Manifest,
+    copy_kept,
+    describe_files,
+    find_in_the_way,
+    find_uploads,
+    load_manifest,
+    place_kept,
+    save_manifest,
+)
+from dunwell.operations.recovery.dump import check_target, dump_database, restore_database
+from dunwell.platform.config import Settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import InvalidState, Unavailable
+from dunwell.platform.migrations.revisions import find_newest, list_revisions
+
+
+class BackupFailed(Unavailable):
+    """The folder of a backup could not be written; nothing of it is left."""
+
+
+def back_up(settings: Settings, url: str, target: Path) -> Manifest:
+    """Into a new folder, while everything runs. What was acknowledged before `taken_at` is in it.
+    Raises InvalidState and BackupFailed; then there is no such folder."""
+    if target.exists():
+        raise InvalidState(f"{target} exists already. Name a folder that does not.")
+    if target.resolve().is_relative_to(settings.data_dir):
+        raise InvalidState("A backup within the data folder would be lost with it.")
+    draft = target.with_name(f"{target.name}.draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    try:
+        (draft / DUMP).mkdir(parents=True)
+        manifest = _fill(settings, url, draft)
+        draft.rename(target)
+    except OSError as error:
+        raise BackupFailed(
+            f"{target} cannot be written: {error.strerror}. See that its disk has room, or name "
+            "another folder."
+        ) from error
+    finally:
+        # After an error a full disk is not kept full; after the rename there is nothing to remove.
+        shutil.rmtree(draft, ignore_errors=True)
+    return manifest
+
+
+def _fill(settings: Settings, url: str, draft: Path) -> Manifest:
+    dump = dump_database(url, draft / DUMP)
+    copy_kept(settings, draft)
+    manifest = Manifest(
+        **msgspec.structs.asdict(dump),
+        format=FORMAT, dunwell=version("dunwell"),
+        fingerprints=fingerprint_keys(settings),
+        files_elsewhere=None if find_uploads(settings) else settings.files_url,
+        files=describe_files(draft),
+    )  # fmt: skip
+    save_manifest(draft, manifest)
+    return manifest
+
+
+def check_restorable(settings: Settings, backup: Path) -> Manifest:
+    """That the backup is whole and this installation has its keys and no files. Raises
+    BackupUnusable and InvalidState."""
+    manifest = load_manifest(backup)
+    check_fits(settings, manifest)
+    return manifest
+
+
+def fingerprint_keys(settings: Settings) -> dict[int, str]:
+    """By which the versions of the secret key are known, and nothing else."""
+    keys = KeyRing(settings.secret_key)
+    return {each: keys.fingerprint(each).hex() for each in keys.versions}
+
+
+def check_fits(settings: Settings, manifest: Manifest | Base) -> None:
+    """That this installation has the keys, knows the schema, and has no files. Raises
+    BackupUnusable and InvalidState."""
+    check_readable(settings, manifest)
+    in_the_way = find_in_the_way(settings)
+    if in_the_way is not None:
+        raise InvalidState(f"{in_the_way} is there. A backup is restored where nothing is yet.")
+
+
+def check_readable(settings: Settings, manifest: Manifest | Base) -> None:
+    """That this installation has the keys and knows the schema. Raises BackupUnusable."""
+    keys = KeyRing(settings.secret_key)
+    for number, fingerprint in manifest.fingerprints.items():
+        if number not in keys.versions:
+            raise BackupUnusable(
+                f"Version {number} of the secret key is missing, which this backup needs. Set the "
+                "key that was in use when it was taken; it is in no backup."
+            )
+        if keys.fingerprint(number).hex() != fingerprint:
+            raise BackupUnusable(
+                f"Version {number} of the secret key is another one than this backup was taken "
+                "with. Set that one; it is in no backup."
+            )
+    if manifest.schema > find_newest():
+        raise BackupUnusable(
+            f"This backup is of Dunwell {manifest.dunwell}, which is newer. Install that first."
+        )
+    if manifest.schema not in list_revisions():
+        raise BackupUnusable(
+            f"This backup is of Dunwell {manifest.dunwell}, whose schema {manifest.schema} this "
+            "one does not know. Restore it with that version, then install this one again."
+        )
+
+
+def restore(settings: Settings, url: str, backup: Path, manifest: Manifest) -> None:
+    """All of it or nothing; the installation is held afterwards. Raises InvalidState and
+    OSError."""
+    check_target(url)
+    placed: list[Path] = []
+    try:
+        placed += place_kept(settings, backup)
+        restore_database(url, backup / DUMP, manifest, restored_as_of=manifest.taken_at)
+    except BaseException:
+        for path in placed:
+            path.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,152 @@
+"""A backup as a folder: the rows of the database, the kept files, and a manifest that says what
+belongs to it and what it must be like. A folder without a manifest is no backup. No key is in it.
+"""
+
+import hashlib
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from dunwell.operations.recovery.dump import DatabaseDump
+from dunwell.platform.config import Settings
+from dunwell.platform.config.private_folder import MARK
+from dunwell.platform.errors import InvalidState
+
+FORMAT = 2
+DUMP = "database"
+_MANIFEST = "manifest.json"
+# Left out of the data folder: the database is backed up by itself, keys are kept elsewhere, and the
+# mark says who made this very folder.
+_LEFT_OUT = frozenset({"postgres", "postgres.draft", "dunwell.lock", "secret.key", MARK})
+_DATA, _FILES = "data", "files"
+
+
+class BackupUnusable(InvalidState):
+    """The folder is no whole backup, or not one for this installation."""
+
+
+class ManifestFormat(msgspec.Struct, frozen=True, gc=False):
+    """What the manifest of every format says."""
+
+    format: int
+    dunwell: str
+
+
+class StoredFile(msgspec.Struct, frozen=True, gc=False):
+    path: str
+    size: int
+    sha256: str
+
+
+class Manifest(DatabaseDump, frozen=True, gc=False, rename="camel"):
+    """`fingerprints`: of the versions of the secret key, by which they are known and nothing else.
+    `files_elsewhere`: the object store that uploads are in, which keeps its own versions."""
+
+    format: int
+    dunwell: str
+    fingerprints: Mapping[int, str]
+    files_elsewhere: str | None
+    files: list[StoredFile]
+
+
+def list_kept_folders(settings: Settings) -> dict[str, Path]:
+    """The part of a backup each of them is, by its name."""
+    folders = {_DATA: settings.data_dir}
+    uploads = find_uploads(settings)
+    if uploads is not None and not uploads.is_relative_to(settings.data_dir):
+        folders[_FILES] = uploads
+    return folders
+
+
+def find_uploads(settings: Settings) -> Path | None:
+    """The folder of uploads; none where an object store keeps them."""
+    parts = urlsplit(settings.files_url)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
+
+def copy_kept(settings: Settings, draft: Path) -> None:
+    """What is kept on this host, taken after the dump: contents are written before the rows that
+    name them and never change, so that none of those is missing."""
+    for name, folder in list_kept_folders(settings).items():
+        for path in walk_kept(folder):
+            target = draft / name / path.relative_to(folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                shutil.copy2(path, target)
+            except FileNotFoundError:  # removed meanwhile, with its row
+                target.unlink(missing_ok=True)
+
+
+def find_in_the_way(settings: Settings) -> Path | None:
+    """A kept file where a backup is to be restored, if there is one."""
+    for folder in list_kept_folders(settings).values():
+        for path in walk_kept(folder):
+            return path
+    return None
+
+
+def place_kept(settings: Settings, backup: Path) -> list[Path]:
+    """Puts the files where they belong; which they are, to be taken away if the rest fails."""
+    placed = []
+    for name, folder in list_kept_folders(settings).items():
+        for path in walk_kept(backup / name):
+            target = folder / path.relative_to(backup / name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            placed.append(target)
+            shutil.copy2(path, target)
+    return placed
+
+
+def describe_files(draft: Path) -> list[StoredFile]:
+    return [_describe(draft, path) for path in sorted(walk_kept(draft))]
+
+
+def save_manifest(draft: Path, manifest: Manifest) -> None:
+    text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
+    (draft / _MANIFEST).write_bytes(text)
+
+
+def load_manifest(backup: Path) -> Manifest:
+    """Of a whole backup: every file is there and as it was. Raises BackupUnusable."""
+    try:
+        content = (backup / _MANIFEST).read_bytes()
+        written = msgspec.json.decode(content, type=ManifestFormat)
+        if written.format != FORMAT:
+            raise BackupUnusable(
+                f"This backup has format {written.format}, not {FORMAT}. Restore it with Dunwell "
+                f"{written.dunwell}, which took it, and take another one."
+            )
+        manifest = msgspec.json.decode(content, type=Manifest)
+    except FileNotFoundError:
+        raise BackupUnusable(f"{backup} has no {_MANIFEST}: it is no whole backup.") from None
+    except (msgspec.DecodeError, OSError) as error:
+        raise BackupUnusable(f"{backup / _MANIFEST} cannot be read: {error}") from None
+    for stored in manifest.files:
+        path = backup / stored.path
+        if not path.is_file():
+            raise BackupUnusable(f"{stored.path} is missing in this backup. Take another one.")
+        if _describe(backup, path) != stored:
+            raise BackupUnusable(f"{stored.path} is not as it was taken. Take another backup.")
+    return manifest
+
+
+def _describe(folder: Path, path: Path) -> StoredFile:
+    with path.open("rb") as content:
+        digest = hashlib.file_digest(content, "sha256").hexdigest()
+    return StoredFile(path.relative_to(folder).as_posix(), path.stat().st_size, digest)
+
+
+def walk_kept(folder: Path) -> Iterator[Path]:
+    """Files, without those of the data folder that no backup holds."""
+    if not folder.is_dir():
+        return
+    for path in sorted(folder.iterdir()):
+        if path.name in _LEFT_OUT:
+            continue
+        if path.is_dir():
+            yield from (each for each in sorted(path.rglob("*")) if each.is_file())
+        elif path.is_file():
+            yield path

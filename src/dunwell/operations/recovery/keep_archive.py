@@ -1,0 +1,234 @@
+"""Keeps the archive of the embedded database: copies new files, marks until when all is in it, and
+takes base backups.
+
+The server puts its log there by itself. A mark is made so: 1. Note the time. 2. Copy the files that
+are new. 3. Commit something, so that the log has a transaction behind that time, and end the
+segment. 4. Once that segment is in the archive, so is everything until the time.
+"""
+
+import asyncio
+import contextlib
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import asyncpg
+import msgspec
+import structlog
+from prometheus_client import Gauge
+
+from dunwell.operations.recovery.archive import (
+    BASE_FILES,
+    Archive,
+    Base,
+    Reach,
+    give_to_server,
+    load_standing,
+    write_whole,
+)
+from dunwell.operations.recovery.back_up import fingerprint_keys
+from dunwell.operations.recovery.backup_set import list_kept_folders, walk_kept
+from dunwell.operations.recovery.bases import extend_bases
+from dunwell.operations.recovery.wal_file import ENDING, put
+from dunwell.platform.config import Settings
+from dunwell.platform.embedded.postgres import EmbeddedPostgres
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.metrics import REGISTRY
+
+MARK_SECONDS = 30.0
+# Twice, at the end, within what `up` gives its programs to end.
+_PATIENCE_SECONDS = 8.0
+_LOOK_SECONDS = 0.1
+# Of the data folder; gone with the processes that made them.
+_PASSING = frozenset({"figures", "incoming"})
+_SERVER = """
+SELECT system_identifier::text, current_setting('server_version'), version_num,
+    left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)
+FROM pg_control_system(), alembic_version
+"""
+# A transaction that commits, though it changes nothing.
+_COMMIT = "SELECT pg_current_xact_id()"
+_SEGMENT = "SELECT pg_walfile_name(pg_current_wal_insert_lsn())"
+_NOW = "SELECT clock_timestamp()"
+
+_REACHES_UNTIL = Gauge(
+    "dunwell_archive_reaches_until_timestamp_seconds",
+    "Until when all that was acknowledged is in the archive.",
+    registry=REGISTRY, multiprocess_mode="mostrecent",
+)  # fmt: skip
+_BASED_AT = Gauge(
+    "dunwell_archive_newest_base_timestamp_seconds",
+    "When the archive's newest base backup was begun.",
+    registry=REGISTRY, multiprocess_mode="mostrecent",
+)  # fmt: skip
+
+log = structlog.get_logger(__name__)
+
+
+class Server(msgspec.Struct, frozen=True, gc=False):
+    identifier: str
+    version: str
+    schema: str
+    # As segments' names begin with it.
+    timeline: str
+
+
+class BaseFailed(InvalidState):
+    """pg_basebackup failed; its words say why."""
+
+
+async def keep_archive(
+    settings: Settings, archive: Archive, postgres: EmbeddedPostgres, stop: asyncio.Event
+) -> None:
+    """Until it is to stop; then marks once more. What fails is logged and tried again: nothing of
+    the service waits for the archive."""
+    keeper = Keeper(settings, archive, postgres)
+    stopping = asyncio.create_task(stop.wait())
+    while not stop.is_set():
+        await keeper.mark_once()
+        waiting = {stopping} if keeper.taking is None else {stopping, keeper.taking}
+        await asyncio.wait(waiting, timeout=MARK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+    keeper.is_stopping = True
+    await keeper.give_up_base()
+    await keeper.mark_once()
+
+
+class Keeper:
+    def __init__(self, settings: Settings, archive: Archive, postgres: EmbeddedPostgres) -> None:
+        self._settings = settings
+        self._archive = archive
+        self._postgres = postgres
+        self._copied: set[str] = set()
+        self.is_stopping = False
+        self.taking: asyncio.Task[None] | None = None
+
+    async def mark_once(self) -> None:
+        try:
+            if self.taking is not None and self.taking.done():
+                finished, self.taking = self.taking, None
+                finished.result()
+            await self._mark()
+        except Exception:
+            # Whatever it is, the next try may work.
+            log.exception("cannot be archived")
+        await asyncio.to_thread(self._tell_figures)
+
+    async def _mark(self) -> None:
+        connection = await asyncpg.connect(self._postgres.url, timeout=_PATIENCE_SECONDS)
+        try:
+            server = Server(*await connection.fetchrow(_SERVER))
+            await asyncio.to_thread(self._begin, server)
+            until = await connection.fetchval(_NOW)
+            await asyncio.to_thread(self._copy_new_files)
+            await connection.fetchval(_COMMIT)
+            segment = await connection.fetchval(_SEGMENT)
+            await connection.fetchval("SELECT pg_switch_wal()")
+        finally:
+            await connection.close()
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            while not self._archive.has(segment):  # noqa: ASYNC110 - another program's doing
+                await asyncio.sleep(_LOOK_SECONDS)
+        is_based = await asyncio.to_thread(extend_bases, self._archive, Reach(until, segment))
+        if not is_based and self.taking is None and not self.is_stopping:
+            self.taking = asyncio.create_task(self._take_base(server, until))
+
+    def _tell_figures(self) -> None:
+        """As instants: they grow old by themselves, whatever becomes of this process."""
+        with contextlib.suppress(OSError):
+            standing = load_standing(self._archive)
+            if standing.based_at is not None:
+                _BASED_AT.set(standing.based_at.timestamp())
+            if standing.until is not None:
+                _REACHES_UNTIL.set(standing.until.timestamp())
+
+    def _begin(self, server: Server) -> None:
+        """The folders; and timelines that began while nothing was archived are made known, so that
+        none of their numbers is given again."""
+        self._archive.begin(self._postgres, server.identifier)
+        for history in (self._postgres.folder / "data" / "pg_wal").glob("*.history"):
+            put(self._archive.log, history)
+            give_to_server(self._archive.log / f"{history.name}{ENDING}")
+
+    def _copy_new_files(self) -> None:
+        for name, path in _walk_files(self._settings):
+            if name in self._copied:
+                continue
+            target = self._archive.files / name
+            if not target.exists():
+                with contextlib.suppress(FileNotFoundError):  # removed meanwhile, with its row
+                    _copy(path, target, self._archive.folder / "file.draft")
+            self._copied.add(name)
+
+    async def _take_base(self, server: Server, now: datetime) -> None:
+        archive, name = self._archive, f"{now:%Y-%m-%dT%H-%M-%SZ}"
+        draft = await asyncio.to_thread(archive.draft_base, name)
+        try:
+            there = [name for name, _ in _walk_files(self._settings)]
+            await _run_base_backup(self._postgres, draft)
+            write_whole(draft / BASE_FILES, msgspec.json.encode(there))
+            connection = await asyncpg.connect(self._postgres.url)
+            ended_at = await connection.fetchval(_NOW)
+            await connection.close()
+            base = Base(
+                dunwell=version("dunwell"), schema=server.schema, server=server.version,
+                start_segment=_read_start(draft), started_at=now, ended_at=ended_at,
+                fingerprints=fingerprint_keys(self._settings),
+            )  # fmt: skip
+            await asyncio.to_thread(archive.finish_base, draft, base)
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+        log.info("base backup taken")
+
+    async def give_up_base(self) -> None:
+        """What is not finished is begun anew after the next start."""
+        if self.taking is not None and not self.taking.done():
+            self.taking.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self.taking
+            self.taking = None
+
+
+async def _run_base_backup(postgres: EmbeddedPostgres, draft: Path) -> None:
+    """Raises BaseFailed."""
+    program = await asyncio.create_subprocess_exec(
+        str(postgres.binaries / "pg_basebackup"), f"--dbname={postgres.url}",
+        f"--pgdata={draft}", "--format=tar", "--compress=gzip:1", "--wal-method=stream",
+        "--checkpoint=fast", "--no-password",
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        _, told = await program.communicate()
+    except asyncio.CancelledError:
+        program.send_signal(signal.SIGTERM)
+        await program.wait()
+        raise
+    if program.returncode != 0:
+        raise BaseFailed(f"pg_basebackup: {told.decode(errors='replace').strip()}")
+
+
+def _read_start(draft: Path) -> str:
+    """The segment from which on the log is needed."""
+    manifest = msgspec.json.decode((draft / "backup_manifest").read_bytes())
+    [log_range] = manifest["WAL-Ranges"]
+    high, low = log_range["Start-LSN"].split("/")
+    return f"{log_range['Timeline']:08X}{int(high, 16):08X}{int(low, 16) >> 24:08X}"
+
+
+def _walk_files(settings: Settings) -> Iterator[tuple[str, Path]]:
+    """Kept files, with their names in the archive. Their contents never change."""
+    for part, folder in list_kept_folders(settings).items():
+        for path in walk_kept(folder):
+            relative = path.relative_to(folder)
+            if relative.parts[0] not in _PASSING:
+                yield f"{part}/{relative.as_posix()}", path
+
+
+def _copy(source: Path, target: Path, draft: Path) -> None:
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    shutil.copyfile(source, draft)
+    write_whole(target, draft.read_bytes())

@@ -1,0 +1,127 @@
+"""Goes back to a moment: the embedded database is made anew of the archive, as it was then.
+
+1. Choose the last base that ended before the moment. 2. Check that the archive goes on from it to
+the moment, and that keys and folder fit. 3. Unpack it beside, and let a server read the log to the
+moment. 4. Note that the installation is held, put the files back, and put it in its place.
+"""
+
+import asyncio
+import shutil
+import sys
+import tarfile
+from datetime import datetime
+from pathlib import Path
+
+import asyncpg
+
+from dunwell.operations.recovery.archive import (
+    BASE,
+    BASE_LOG,
+    Archive,
+    ArchiveUnusable,
+    Base,
+    find_missing,
+    give_to_server,
+    load_reach,
+)
+from dunwell.operations.recovery.back_up import check_fits
+from dunwell.operations.recovery.backup_set import place_kept
+from dunwell.operations.recovery.hold import NOTE
+from dunwell.operations.recovery.wal_file import render_get_command
+from dunwell.platform.config import Settings
+from dunwell.platform.embedded.folder_lock import FolderLock
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_embedded, stop_server
+from dunwell.platform.errors import InvalidState
+
+
+def go_back(settings: Settings, archive: Archive, until: datetime) -> None:
+    """All of it or nothing; the installation is held afterwards. Raises ArchiveUnusable,
+    BackupUnusable, InvalidState, FolderTaken, PostgresFailed and OSError."""
+    lock = FolderLock.acquire(settings.data_dir, "restore")
+    try:
+        _make_anew(settings, archive, _find_base(settings, archive, until), until)
+    finally:
+        lock.release()
+
+
+def _find_base(settings: Settings, archive: Archive, until: datetime) -> Path:
+    """The base to begin with."""
+    folder, base = _choose_base(archive, until)
+    check_fits(settings, base)
+    data = find_embedded(settings).folder / "data"
+    if data.exists():
+        raise InvalidState(f"{data} is there. A moment is gone back to where nothing is yet.")
+    return folder
+
+
+def _choose_base(archive: Archive, until: datetime) -> tuple[Path, Base]:
+    bases = archive.list_bases()
+    if not bases:
+        raise ArchiveUnusable(f"{archive.folder} holds no base backup: it is no archive yet.")
+    earlier = [each for each in bases if each[1].ended_at <= until]
+    if not earlier:
+        raise ArchiveUnusable(f"The archive begins at {bases[0][1].ended_at.isoformat()}.")
+    folder, base = earlier[-1]
+    reach = load_reach(folder)
+    if reach is None or reach.until < until:
+        end = base.ended_at if reach is None else reach.until
+        words = f"From there the archive reaches until {end.isoformat()}, not {until.isoformat()}."
+        if len(bases) > len(earlier):
+            words += f" It begins again at {bases[len(earlier)][1].ended_at.isoformat()}."
+        raise ArchiveUnusable(words)
+    missing = find_missing(archive.list_segments(), base.start_segment, reach.segment)
+    if missing is not None:
+        raise ArchiveUnusable(f"The archive has a gap: {missing} of its log is missing.")
+    return folder, base
+
+
+def _make_anew(settings: Settings, archive: Archive, base: Path, until: datetime) -> None:
+    final = find_embedded(settings)
+    draft = EmbeddedPostgres(
+        final.folder.with_name("postgres.draft"),
+        final.binaries,
+        settings={
+            "archive_mode": "off",
+            "hot_standby": "off",  # it answers when it is there, and not before
+            "restore_command": render_get_command(archive.log),
+            "recovery_target_time": until.isoformat(),
+            "recovery_target_timeline": "current",
+            "recovery_target_action": "promote",
+        },
+        reaches=(archive.log, Path(__file__).parent, Path(sys.executable).resolve().parent),
+    )
+    shutil.rmtree(draft.folder, ignore_errors=True)
+    placed: list[Path] = []
+    try:
+        _unpack(base, draft.folder / "data")
+        server = draft.start(patience_seconds=0)
+        try:
+            asyncio.run(_note(draft.url, until))
+        finally:
+            stop_server(server)
+        placed += place_kept(settings, archive.files)
+        shutil.rmtree(final.folder, ignore_errors=True)
+        draft.folder.rename(final.folder)
+    except BaseException:
+        shutil.rmtree(draft.folder, ignore_errors=True)
+        for path in placed:
+            path.unlink(missing_ok=True)
+        raise
+
+
+def _unpack(base: Path, data: Path) -> None:
+    data.mkdir(mode=0o700, parents=True)
+    for name, folder in ((BASE, data), (BASE_LOG, data / "pg_wal")):
+        with tarfile.open(base / name) as packed:
+            packed.extractall(folder, filter="data")
+    (data / "recovery.signal").touch()
+    for path in (data.parent, data, *data.rglob("*")):
+        give_to_server(path)
+
+
+async def _note(url: str, until: datetime) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(NOTE, until)
+    finally:
+        await connection.close()

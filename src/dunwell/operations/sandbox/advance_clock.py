@@ -1,0 +1,157 @@
+"""Moves a sandbox merchant's clock and runs what falls due on the way (CONTRACT 12); says where it
+stands, and what falls due next.
+
+The clock stops at every instant at which something is due, and stands there until it is done and
+its messages are sent, so that things happen in the order real time would give. Workers may take
+part: what they have in hand is waited for.
+"""
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from dunwell.accounts.merchants.account import Work, check_right
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.modalities.sweep_modalities import sweep_modalities
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.sending.channel import ChannelAdapter
+from dunwell.core.claims.expire_holds import expire_holds
+from dunwell.operations.sandbox.store import (
+    Agenda,
+    begin_count,
+    count_since,
+    load_agenda,
+    move_clock,
+)
+from dunwell.platform.errors import Fault, InvalidState, Unavailable, ValidationError
+from dunwell.platform.resources import Resources
+
+_PATIENCE_SECONDS = 50
+_POLL_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    now: datetime
+    steps_run: int
+    events_raised: int
+
+
+def check_sandbox(merchant: Merchant) -> datetime:
+    """The clock of a sandbox merchant. Raises InvalidState for any other."""
+    if merchant.sandbox_now is None:
+        raise InvalidState("Only a sandbox merchant has a clock to read or move.", state="LIVE")
+    return merchant.sandbox_now
+
+
+async def advance_clock(
+    resources: Resources,
+    adapters: Collection[ChannelAdapter],
+    merchant: Merchant,
+    actor: Actor,
+    advance_to: datetime,
+) -> Advance:
+    """Raises InvalidState (no sandbox), ValidationError (backwards) and Unavailable (what is due
+    did not finish in time; the clock then stands where it got to, and may be moved again)."""
+    check_right(actor, Right.OPERATE)
+    started_at = check_sandbox(merchant)
+    if advance_to < started_at:
+        message = f"The clock stands at {started_at.isoformat()} and only moves forwards."
+        raise ValidationError([Fault("/advanceTo", message, "BACKWARDS")])
+    async with resources.database.transaction() as tx:
+        work = Work.open(resources, tx, merchant, actor)
+        await save_audit(
+            work, "clock.advance", f"merchant:{merchant.merchant_id}",
+            before={"now": started_at.isoformat()}, after={"now": advance_to.isoformat()},
+            to=advance_to.isoformat(),
+        )  # fmt: skip
+        beginning = await begin_count(tx, merchant.merchant_id, started_at)
+    runner = _Runner(resources, adapters, merchant.merchant_id)
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            await runner.run_until(started_at, advance_to)
+    except TimeoutError as error:
+        raise Unavailable(
+            "Not all that fell due could be run in time. Read the clock, and move it again."
+        ) from error
+    finally:
+        await runner.close()
+    async with resources.database.connection() as connection:
+        done = await count_since(connection, merchant.merchant_id, beginning)
+    return Advance(advance_to, done.steps, done.events)
+
+
+class _Runner:
+    """Runs one merchant's due work, instant by instant."""
+
+    def __init__(
+        self, resources: Resources, adapters: Collection[ChannelAdapter], merchant_id: int
+    ) -> None:
+        self._resources = resources
+        self._merchant_id = merchant_id
+        self._engine = Engine(resources)
+        self._dispatcher = MessageDispatcher(resources, adapters)
+
+    async def close(self) -> None:
+        await self._dispatcher.close()
+
+    async def run_until(self, now: datetime, end: datetime) -> None:
+        while True:
+            following = await self._run_due(now)
+            if following is None or following > end:
+                break
+            now = following
+            await self._move(now)
+        await self._move(end)
+
+    async def _run_due(self, now: datetime) -> datetime | None:
+        """Everything due at the instant the clock stands at, messages included; when there is
+        something to do next."""
+        before = None
+        while True:
+            agenda = await self._load_agenda()
+            if not agenda.is_due(now):
+                return agenda.next_at
+            done = await self._run_first(agenda, now)
+            if not done and agenda == before:  # somebody else has it in hand
+                await asyncio.sleep(_POLL_SECONDS)
+            before = agenda
+
+    async def _run_first(self, agenda: Agenda, now: datetime) -> int:
+        """One set of what comes first: modalities and holds end, claims take their steps, messages
+        go out."""
+        if agenda.modality_at is not None and agenda.modality_at <= now:
+            return await sweep_modalities(self._resources, self._merchant_id)
+        if agenda.hold_ends_at is not None and agenda.hold_ends_at <= now:
+            return await expire_holds(self._resources, self._merchant_id)
+        if agenda.claim_at is not None and agenda.claim_at <= now:
+            return await self._engine.run_set(self._merchant_id)
+        return await self._dispatcher.run_merchant(self._merchant_id)
+
+    async def _load_agenda(self) -> Agenda:
+        async with self._resources.database.connection() as connection:
+            return await load_agenda(connection, self._merchant_id)
+
+    async def _move(self, instant: datetime) -> None:
+        async with self._resources.database.connection() as connection:
+            await move_clock(connection, self._merchant_id, instant)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """`next_at`: none when nothing falls due any more."""
+
+    now: datetime
+    next_at: datetime | None
+
+
+async def read_clock(work: Work) -> Clock:
+    """Raises InvalidState for a merchant that is no sandbox."""
+    work.need(Right.OPERATE)
+    now = check_sandbox(work.merchant)
+    return Clock(now, (await load_agenda(work.tx, work.merchant_id)).next_at)
