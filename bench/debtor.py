@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 import aiohttp
 
 from bench.merchant import BenchMerchant
-from dunwell.landing.render.addresses import place
-from dunwell.landing.session.cookies import derive_handle, name_cookie
-from dunwell.landing.session.open_session import Opening, open_session
-from dunwell.landing.session.session import VALUE_BYTES, Level
+from dunwell.interfaces.landing.render.addresses import place
+from dunwell.interfaces.landing.session.cookies import derive_handle, name_cookie
+from dunwell.interfaces.landing.session.open_session import Opening, open_session
+from dunwell.interfaces.landing.session.session import VALUE_BYTES, Level
 
 _FORM = re.compile(r"<form.*?</form>", re.DOTALL)
 _HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)">')

@@ -17,7 +17,7 @@ from bench.ground import Ground
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, obtain_token
 from bench.rounds import Scale
-from dunwell.wiring import open_web
+from dunwell.interfaces.wiring import open_web
 
 _MEGABYTE = 1024 * 1024
 _MOST = 10 * _MEGABYTE

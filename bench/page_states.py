@@ -17,7 +17,7 @@ from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.core.files.upload import NewUpload
 from dunwell.core.files.upload_file import accept_upload, check_upload
-from dunwell.landing.session.session import Level
+from dunwell.interfaces.landing.session.session import Level
 
 # One for each session below.
 CLAIMS = 7

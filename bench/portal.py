@@ -23,9 +23,9 @@ from bench.plans import Listening, Reading, explain, load_grown
 from bench.portal_page import Known, Page
 from bench.portal_pages import list_pages
 from bench.rounds import Scale
+from dunwell.interfaces.portal.web.session_cookie import name_cookie
+from dunwell.interfaces.wiring import open_web
 from dunwell.platform.database.database import Database
-from dunwell.portal.web.session_cookie import name_cookie
-from dunwell.wiring import open_web
 
 _ROWS, _TRIES, _WARM_UP = 1_000_000, 100, 6
 _MOST_MS = 100

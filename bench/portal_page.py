@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from dunwell.portal.render.addresses import build_address
+from dunwell.interfaces.portal.render.addresses import build_address
 
 # What is looked for differs from try to try, as it does from clerk to clerk.
 Ask = Callable[[int], str]

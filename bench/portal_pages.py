@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from bench.portal_desks import list_desks
 from bench.portal_page import Ask, Known, Page, fix_address, list_at, list_everywhere
-from dunwell.portal.render.addresses import build_address
+from dunwell.interfaces.portal.render.addresses import build_address
 
 _PRIME = 7919
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dunwell.api.reference.routes import encode_document
+from dunwell.interfaces.api.reference.routes import encode_document
 
 TARGET = Path(__file__).parents[1] / "docs" / "openapi.json"
 

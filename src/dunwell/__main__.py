@@ -1,5 +1,5 @@
 """`python -m dunwell` is the `dunwell` command."""
 
-from dunwell.cli.main import main
+from dunwell.interfaces.cli.main import main
 
 main()

@@ -15,9 +15,9 @@ from dunwell.accounts.installation.lines.sms import TwilioLine
 from dunwell.adapters.channels.gateway import UnclearAnswer
 from dunwell.adapters.channels.twilio.adapter import TwilioChannel
 from dunwell.adapters.channels.twilio.reading import sign
-from dunwell.cli.findings.gateways import check_gateway
 from dunwell.contact.escalation.join_reports import join_reports
 from dunwell.contact.sending.channel import Permanent, Temporary
+from dunwell.interfaces.cli.findings.gateways import check_gateway
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources

@@ -5,9 +5,9 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from dunwell.api.catalogue import OPERATIONS
+from dunwell.interfaces.api.catalogue import OPERATIONS
+from dunwell.interfaces.wiring import open_web
 from dunwell.platform.resources import Resources
-from dunwell.wiring import open_web
 from tests.support.api import Api
 from tests.support.application import ORIGIN, connect
 from tests.support.interfaces import list_addresses

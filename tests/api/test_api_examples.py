@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.api.catalogue import OPERATIONS
-from dunwell.api.failures import KINDS, FailureKind
-from dunwell.api.operation import Operation
-from dunwell.api.reference.failure_examples import TOKEN_FAILURES, show_failure
+from dunwell.interfaces.api.catalogue import OPERATIONS
+from dunwell.interfaces.api.failures import KINDS, FailureKind
+from dunwell.interfaces.api.operation import Operation
+from dunwell.interfaces.api.reference.failure_examples import TOKEN_FAILURES, show_failure
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing

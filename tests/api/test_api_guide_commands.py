@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 from dunwell.adapters.channels.outbox.behaviour import Behaviour, find_behaviour
-from dunwell.api.catalogue import OPERATIONS
-from dunwell.api.reference.document import build_document
+from dunwell.interfaces.api.catalogue import OPERATIONS
+from dunwell.interfaces.api.reference.document import build_document
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api, find_operation

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from dunwell.api.catalogue import OPERATIONS
-from dunwell.api.failures import KINDS, kind_of
-from dunwell.api.fault_codes import FAULT_CODES
+from dunwell.interfaces.api.catalogue import OPERATIONS
+from dunwell.interfaces.api.failures import KINDS, kind_of
+from dunwell.interfaces.api.fault_codes import FAULT_CODES
 from dunwell.platform.errors import Refusal
 from tests.support.api import Api, form_of
 from tests.support.guides import FOLDER, GUIDES, read_blocks, read_commands

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.api.catalogue import ENDPOINTS
-from dunwell.api.operation import Operation
+from dunwell.interfaces.api.catalogue import ENDPOINTS
+from dunwell.interfaces.api.operation import Operation
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.isolation import (

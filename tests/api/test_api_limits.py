@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.api.catalogue import ENDPOINTS
+from dunwell.interfaces.api.catalogue import ENDPOINTS
 from tests.support.api import Api
 from tests.support.claims import DOCUMENT, a_claim
 from tests.support.files import a_pdf, an_image

@@ -7,12 +7,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from dunwell.api.catalogue import OPERATIONS
-from dunwell.api.failures import KINDS
-from dunwell.api.operation import Operation
-from dunwell.api.reference.components import name_failure
-from dunwell.api.reference.document import build_document
-from dunwell.api.reference.routes import encode_document
+from dunwell.interfaces.api.catalogue import OPERATIONS
+from dunwell.interfaces.api.failures import KINDS
+from dunwell.interfaces.api.operation import Operation
+from dunwell.interfaces.api.reference.components import name_failure
+from dunwell.interfaces.api.reference.document import build_document
+from dunwell.interfaces.api.reference.routes import encode_document
 from tests.support.api import Api
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "openapi.json"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.api.catalogue import OPERATIONS
+from dunwell.interfaces.api.catalogue import OPERATIONS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Api, a_credential, an_api

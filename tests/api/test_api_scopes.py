@@ -9,9 +9,9 @@ import pytest
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.credentials import allow_credential
 from dunwell.accounts.merchants.rights import SCOPE_RIGHTS, Right, Scope
-from dunwell.api.catalogue import ENDPOINTS
-from dunwell.api.operation import Operation
 from dunwell.core.events.endpoints import WantedEndpoint, add_endpoint
+from dunwell.interfaces.api.catalogue import ENDPOINTS
+from dunwell.interfaces.api.operation import Operation
 from tests.support.api import Api
 
 # The right of every operation but those that only read.

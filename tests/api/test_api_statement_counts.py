@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.api.catalogue import ENDPOINTS
-from dunwell.api.operation import Operation
+from dunwell.interfaces.api.catalogue import ENDPOINTS
+from dunwell.interfaces.api.operation import Operation
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Api

@@ -11,10 +11,10 @@ from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Accepted
 from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.resources import Resources
-from dunwell.worker.housekeeping import Housekeeping
 from tests.support.api import Api
 from tests.support.channels import REACHABLE, a_house_with_channels
 from tests.support.claims import a_claim

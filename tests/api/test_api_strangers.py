@@ -11,10 +11,10 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from dunwell.api.edge import MOST_REQUESTS_IN_PROGRESS, Edge
+from dunwell.interfaces.api.edge import MOST_REQUESTS_IN_PROGRESS, Edge
+from dunwell.interfaces.portal.application import ROUTES as PORTAL_ROUTES
+from dunwell.interfaces.wiring import open_web
 from dunwell.platform.resources import Resources
-from dunwell.portal.application import ROUTES as PORTAL_ROUTES
-from dunwell.wiring import open_web
 from tests.support.application import connect
 from tests.support.bounded import read_response, talk
 from tests.support.interfaces import fill, list_addresses

@@ -9,8 +9,9 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from dunwell.api.app import build_app
-from dunwell.api.edge import build_outside_answer
+from dunwell.interfaces.api.app import build_app
+from dunwell.interfaces.api.edge import build_outside_answer
+from dunwell.interfaces.wiring import open_web
 from dunwell.platform.errors import (
     AddressTooLong,
     HeadTooLarge,
@@ -22,7 +23,6 @@ from dunwell.platform.errors import (
 )
 from dunwell.platform.http.server import ServerLimits
 from dunwell.platform.resources import Resources
-from dunwell.wiring import open_web
 from tests.support.application import connect
 from tests.support.bounded import bounded, read_response, talk
 from tests.support.children import INSPECTOR

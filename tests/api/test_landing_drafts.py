@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.landing.session.drafts import MOST_OTHERS
-from dunwell.landing.session.session import Level
+from dunwell.interfaces.landing.session.drafts import MOST_OTHERS
+from dunwell.interfaces.landing.session.session import Level
 from dunwell.platform.clock import MovableClock
 from tests.support.files import a_pdf
 from tests.support.landing import OWN_FORM, Browser, Doorstep, read_hidden

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.landing.sweep_landing import sweep_landing
+from dunwell.interfaces.landing.sweep_landing import sweep_landing
+from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.platform.clock import MovableClock
-from dunwell.worker.housekeeping import Housekeeping
 from tests.support.disputes import REJECTED, dispute, read_disputes, resolve
 from tests.support.files import a_pdf, an_image
 from tests.support.landing import OWN_FORM, Doorstep, read_hidden

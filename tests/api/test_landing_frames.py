@@ -9,7 +9,7 @@ import pytest
 from starlette.applications import Starlette
 
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.landing.application import build_landing_routes
+from dunwell.interfaces.landing.application import build_landing_routes
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import ORIGIN

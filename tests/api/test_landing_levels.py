@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.landing.session.session import LASTS, Level, derive_form_token, hash_value
+from dunwell.interfaces.landing.session.session import LASTS, Level, derive_form_token, hash_value
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.digests import Digests, digest_tables, find_changed

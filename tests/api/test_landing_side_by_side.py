@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.landing.session.cookies import HANDLE, MOST_OPEN
+from dunwell.interfaces.landing.session.cookies import HANDLE, MOST_OPEN
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import connect

@@ -4,7 +4,7 @@ rows, and over many."""
 from collections.abc import Mapping
 from typing import Any
 
-from dunwell.landing.session.session import Level
+from dunwell.interfaces.landing.session.session import Level
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.crowds import PARTS

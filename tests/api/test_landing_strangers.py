@@ -6,7 +6,7 @@ application that has served another debtor of the same merchant, and by one that
 
 import re
 
-from dunwell.landing.session.session import Level
+from dunwell.interfaces.landing.session.session import Level
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import Application

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import httpx
 
-from dunwell.landing.session.session import Level
+from dunwell.interfaces.landing.session.session import Level
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.crawling import Seen, crawl, find_address, is_page

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from dunwell.contact.notices.notice import REPEATED_WITHIN
-from dunwell.landing.session.session import Level
-from dunwell.landing.session.store import find_session, save_raised
+from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.session.store import find_session, save_raised
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import sha256
 from dunwell.platform.resources import Resources

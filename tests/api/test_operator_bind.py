@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from dunwell.api.edge import name_hosts
+from dunwell.interfaces.api.edge import name_hosts
+from dunwell.interfaces.wiring import Web, open_web
 from dunwell.platform.resources import Resources
-from dunwell.wiring import Web, open_web
 from tests.support.application import connect
 
 _PUBLIC = "claims.example.com"

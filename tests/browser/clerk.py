@@ -19,7 +19,7 @@ from playwright.async_api import Locator, Page, expect
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
 from dunwell.accounts.users.visitor import Visitor
-from dunwell.portal.render.wording import load_languages
+from dunwell.interfaces.portal.render.wording import load_languages
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import Site

@@ -10,8 +10,8 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 from dunwell.accounts.merchants.configuration import Brand, Contact, LandingPage
-from dunwell.api.edge import Edge
-from dunwell.landing.application import build_landing_routes
+from dunwell.interfaces.api.edge import Edge
+from dunwell.interfaces.landing.application import build_landing_routes
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.browser.judges import FITTING, follow, keep_screenshot, list_violations, measure

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 from playwright.async_api import expect
 
-from dunwell.portal.setup.sections import SECTIONS
+from dunwell.interfaces.portal.setup.sections import SECTIONS
 from tests.browser.clerk import AtWork, PortalWay, in_all_portal_ways, sit_down
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends

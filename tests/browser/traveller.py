@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Locator, expect
 
-from dunwell.landing.render.wording import load_languages
+from dunwell.interfaces.landing.render.wording import load_languages
 from tests.browser.judges import FITTING, follow, keep_screenshot, list_loose_ends, measure
 from tests.browser.layout import list_edgeless
 from tests.browser.site import Site

@@ -51,7 +51,7 @@ FAULTS = (
         ["tests/api/test_api_idempotency.py"],
     ),
     Fault(
-        11, "the key is kept apart from its effect", "api/repeating.py",
+        11, "the key is kept apart from its effect", "interfaces/api/repeating.py",
         "    await save_kept_answer(tx, keyed.merchant_id, keyed.key, made, now=keyed.now)\n", "",
         ["tests/faults/test_idempotency_kill.py"],
     ),
@@ -79,7 +79,7 @@ FAULTS = (
         ["tests/api/test_api_isolation.py", "tests/store/test_two_merchants.py"],
     ),
     Fault(
-        18, "looking at a link opens it", "landing/entering/routes.py",
+        18, "looking at a link opens it", "interfaces/landing/entering/routes.py",
         "    return _answer_dead_link(site, visit) if way is None else"
         " _answer_link(site, visit, way)\n",
         "    if way is None:\n        return _answer_dead_link(site, visit)\n"
@@ -87,7 +87,7 @@ FAULTS = (
         ["tests/api/test_landing_attacks.py", "tests/api/test_landing_entry.py"],
     ),
     Fault(
-        18, "wrong codes slow nobody", "landing/entering/tries.py",
+        18, "wrong codes slow nobody", "interfaces/landing/entering/tries.py",
         "def wait_after(", "def wait_after(*_: object) -> None:\n    return None\n\n\ndef _unused(",
         ["tests/api/test_landing_entry_attacks.py", "tests/api/test_landing_limits.py"],
     ),

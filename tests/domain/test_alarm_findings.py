@@ -8,7 +8,7 @@ import pytest
 
 from dunwell.accounts.installation.alarms.alarm import Alarm, Figures, Kind
 from dunwell.accounts.installation.document import check_installation
-from dunwell.cli.findings.alarms import judge_standing, judge_telling, judge_watch
+from dunwell.interfaces.cli.findings.alarms import judge_standing, judge_telling, judge_watch
 from dunwell.operations.alerts.read_alarms import AlarmsView
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)

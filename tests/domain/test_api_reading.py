@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.api.paths import read_claim_id, read_merchant_id, read_workflow_id
-from dunwell.api.query import Query, read_instant
+from dunwell.interfaces.api.paths import read_claim_id, read_merchant_id, read_workflow_id
+from dunwell.interfaces.api.query import Query, read_instant
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.platform.text.wire import write_instant
 

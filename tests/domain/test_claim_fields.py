@@ -3,7 +3,6 @@
 import msgspec
 
 from dunwell.accounts.merchants.audit_fields import FieldClass, find_class
-from dunwell.api.schemas.claims import Address, Claim
 from dunwell.cases.intake.check_claims import check_claims
 from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.core.claims.debtor_rows import define_record, list_columns, make_row, read_row
@@ -15,6 +14,7 @@ from dunwell.core.claims.fields import (
     DebtorFields,
     DebtorName,
 )
+from dunwell.interfaces.api.schemas.claims import Address, Claim
 from dunwell.platform.logging import FIELDS as LOGGED
 from tests.support.claims import a_claim
 

@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.configuration import (
     PaymentMethod,
     find_missing,
 )
-from dunwell.landing.render.wording import load_languages
+from dunwell.interfaces.landing.render.wording import load_languages
 from tests.support.merchants import CONFIGURATION
 
 

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from dunwell.api.catalogue import OPERATIONS
-from dunwell.api.reference.document import build_document
-from dunwell.api.schemas.events import ReplayRequest
-from dunwell.api.schemas.payments import PaymentRequest
 from dunwell.cases.disputes.reasons import DisputeType, Reason
-from dunwell.landing.objecting.answers import pick_fields
+from dunwell.interfaces.api.catalogue import OPERATIONS
+from dunwell.interfaces.api.reference.document import build_document
+from dunwell.interfaces.api.schemas.events import ReplayRequest
+from dunwell.interfaces.api.schemas.payments import PaymentRequest
+from dunwell.interfaces.landing.objecting.answers import pick_fields
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.checking.plain_text import LINE, LINES
 from dunwell.platform.text.shape import find_faults

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.cli.doctor import check_figures, check_tls
-from dunwell.cli.findings.identity import check_merchant, check_operator
-from dunwell.cli.findings.merchant_storage import judge_merchant_storage
+from dunwell.interfaces.cli.doctor import check_figures, check_tls
+from dunwell.interfaces.cli.findings.identity import check_merchant, check_operator
+from dunwell.interfaces.cli.findings.merchant_storage import judge_merchant_storage
 from dunwell.operations.recovery.archive import Standing
 from dunwell.operations.recovery.archive_health import ServerLog, describe_archive
 from dunwell.platform.config import load_settings

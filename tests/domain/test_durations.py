@@ -28,7 +28,6 @@ from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityT
 from dunwell.cases.payments.provider import NoticeRefused
 from dunwell.cases.rollout.effects import Asked
 from dunwell.cases.rollout.next_contacts import NextContacts
-from dunwell.cli.doctor import check_clocks
 from dunwell.contact.escalation.due_claim import DueClaim
 from dunwell.contact.escalation.process import make_process
 from dunwell.contact.escalation.render_leased import render_leased
@@ -40,8 +39,9 @@ from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.claims.holds import Hold, HoldKind, check_new_hold
 from dunwell.core.claims.states import Status
 from dunwell.core.events.retry import Health, judge_endpoint, plan_next_probe
-from dunwell.landing.entering.tries import Tries, count_wrong, decide_lock
-from dunwell.landing.session.session import Level, Session
+from dunwell.interfaces.cli.doctor import check_clocks
+from dunwell.interfaces.landing.entering.tries import Tries, count_wrong, decide_lock
+from dunwell.interfaces.landing.session.session import Level, Session
 from dunwell.operations.jobs.job import Archive, find_keeping
 from dunwell.operations.recovery.archive import Standing
 from dunwell.operations.recovery.archive_health import ServerLog, describe_archive
@@ -194,7 +194,7 @@ EDGES: Mapping[str, Edge] = {
         ),
         before=False, after=True,
     ),
-    "cli/doctor.py _MOST_SKEW_SECONDS": Edge(
+    "interfaces/cli/doctor.py _MOST_SKEW_SECONDS": Edge(
         timedelta(seconds=2) + JUST, lambda ahead: not check_clocks(ahead.total_seconds()).is_fault
     ),
     "cases/disputes/dispute.py RECENT": Edge(
@@ -205,15 +205,15 @@ EDGES: Mapping[str, Edge] = {
         Edge(timedelta(days=3_650) + JUST, _is_claim_foreseen),
     "core/events/retry.py _FAILING_FOR": Edge(timedelta(days=5), _judge(500, 500)),
     "core/events/retry.py _GONE_AGAIN_AFTER": Edge(timedelta(hours=1), _judge(410, 410)),
-    "landing/entering/tries.py DAY": Edge(
+    "interfaces/landing/entering/tries.py DAY": Edge(
         timedelta(days=1), lambda age: count_wrong(_lock(14), NOW + age).day_failures,
         before=15, after=1,
     ),
-    "landing/entering/tries.py LOCKED_FOR":
+    "interfaces/landing/entering/tries.py LOCKED_FOR":
         Edge(timedelta(minutes=30), lambda age: decide_lock(_lock(5), NOW + age) is not None),
-    "landing/entering/tries.py WINDOW":
+    "interfaces/landing/entering/tries.py WINDOW":
         Edge(timedelta(minutes=15), _count_together, before=2, after=1),
-    "landing/session/session.py ALL_LAST": Edge(timedelta(hours=8), _can_be_extended),
+    "interfaces/landing/session/session.py ALL_LAST": Edge(timedelta(hours=8), _can_be_extended),
     "contact/messages/guards.py _KEPT": Edge(timedelta(days=8), _is_day_kept, just=ONE_DAY),
     "cases/modalities/bounds.py _REQUEST_INTERVAL": Edge(
         timedelta(days=30),
@@ -304,7 +304,7 @@ def test_a_day_that_is_written_down_is_found_wherever_it_stands() -> None:
     """Of what is looked for: a constant, a number by its name, SQL, and within a function."""
     found = list_durations().keys()
     assert {
-        "core/events/retry.py GAPS", "landing/entering/tries.py LONGEST_WAIT_SECONDS",
+        "core/events/retry.py GAPS", "interfaces/landing/entering/tries.py LONGEST_WAIT_SECONDS",
         "contact/escalation/due_claim_store.py _POSTPONE",
         "accounts/merchants/sweep.py sweep_outdated",
     } <= found  # fmt: skip

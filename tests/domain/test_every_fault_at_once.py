@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.api.catalogue import OPERATIONS
-from dunwell.api.operation import Operation
-from dunwell.api.reading import read_shape
-from dunwell.api.reference.document import build_document
 from dunwell.cases.intake.check_claims import Rejected, check_claims
 from dunwell.cases.intake.contact_patch import apply_patch
 from dunwell.cases.intake.submission import ClaimSubmission, ContactPatch
 from dunwell.core.claims.fields import ContactData
+from dunwell.interfaces.api.catalogue import OPERATIONS
+from dunwell.interfaces.api.operation import Operation
+from dunwell.interfaces.api.reading import read_shape
+from dunwell.interfaces.api.reference.document import build_document
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.json_text import parse_text
 from dunwell.platform.text.shape import MOST_FAULTS, find_faults

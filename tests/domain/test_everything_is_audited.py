@@ -39,7 +39,7 @@ _NO_ROW = {
         "operations.onboarding.change_settings.check_settings",
         "operations.onboarding.change_settings.read_settings",
         "operations.onboarding.preview_workflows.preview_workflows",
-        "portal.processes.beginning.begin_definition",
+        "interfaces.portal.processes.beginning.begin_definition",
         "cases.rollout.foresee_costs.prepare_costs", "cases.rollout.look_at_draft.look_at_draft",
         "cases.rollout.plan_publication.plan_publication",
         "cases.rollout.preview_draft.preview_draft",
@@ -59,18 +59,20 @@ _NO_ROW = {
         "cases.assignment.rules_draft.publish_rules_draft",
         "core.claims.pause_claim.pause_claim", "core.claims.pause_claim.resume_claim",
         "cases.intake.create_together.ClaimIntake.create",
-        "operations.jobs.start_preview.start_preview", "landing.entering.send_code.send_code",
-        "landing.reaching.change_address.ask_change",
-        "landing.reaching.change_address.confirm_change",
-        "landing.reaching.choose_channels.choose_channels",
-        "landing.reaching.choose_channels.unsubscribe",
+        "operations.jobs.start_preview.start_preview",
+        "interfaces.landing.entering.send_code.send_code",
+        "interfaces.landing.reaching.change_address.ask_change",
+        "interfaces.landing.reaching.change_address.confirm_change",
+        "interfaces.landing.reaching.choose_channels.choose_channels",
+        "interfaces.landing.reaching.choose_channels.unsubscribe",
         "operations.onboarding.apply_given.apply_given",
         "operations.onboarding.change_settings.save_settings",
         "operations.onboarding.open_merchant.open_merchant",
         "operations.onboarding.performing.perform_changes",
         "cases.payments.announce_transfer.announce_transfer",
         "cases.payments.start_payment.start_payment",
-        "portal.processes.parts_shown.save_part", "cases.rollout.publish_workflow.publish_workflow",
+        "interfaces.portal.processes.parts_shown.save_part",
+        "cases.rollout.publish_workflow.publish_workflow",
         "cases.rollout.texts.edit_text.edit_text", "contact.sending.heed_refusals.heed_refusals",
         "core.workflows.arrange_steps.add_step", "core.workflows.arrange_steps.double_step",
         "core.workflows.arrange_steps.move_step", "core.workflows.arrange_steps.shift_step",
@@ -89,10 +91,10 @@ _NO_ROW = {
         "core.workflows.record_changes.store_changed_draft",
     ),
     "What a debtor types is no deed until it is sent, which writes the row.": (
-        "landing.objecting.keep_draft.keep_draft",
-        "landing.objecting.send_drafted.drop_draft_files",
-        "landing.objecting.send_drafted.send_dispute",
-        "landing.objecting.send_drafted.send_draft_files",
+        "interfaces.landing.objecting.keep_draft.keep_draft",
+        "interfaces.landing.objecting.send_drafted.drop_draft_files",
+        "interfaces.landing.objecting.send_drafted.send_dispute",
+        "interfaces.landing.objecting.send_drafted.send_draft_files",
     ),
     "The installation's own audit log has its row.": (
         "contact.sending.batches.settle_doubted.settle_doubted",
@@ -106,7 +108,7 @@ _NO_ROW = {
         "core.claims.searching.fill_search.replace_terms",
     ),
     "It finds the claims of a job; starting the job writes the row.": (
-        "portal.jobs.bulk.select_all",
+        "interfaces.portal.jobs.bulk.select_all",
     ),
 }  # fmt: skip
 
@@ -154,9 +156,9 @@ _NO_BEFORE = {
     "cases.replies.take_reply.take_reply": "it is new, and a hold it opens tells its own",
     "core.files.remove_unused_uploads._remove_rows": _SET,
     "operations.jobs.read_export.open_export": _LOOK,
-    "landing.session.extend_session.end_session": _VISIT,
-    "landing.session.open_session.open_session": _VISIT,
-    "landing.session.raise_session.raise_session": _VISIT,
+    "interfaces.landing.session.extend_session.end_session": _VISIT,
+    "interfaces.landing.session.open_session.open_session": _VISIT,
+    "interfaces.landing.session.raise_session.raise_session": _VISIT,
     "accounts.merchants.tokens.issue_token": "a token of an hour, as every program asks for one",
     "cases.modalities.rest_after_break.rest_after_break": _TOLD,
     "cases.modalities.sweep_modalities._end": _SET,
@@ -164,8 +166,8 @@ _NO_BEFORE = {
     "contact.notices.settled.report_notice_failure": _TOLD,
     "cases.payments.book_answer._report_mismatch": "nothing is booked; a person has to look",
     "cases.payments.take_request.audit_request": "the action says what it is from then on",
-    "portal.web.looking.look_at_claim": _LOOK,
-    "portal.web.looking.note_list": _LOOK,
+    "interfaces.portal.web.looking.look_at_claim": _LOOK,
+    "interfaces.portal.web.looking.note_list": _LOOK,
 }
 
 
@@ -195,7 +197,7 @@ def test_what_changes_something_says_what_was_before_and_after() -> None:
 
 # Functions that write what a person began, which a module with another row would hide.
 _WRITES_ITSELF = (
-    "cases.assignment.rules_draft.keep_draft", "portal.disputes.drafts.save_draft",
+    "cases.assignment.rules_draft.keep_draft", "interfaces.portal.disputes.drafts.save_draft",
     "core.workflows.save_draft.save_draft",
 )  # fmt: skip
 

@@ -5,15 +5,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from dunwell.api.fault_codes import FAULT_CODES
+from dunwell.interfaces.api.fault_codes import FAULT_CODES
 from dunwell.platform.text.shape import find_faults
 from tests.domain.test_shape import Trip
 
 SOURCE = Path(__file__).parents[2] / "src" / "dunwell"
 # Folders whose faults reach merchants; those of the others reach operators.
 MERCHANTS_FOLDERS = (
-    "api", "cases/disputes", "cases/intake", "cases/payments", "contact/escalation", "core/claims",
-    "core/events", "core/files", "operations/sandbox", "platform",
+    "cases/disputes", "cases/intake", "cases/payments", "contact/escalation", "core/claims",
+    "core/events", "core/files", "interfaces/api", "operations/sandbox", "platform",
 )  # fmt: skip
 # Only forms of debtors and clerks reach these; their pages have texts of their own.
 FORMS_MODULES = {"questions.py", "announce_transfer.py", "answer_texts.py"}

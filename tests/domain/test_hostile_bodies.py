@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.api.large_bodies import MAX_JSON_BYTES
-from dunwell.api.reading import read_document, read_shape
-from dunwell.api.schemas.claim_changes import FeeRequest
 from dunwell.cases.intake.check_claims import Rejected, read_claims
+from dunwell.interfaces.api.large_bodies import MAX_JSON_BYTES
+from dunwell.interfaces.api.reading import read_document, read_shape
+from dunwell.interfaces.api.schemas.claim_changes import FeeRequest
 from dunwell.platform.errors import InvalidRequest, Refusal, ValidationError
 from dunwell.platform.text.shape import MOST_FAULTS
 from tests.support.claims import a_claim

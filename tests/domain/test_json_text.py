@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.api.query import Query
-from dunwell.api.reading import read_shape
-from dunwell.api.schemas.claim_changes import FeeRequest
-from dunwell.api.schemas.processes import AnyAssignmentRequest
 from dunwell.cases.intake.check_claims import Rejected, check_claims, read_claims
 from dunwell.cases.intake.given_keys import has_given_keys
 from dunwell.cases.intake.submission import ClaimSubmission
+from dunwell.interfaces.api.query import Query
+from dunwell.interfaces.api.reading import read_shape
+from dunwell.interfaces.api.schemas.claim_changes import FeeRequest
+from dunwell.interfaces.api.schemas.processes import AnyAssignmentRequest
 from dunwell.platform.errors import Fault, InvalidRequest, ValidationError
 from dunwell.platform.text.json_text import check_encoding, find_repeated, has_all_keys
 from dunwell.platform.text.shape import MORE_FAULTS, MOST_FAULTS, find_faults

@@ -4,7 +4,11 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from dunwell.landing.render.formats import build_filters, build_page_filters, render_bound_moment
+from dunwell.interfaces.landing.render.formats import (
+    build_filters,
+    build_page_filters,
+    render_bound_moment,
+)
 
 _DAY = date(2026, 12, 10)
 _INSTANT = datetime(2026, 12, 10, 13, tzinfo=UTC)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.configuration import Configuration, LandingPage, Proof
-from dunwell.landing.entering.proofs import (
+from dunwell.interfaces.landing.entering.proofs import (
     AskCode,
     AskFact,
     CallUs,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dunwell.landing.entering.tries import (
+from dunwell.interfaces.landing.entering.tries import (
     Locked,
     Slowed,
     Tries,

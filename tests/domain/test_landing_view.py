@@ -14,14 +14,14 @@ from dunwell.cases.modalities.plans import Instalment, cover, plan_instalments
 from dunwell.cases.payments.request_states import RequestState
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
-from dunwell.landing.session.facts import (
+from dunwell.interfaces.landing.session.facts import (
     ClaimFacts,
     HoldFacts,
     ItemFacts,
     PaymentFacts,
     RequestFacts,
 )
-from dunwell.landing.session.states import (
+from dunwell.interfaces.landing.session.states import (
     Outcome,
     PageState,
     Topic,

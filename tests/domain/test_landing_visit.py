@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.landing.web.visit import Visit
+from dunwell.interfaces.landing.web.visit import Visit
 
 _MOST = 4096
 

@@ -12,10 +12,10 @@ from jinja2 import Environment
 from jinja2.ext import babel_extract
 
 from dunwell.accounts.merchants.configuration import PAGE_LANGUAGES
-from dunwell.landing.render.pages import TEMPLATES
-from dunwell.landing.render.translating import TranslatedTemplates
-from dunwell.landing.render.wording import CATALOGUES, choose_language, load_languages
-from dunwell.landing.telling.writer import NOTICE_TEMPLATES
+from dunwell.interfaces.landing.render.pages import TEMPLATES
+from dunwell.interfaces.landing.render.translating import TranslatedTemplates
+from dunwell.interfaces.landing.render.wording import CATALOGUES, choose_language, load_languages
+from dunwell.interfaces.landing.telling.writer import NOTICE_TEMPLATES
 
 _OPTIONS = {
     "trimmed": "true", "newstyle_gettext": "true", "trim_blocks": "true", "lstrip_blocks": "true",

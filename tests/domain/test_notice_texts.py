@@ -35,8 +35,8 @@ from dunwell.contact.notices.facts import (
 )
 from dunwell.contact.notices.notice import Addressee, Notice, NoticeChannel
 from dunwell.contact.notices.secrets import NOTICE_CODE_MASK
-from dunwell.landing.render.wording import load_languages
-from dunwell.landing.telling.writer import NOTICE_TEMPLATES, NoticeWriter
+from dunwell.interfaces.landing.render.wording import load_languages
+from dunwell.interfaces.landing.telling.writer import NOTICE_TEMPLATES, NoticeWriter
 from tests.support.merchants import CONFIGURATION
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)

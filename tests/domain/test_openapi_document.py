@@ -9,8 +9,6 @@ import jsonschema
 import msgspec
 import pytest
 
-from dunwell.api.reference.document import build_document
-from dunwell.api.reference.fields import list_fields
 from dunwell.core.events.body import EVENT_TYPES, EventActionStep
 from dunwell.core.events.payloads import (
     Event,
@@ -27,6 +25,8 @@ from dunwell.core.events.payloads import (
     payment_in_progress,
     payment_modality_state_change,
 )
+from dunwell.interfaces.api.reference.document import build_document
+from dunwell.interfaces.api.reference.fields import list_fields
 
 Schema = dict[str, Any]
 

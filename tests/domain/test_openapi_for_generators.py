@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from dunwell.api.operation import Parameter
-from dunwell.api.reference.choices import CHOICES, get_choice_name
-from dunwell.api.reference.document import build_document
-from dunwell.api.reference.generator_rules import prepare_for_generators
+from dunwell.interfaces.api.operation import Parameter
+from dunwell.interfaces.api.reference.choices import CHOICES, get_choice_name
+from dunwell.interfaces.api.reference.document import build_document
+from dunwell.interfaces.api.reference.generator_rules import prepare_for_generators
 from tests.support.openapi_faults import find_generator_faults
 
 Schema = dict[str, Any]

@@ -18,7 +18,7 @@ from dunwell.cases.payments.choice import (
     sum_outstanding,
 )
 from dunwell.core.claims.balance import Item, allocate
-from dunwell.landing.paying.choosing import Options, Refused, read_choice, render_choice
+from dunwell.interfaces.landing.paying.choosing import Options, Refused, read_choice, render_choice
 
 ITEMS = (
     Item(1, 0, "PRIMARY", 10000),

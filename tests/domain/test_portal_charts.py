@@ -1,6 +1,6 @@
 """Bars as SVG: what anybody named stays text, and a figure of 0 has no bar."""
 
-from dunwell.portal.render.charts import Bar, draw_bars, draw_columns
+from dunwell.interfaces.portal.render.charts import Bar, draw_bars, draw_columns
 
 
 def test_labels_and_links_are_escaped() -> None:

@@ -12,11 +12,11 @@ from dunwell.core.workflows.checking import find_definition_faults, read_definit
 from dunwell.core.workflows.definition import WaitStep
 from dunwell.core.workflows.document import render_document
 from dunwell.core.workflows.parts import join_parts
-from dunwell.portal.processes.fields import Manner, place_faults
-from dunwell.portal.processes.settings_form import read_settings, show_settings
-from dunwell.portal.processes.step_form import FIELDS, read_step, show_step
-from dunwell.portal.processes.views_editor import count_days
-from dunwell.portal.web.visit import Fields
+from dunwell.interfaces.portal.processes.fields import Manner, place_faults
+from dunwell.interfaces.portal.processes.settings_form import read_settings, show_settings
+from dunwell.interfaces.portal.processes.step_form import FIELDS, read_step, show_step
+from dunwell.interfaces.portal.processes.views_editor import count_days
+from dunwell.interfaces.portal.web.visit import Fields
 from tests.support.definitions import a_definition, a_document
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"

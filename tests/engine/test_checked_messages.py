@@ -10,9 +10,9 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.messages.codes import derive_check, digest_check
 from dunwell.contact.messages.facts import CHECK_MASK
 from dunwell.contact.notices.facts import CodeFacts, LinkFacts
-from dunwell.landing.entering.check_message import Confirmed, TypedMessage, check_message
-from dunwell.landing.entering.tries import Wrong
-from dunwell.landing.entering.visitors import digest_visitor
+from dunwell.interfaces.landing.entering.check_message import Confirmed, TypedMessage, check_message
+from dunwell.interfaces.landing.entering.tries import Wrong
+from dunwell.interfaces.landing.entering.visitors import digest_visitor
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE, a_house_with_channels

@@ -8,15 +8,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.api.readiness import Readiness
 from dunwell.contact.escalation.engine import Engine
+from dunwell.interfaces.api.readiness import Readiness
+from dunwell.interfaces.worker.loops import Loop, run_loops
 from dunwell.operations.alerts.look import look_for_alarms
 from dunwell.operations.alerts.read_alarms import read_alarms
 from dunwell.operations.alerts.tell_clocks import tell_clocks
 from dunwell.platform.clock import Clock, MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.watched_clock import ClocksApart, DatabaseTime, WatchedClock
-from dunwell.worker.loops import Loop, run_loops
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, a_house
 

@@ -19,7 +19,7 @@ from dunwell.contact.notices.notice import MOST_AN_HOUR
 from dunwell.contact.notices.settled import KEPT_FOR, report_notice_failure, sweep_notices
 from dunwell.contact.notices.tell_debtor import tell_debtor
 from dunwell.contact.sending.channel import Permanent, Temporary
-from dunwell.landing.telling.tell_occasions import tell_occasions
+from dunwell.interfaces.landing.telling.tell_occasions import tell_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute

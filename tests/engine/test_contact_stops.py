@@ -9,7 +9,7 @@ from dunwell.cases.disputes.end_dispute import confirm_right_person
 from dunwell.contact.messages.contact_stops import find_stopped_claims
 from dunwell.contact.notices.facts import ObjectionFacts
 from dunwell.contact.notices.tell_debtor import tell_debtor
-from dunwell.landing.telling.tell_occasions import tell_occasions
+from dunwell.interfaces.landing.telling.tell_occasions import tell_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, answer, dispute, withdraw

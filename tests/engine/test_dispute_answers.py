@@ -13,7 +13,7 @@ from dunwell.contact.notices.settled import report_notice_failure
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
-from dunwell.landing.telling.tell_occasions import tell_occasions
+from dunwell.interfaces.landing.telling.tell_occasions import tell_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition

@@ -4,11 +4,11 @@ import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from dunwell.landing.entering.store_asked_links import AskedLink, save_asked_link
+from dunwell.interfaces.landing.entering.store_asked_links import AskedLink, save_asked_link
+from dunwell.interfaces.wiring import open_loops
+from dunwell.interfaces.worker.loops import run_loops
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.resources import Resources
-from dunwell.wiring import open_loops
-from dunwell.worker.loops import run_loops
 from tests.support.notices import Asker, an_asker
 
 

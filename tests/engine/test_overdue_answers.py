@@ -10,7 +10,7 @@ import pytest
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.cases.disputes.find_disputes import find_disputes
 from dunwell.core.claims.holds import HoldKind
-from dunwell.landing.objecting.tell_overdue import tell_overdue
+from dunwell.interfaces.landing.objecting.tell_overdue import tell_overdue
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from dunwell.landing.render.wording import load_languages
-from dunwell.landing.telling.tell_occasions import tell_occasions
-from dunwell.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.landing.render.wording import load_languages
+from dunwell.interfaces.landing.telling.tell_occasions import tell_occasions
+from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.modalities import AT_ONCE, DEFERMENT, Arrangement, an_arrangement

@@ -6,9 +6,9 @@ import time
 import pytest
 import structlog
 
+from dunwell.interfaces.worker.loops import Loop, decide_pause, run_loops
 from dunwell.platform.database.database import DatabaseAway
 from dunwell.platform.metrics import REGISTRY
-from dunwell.worker.loops import Loop, decide_pause, run_loops
 
 
 class Rounds:

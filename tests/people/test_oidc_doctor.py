@@ -7,8 +7,8 @@ import pytest
 
 from dunwell.accounts.installation.sign_in import GroupRule, SignIn
 from dunwell.accounts.users.reception import Reception
-from dunwell.cli.findings.finding import Finding
-from dunwell.cli.findings.sign_in import (
+from dunwell.interfaces.cli.findings.finding import Finding
+from dunwell.interfaces.cli.findings.sign_in import (
     check_file,
     check_provider,
     check_sign_in,

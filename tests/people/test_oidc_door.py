@@ -13,12 +13,12 @@ from dunwell.accounts.installation.standing import StandingInstallation
 from dunwell.accounts.users.passwords import Passwords
 from dunwell.accounts.users.reception import Reception
 from dunwell.adapters.providers import StandingProviders
-from dunwell.api.app import build_app
-from dunwell.landing.application import build_site
+from dunwell.interfaces.api.app import build_app
+from dunwell.interfaces.landing.application import build_site
+from dunwell.interfaces.portal.application import build_portal_routes
+from dunwell.interfaces.portal.web.site import Surroundings
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
-from dunwell.portal.application import build_portal_routes
-from dunwell.portal.web.site import Surroundings
 from tests.support.children import DOCUMENTS, INSPECTOR, PAINTER, PRINTER
 from tests.support.people import CountingHasher, a_new_user, join
 from tests.support.portal_door import ORIGIN, SESSION, AtDoor, Door

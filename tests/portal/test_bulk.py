@@ -3,11 +3,11 @@
 import pytest
 
 from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.interfaces.portal.jobs import bulk
 from dunwell.operations.jobs.job import MOST_LIVE
 from dunwell.operations.jobs.run_exports import run_exports
 from dunwell.operations.jobs.run_jobs import run_jobs
 from dunwell.platform.resources import Resources
-from dunwell.portal.jobs import bulk
 from tests.support.disputes import dispute
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields

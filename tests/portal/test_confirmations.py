@@ -16,10 +16,10 @@ import pytest
 
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
+from dunwell.interfaces.portal.application import ROUTES
+from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.portal.application import ROUTES
-from dunwell.portal.render.addresses import PATHS
 from tests.support.durations import JUST
 from tests.support.merchants import AT_NOON, a_merchant
 from tests.support.passkeys import SoftwarePasskey
@@ -87,7 +87,9 @@ def list_called(function: Any, seen: set[Any]) -> Iterator[str]:
             continue
         yield node.id
         found = vars(sys.modules[function.__module__]).get(node.id)
-        is_ours = inspect.isfunction(found) and found.__module__.startswith("dunwell.portal.")
+        is_ours = inspect.isfunction(found) and found.__module__.startswith(
+            "dunwell.interfaces.portal."
+        )
         if is_ours:
             yield from list_called(found, seen)
 

@@ -10,11 +10,11 @@ import pytest
 
 from dunwell.accounts.users.sessions import sweep_people
 from dunwell.accounts.users.store_kept_forms import MAX_FORMS
+from dunwell.interfaces.portal.render.addresses import PATHS
+from dunwell.interfaces.portal.render.pages import TEMPLATES
+from dunwell.interfaces.portal.web.typed_fields import is_typed
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.portal.render.addresses import PATHS
-from dunwell.portal.render.pages import TEMPLATES
-from dunwell.portal.web.typed_fields import is_typed
 from tests.support import people
 from tests.support.application import an_application, connect
 from tests.support.house import House

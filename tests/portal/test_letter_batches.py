@@ -11,9 +11,9 @@ from dunwell.accounts.installation.document import Installation
 from dunwell.accounts.installation.lines.letters import Batch, FolderLine
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
+from dunwell.interfaces.portal.lines import routes
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.portal.lines import routes
 from tests.support.application import an_application
 from tests.support.letter_house import LetterHouse, a_house_with_a_folder, write_status
 from tests.support.lost_time import back_up, restore

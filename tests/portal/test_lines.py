@@ -10,11 +10,11 @@ from dunwell.accounts.installation.document import check_installation
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
 from dunwell.contact.escalation.join_reports import join_reports
+from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.operations.alerts.look import look_for_alarms
 from dunwell.operations.alerts.mail_words import PLACES
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.portal.render.addresses import build_address
 from tests.support.application import an_application
 from tests.support.house import House, ScriptedLine
 from tests.support.lines import a_house_with_a_line, report

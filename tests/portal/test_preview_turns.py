@@ -11,13 +11,13 @@ from starlette.requests import Request
 
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.letters.sheet import write_sheet
-from dunwell.platform.errors import InvalidRequest
-from dunwell.portal.web.preview_turns import (
+from dunwell.interfaces.portal.web.preview_turns import (
     PreviewBusy,
     PreviewLimits,
     PreviewTooSlow,
     PreviewTurns,
 )
+from dunwell.platform.errors import InvalidRequest
 from tests.support.children import find_children
 from tests.support.letters import a_letter
 

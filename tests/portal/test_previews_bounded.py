@@ -12,12 +12,12 @@ import psutil
 import pytest
 
 from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.interfaces.portal.web.preview_turns import PreviewLimits, PreviewTurns
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.database.pool import Limits
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources
-from dunwell.portal.web.preview_turns import PreviewLimits, PreviewTurns
 from tests.support.application import Application
 from tests.support.house import House
 from tests.support.portal import COOKIE, Clerk, read_fields, sign_in

@@ -9,10 +9,10 @@ import pytest
 from dunwell.core.workflows.audited import list_parts
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
+from dunwell.interfaces.portal.processes import routes_publish
 from dunwell.operations.jobs.run_previews import run_previews
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.portal.processes import routes_publish
 from tests.support.application import an_application
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house

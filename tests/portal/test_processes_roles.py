@@ -10,10 +10,10 @@ from dunwell.accounts.users.user import Place
 from dunwell.core.workflows.edit_draft import Edit, edit_draft
 from dunwell.core.workflows.parts import fingerprint
 from dunwell.core.workflows.store import load_workflows
+from dunwell.interfaces.portal.application import ROUTES
+from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.portal.application import ROUTES
-from dunwell.portal.render.addresses import PATHS
 from tests.support.application import an_application
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house

@@ -9,9 +9,9 @@ import pytest
 
 import dunwell
 from dunwell.cases.modalities.answer_modality import approve_modality
+from dunwell.interfaces.portal.render.pages import TEMPLATES
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.portal.render.pages import TEMPLATES
 from tests.support.application import an_application
 from tests.support.house import a_house
 from tests.support.portal import Clerk, read_fields, sign_in

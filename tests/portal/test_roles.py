@@ -12,10 +12,10 @@ from dunwell.accounts.users.user import Place
 from dunwell.cases.payments.announce_transfer import SentTransfer, announce_transfer
 from dunwell.cases.payments.choice import Choice, ChoiceKind
 from dunwell.contact.messages.suppression import suppress
+from dunwell.interfaces.portal.application import ROUTES
+from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.portal.application import ROUTES
-from dunwell.portal.render.addresses import PATHS
 from tests.support.application import an_application
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house

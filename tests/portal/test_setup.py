@@ -9,12 +9,12 @@ from dunwell.accounts.merchants.configuration import PROOFS
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
+from dunwell.interfaces.portal.setup.sections import SECTIONS
 from dunwell.operations.onboarding.apply import apply_checked
 from dunwell.operations.onboarding.checking import CheckedFile
 from dunwell.operations.onboarding.opening import open_file
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml, render_yaml
-from dunwell.portal.setup.sections import SECTIONS
 from tests.support.application import an_application
 from tests.support.house import House
 from tests.support.portal import Clerk, sign_in

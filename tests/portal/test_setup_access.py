@@ -12,11 +12,11 @@ from PIL import Image
 
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
+from dunwell.interfaces.portal.application import ROUTES
+from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml, render_yaml
-from dunwell.portal.application import ROUTES
-from dunwell.portal.render.addresses import PATHS
 from tests.support.application import an_application
 from tests.support.definitions import a_definition
 from tests.support.house import House, ScriptedChannel, a_house

@@ -7,10 +7,10 @@ import pytest
 
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
+from dunwell.interfaces.portal.application import ROUTES
+from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.portal.application import ROUTES
-from dunwell.portal.render.addresses import PATHS
 from tests.support.application import an_application
 from tests.support.house import House, a_house
 from tests.support.portal import Clerk, read_fields, sign_in

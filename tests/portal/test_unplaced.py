@@ -11,9 +11,9 @@ from dunwell.contact.sending.incoming import Incoming
 from dunwell.contact.sending.report import Report
 from dunwell.contact.sending.report_store import save_report
 from dunwell.contact.sending.take_incoming_sms import take_incoming_sms
+from dunwell.interfaces.portal.web.paging import PAGE
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.portal.web.paging import PAGE
 from tests.support.application import an_application
 from tests.support.house import House, a_house
 from tests.support.portal import Clerk, sign_in

@@ -12,8 +12,8 @@ from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.cases.disputes.reasons import KNOWN_NAMES
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
-from dunwell.portal.render.pages import TEMPLATES, load_environment
-from dunwell.portal.render.wording import list_catalogues, load_languages
+from dunwell.interfaces.portal.render.pages import TEMPLATES, load_environment
+from dunwell.interfaces.portal.render.wording import list_catalogues, load_languages
 
 _OPTIONS = {
     "trimmed": "true", "newstyle_gettext": "true", "trim_blocks": "true", "lstrip_blocks": "true",

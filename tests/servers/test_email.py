@@ -19,8 +19,8 @@ from dunwell.adapters.mail.listener import Doorkeeper, listen
 from dunwell.contact.escalation.join_reports import join_reports
 from dunwell.contact.notices.facts import CodeFacts, RateDueFacts
 from dunwell.contact.notices.sender import NoticeSender
-from dunwell.landing.render.wording import load_languages
-from dunwell.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.landing.render.wording import load_languages
+from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources

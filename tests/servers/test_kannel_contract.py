@@ -9,9 +9,9 @@ import pytest
 from dunwell.adapters.channels import gateway
 from dunwell.adapters.channels.gateway import UnclearAnswer
 from dunwell.adapters.channels.kannel.adapter import KannelChannel
-from dunwell.cli.findings.gateways import check_gateway
 from dunwell.contact.messages.gsm import count_parts
 from dunwell.contact.sending.channel import Accepted, Message, Outcome, Temporary
+from dunwell.interfaces.cli.findings.gateways import check_gateway
 from dunwell.platform.crypto import KeyRing
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.servers.kannel import PASSWORD, Kannel

@@ -10,9 +10,9 @@ import asyncssh
 import pytest
 
 from dunwell.accounts.installation.lines.letters import FolderLine
-from dunwell.cli.findings.email_lines import check_email_line
-from dunwell.cli.findings.finding import Finding
-from dunwell.cli.findings.letters import check_letter_line
+from dunwell.interfaces.cli.findings.email_lines import check_email_line
+from dunwell.interfaces.cli.findings.finding import Finding
+from dunwell.interfaces.cli.findings.letters import check_letter_line
 from tests.servers.dovecot import Dovecot
 from tests.servers.sshd import Sshd
 from tests.support.print_files import list_files

@@ -8,8 +8,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from dunwell.api import readiness
-from dunwell.api.readiness import Readiness
+from dunwell.interfaces.api import readiness
+from dunwell.interfaces.api.readiness import Readiness
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.database.database import Database, DatabaseAway
 from dunwell.platform.database.pool import Limits

@@ -3,7 +3,10 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from dunwell.landing.entering.store_tries import count_everybodys_wrong, remove_visitor_tries
+from dunwell.interfaces.landing.entering.store_tries import (
+    count_everybodys_wrong,
+    remove_visitor_tries,
+)
 from dunwell.platform.database.database import Database
 from tests.support.database import Opener
 

@@ -17,8 +17,8 @@ from starlette.routing import BaseRoute
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.credentials import create_credential
 from dunwell.accounts.merchants.secrets import CREDENTIAL_RANDOM_BYTES, NewCredential
-from dunwell.api.reference.document import build_document
 from dunwell.core.workflows.versions import Version
+from dunwell.interfaces.api.reference.document import build_document
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import Application, an_application, connect

@@ -16,14 +16,14 @@ from starlette.routing import BaseRoute
 
 from dunwell.accounts.installation.identity import Operator
 from dunwell.accounts.users.passwords import Passwords
-from dunwell.api.app import build_app
 from dunwell.cases.payments.provider import PaymentProvider
 from dunwell.contact.sending.adapters import Adapters
 from dunwell.contact.sending.channel import ChannelAdapter, LineAdapter
-from dunwell.landing.application import build_site, list_routes
+from dunwell.interfaces.api.app import build_app
+from dunwell.interfaces.landing.application import build_site, list_routes
+from dunwell.interfaces.portal.application import build_portal_routes
+from dunwell.interfaces.portal.web.site import Surroundings
 from dunwell.platform.resources import Resources
-from dunwell.portal.application import build_portal_routes
-from dunwell.portal.web.site import Surroundings
 from tests.support.children import DOCUMENTS, INSPECTOR, PAINTER, PRINTER
 
 ORIGIN = "http://127.0.0.1:8000"

@@ -8,7 +8,7 @@ from typing import Any, cast
 import httpx
 from starlette.applications import Starlette
 
-from dunwell.landing.application import build_landing_routes
+from dunwell.interfaces.landing.application import build_landing_routes
 from dunwell.platform.resources import Resources
 from tests.support.application import ORIGIN
 from tests.support.one_claim import OneClaim

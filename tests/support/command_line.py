@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dunwell.cli.main import main
+from dunwell.interfaces.cli.main import main
 from tests.support.processes import complete_environment, start
 
 Done = subprocess.CompletedProcess[str]

@@ -3,7 +3,7 @@
 import pkgutil
 from importlib import import_module
 
-import dunwell.cli
+import dunwell.interfaces.cli
 
-for _found in pkgutil.iter_modules(dunwell.cli.__path__):
-    import_module(f"dunwell.cli.{_found.name}")
+for _found in pkgutil.iter_modules(dunwell.interfaces.cli.__path__):
+    import_module(f"dunwell.interfaces.cli.{_found.name}")

@@ -74,7 +74,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "adapters/oidc/tokens.py _LOGOUT_LASTS": (
         "tests/people/test_oidc_logout.py::test_a_token_is_good_for_ten_minutes",
     ),
-    "cli/findings/sign_in.py _MOST_SKEW_SECONDS": (
+    "interfaces/cli/findings/sign_in.py _MOST_SKEW_SECONDS": (
         "tests/people/test_oidc_doctor.py::test_clocks_may_differ_by_half_a_minute",
     ),
     "accounts/users/single_sign_on/start_attempt.py ATTEMPT_LASTS": (
@@ -205,50 +205,50 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         f"{_AGES}[attempts]",
         "tests/api/test_landing_openings.py::test_sixty_openings_of_one_link_are_ten",
     ),
-    "landing/claim/news.py _NEWS": (
+    "interfaces/landing/claim/news.py _NEWS": (
         "tests/api/test_landing_dispute_answers.py::test_it_is_news_for_thirty_days",
     ),
-    "landing/entering/asked_links.py ONE_WITHIN": (
+    "interfaces/landing/entering/asked_links.py ONE_WITHIN": (
         (
             "tests/api/test_landing_new_link.py"
             "::test_whoever_asks_again_within_five_minutes_gets_the_same_page_and_no_other_link"
         ),
     ),
-    "landing/entering/openings.py TOGETHER": (
+    "interfaces/landing/entering/openings.py TOGETHER": (
         "tests/api/test_landing_openings.py::test_clicks_within_ten_seconds_are_one_opening",
     ),
-    "landing/entering/send_code.py LASTS": (
+    "interfaces/landing/entering/send_code.py LASTS": (
         "tests/api/test_landing_verify.py::test_a_code_works_for_ten_minutes",
     ),
-    "landing/entering/tries.py LONGEST_WAIT_SECONDS": (
+    "interfaces/landing/entering/tries.py LONGEST_WAIT_SECONDS": (
         (
             "tests/domain/test_landing_tries.py"
             "::test_the_wait_after_a_letters_code_doubles_up_to_ten_seconds"
         ),
     ),
-    "landing/entering/try_sent_code.py _REPEATED_WITHIN": (
+    "interfaces/landing/entering/try_sent_code.py _REPEATED_WITHIN": (
         "tests/api/test_landing_verify_twice.py::test_a_code_is_a_second_click_for_ten_seconds",
     ),
-    "landing/reaching/change_address.py LASTS": (
+    "interfaces/landing/reaching/change_address.py LASTS": (
         "tests/api/test_landing_preferences.py::test_a_code_works_for_ten_minutes",
     ),
-    "landing/session/drafts.py DRAFT_LASTS": (
+    "interfaces/landing/session/drafts.py DRAFT_LASTS": (
         (
             "tests/api/test_landing_evidence.py"
             "::test_drafts_go_after_thirty_days_and_files_nobody_sent_with_them"
         ),
     ),
-    "landing/session/extend_session.py REPEATED_WITHIN": (
+    "interfaces/landing/session/extend_session.py REPEATED_WITHIN": (
         "tests/api/test_landing_staying.py::test_after_some_minutes_the_old_cookie_gets_nothing",
     ),
-    "landing/session/session.py LASTS": (
+    "interfaces/landing/session/session.py LASTS": (
         "tests/api/test_landing_claim.py::test_after_an_hour_the_page_says_so_and_shows_nothing",
     ),
-    "landing/session/session.py REMEMBERED": (f"{_AGES}[debtor_sessions]",),
-    "landing/session/session.py WARNING": (
+    "interfaces/landing/session/session.py REMEMBERED": (f"{_AGES}[debtor_sessions]",),
+    "interfaces/landing/session/session.py WARNING": (
         "tests/api/test_landing_claim.py::test_the_last_five_minutes_are_announced",
     ),
-    "landing/objecting/receive_files.py _UNTAKEN": (
+    "interfaces/landing/objecting/receive_files.py _UNTAKEN": (
         (
             "tests/api/test_api_storage_away.py"
             "::test_what_is_left_of_a_debtors_file_is_kept_for_an_hour"

@@ -15,14 +15,6 @@ import msgspec
 
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.configuration import Guards
-from dunwell.api.operation import Body, Operation
-from dunwell.api.routes import parameters
-from dunwell.api.routes.claim_changes import PAUSE_CLAIM
-from dunwell.api.routes.claims import CREATE_CLAIMS
-from dunwell.api.routes.disputes import LIST_DISPUTES, OPEN_DISPUTE
-from dunwell.api.routes.payments import RECORD_PAYMENT
-from dunwell.api.routes.token import OBTAIN_TOKEN
-from dunwell.api.routes.uploads import UPLOAD_FILE
 from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.disputes.add_evidence import add_evidence
@@ -32,6 +24,14 @@ from dunwell.cases.rollout.save_scenario import save_scenario
 from dunwell.contact.messages.suppression import suppress
 from dunwell.core.events.endpoints import WantedEndpoint
 from dunwell.core.events.endpoints import add_endpoint as save_endpoint
+from dunwell.interfaces.api.operation import Body, Operation
+from dunwell.interfaces.api.routes import parameters
+from dunwell.interfaces.api.routes.claim_changes import PAUSE_CLAIM
+from dunwell.interfaces.api.routes.claims import CREATE_CLAIMS
+from dunwell.interfaces.api.routes.disputes import LIST_DISPUTES, OPEN_DISPUTE
+from dunwell.interfaces.api.routes.payments import RECORD_PAYMENT
+from dunwell.interfaces.api.routes.token import OBTAIN_TOKEN
+from dunwell.interfaces.api.routes.uploads import UPLOAD_FILE
 from tests.support.api import Api, Client, form_of
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.files import a_pdf

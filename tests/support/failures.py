@@ -8,7 +8,7 @@ import httpx
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.credentials import allow_credential
 from dunwell.accounts.merchants.rights import Scope
-from dunwell.api.edge import build_outside_answer
+from dunwell.interfaces.api.edge import build_outside_answer
 from dunwell.platform.http.server import ServerLimits
 from tests.support.api import Api, a_credential, form_of
 from tests.support.bounded import bounded, read_response, talk

@@ -23,7 +23,7 @@ from dunwell.accounts.merchants.configuration import (
 )
 from dunwell.cases.payments.choice import ChoiceKind
 from dunwell.contact.sending.references import write_reference
-from dunwell.landing.session.session import Level
+from dunwell.interfaces.landing.session.session import Level
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import REJECTED, dispute, give_evidence, resolve

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Mount, Route
 
-from dunwell.landing.application import ROUTES
+from dunwell.interfaces.landing.application import ROUTES
 from tests.support.one_claim import ONE
 
 _NAME = re.compile(r"\{\w+(?::(\w+))?\}")

@@ -13,11 +13,11 @@ import msgspec
 from starlette.applications import Starlette
 
 from dunwell.accounts.merchants.configuration import Guards
-from dunwell.api.catalogue import ENDPOINTS
-from dunwell.api.operation import Operation
 from dunwell.contact.messages.suppression import suppress
 from dunwell.core.claims.fields import FIELDS
 from dunwell.core.events.endpoints import WantedEndpoint, add_endpoint
+from dunwell.interfaces.api.catalogue import ENDPOINTS
+from dunwell.interfaces.api.operation import Operation
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Client, a_client

@@ -13,8 +13,8 @@ from dunwell.contact.notices.notice import Addressee, NoticeChannel, TooMany, Un
 from dunwell.contact.notices.send_notice import send_notice
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.contact.sending.channel import ChannelAdapter
-from dunwell.landing.render.wording import load_languages
-from dunwell.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.landing.render.wording import load_languages
+from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.children import PRINTER

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 import httpx
 from starlette.applications import Starlette
 
-from dunwell.landing import application
-from dunwell.landing.render.addresses import IN_CLAIM, place, strip_handle
-from dunwell.landing.session.cookies import HANDLE, name_cookie
-from dunwell.landing.web.in_session import Run
+from dunwell.interfaces.landing import application
+from dunwell.interfaces.landing.render.addresses import IN_CLAIM, place, strip_handle
+from dunwell.interfaces.landing.session.cookies import HANDLE, name_cookie
+from dunwell.interfaces.landing.web.in_session import Run
 from tests.support.application import ORIGIN
 
 COOKIE = "dunwell"

@@ -14,12 +14,12 @@ from starlette.applications import Starlette
 
 from dunwell.accounts.users.passwords import Passwords
 from dunwell.accounts.users.reception import Reception
-from dunwell.api.app import build_app
-from dunwell.landing.application import build_site
+from dunwell.interfaces.api.app import build_app
+from dunwell.interfaces.landing.application import build_site
+from dunwell.interfaces.portal.application import build_portal_routes
+from dunwell.interfaces.portal.web.site import Surroundings
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.portal.application import build_portal_routes
-from dunwell.portal.web.site import Surroundings
 from tests.support.children import DOCUMENTS, INSPECTOR, PAINTER, PRINTER
 from tests.support.people import PASSWORD, CountingHasher, Person
 

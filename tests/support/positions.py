@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from dunwell.api.reference.document import build_document
+from dunwell.interfaces.api.reference.document import build_document
 
 Schema = dict[str, Any]
 

@@ -1,9 +1,9 @@
 """What debtors are told, as a worker's loops would tell it."""
 
 from dunwell.contact.notices.sender import NoticeSender
-from dunwell.landing.render.wording import load_languages
-from dunwell.landing.telling.tell_occasions import tell_occasions
-from dunwell.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.landing.render.wording import load_languages
+from dunwell.interfaces.landing.telling.tell_occasions import tell_occasions
+from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from tests.support.children import PRINTER
 from tests.support.house import House
 

@@ -2,9 +2,9 @@
 
 import asyncio
 
-from dunwell.landing.render.wording import load_languages
-from dunwell.landing.telling.tell_occasions import tell_occasions
-from dunwell.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.landing.render.wording import load_languages
+from dunwell.interfaces.landing.telling.tell_occasions import tell_occasions
+from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing

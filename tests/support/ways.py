@@ -9,9 +9,9 @@ import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel, ChannelSetup, LandingPage, Proof
 from dunwell.contact.notices.secrets import derive_notice_code, derive_notice_token
-from dunwell.landing.entering.asked_links import send_asked_links
-from dunwell.landing.render.wording import load_languages
-from dunwell.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.landing.entering.asked_links import send_asked_links
+from dunwell.interfaces.landing.render.wording import load_languages
+from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import Doorstep, a_doorstep

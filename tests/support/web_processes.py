@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 
 from dunwell.accounts.merchants.secrets import NewCredential
-from dunwell.cli.main import main
+from dunwell.interfaces.cli.main import main
 from tests.support.api import form_of
 from tests.support.processes import start
 

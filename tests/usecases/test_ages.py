@@ -15,11 +15,11 @@ from dunwell.contact.notices.settled import sweep_notices
 from dunwell.contact.sending.batches.read_statuses import StatusReader
 from dunwell.contact.sending.take_incoming_sms import sweep_old_incoming
 from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.landing.sweep_landing import sweep_landing
+from dunwell.interfaces.landing.sweep_landing import sweep_landing
+from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.operations.jobs.sweep_jobs import sweep_jobs
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.worker.housekeeping import Housekeeping
 from tests.support.merchants import a_merchant
 from tests.support.rows import insert_row
 from tests.support.written import list_statements

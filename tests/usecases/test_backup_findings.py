@@ -12,7 +12,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from dunwell.cli.findings.backups import check_backups, describe_verifying
+from dunwell.interfaces.cli.findings.backups import check_backups, describe_verifying
 from dunwell.platform.config import Settings
 from dunwell.platform.database.database import Database
 from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries

@@ -10,8 +10,8 @@ import sys
 import click
 import pytest
 
-from dunwell.cli.main import dunwell
-from dunwell.cli.words import Words
+from dunwell.interfaces.cli.main import dunwell
+from dunwell.interfaces.cli.words import Words
 
 # The web application, the migrations, the letter press, pages, files, channels.
 _HEAVY = {
@@ -20,7 +20,7 @@ _HEAVY = {
 }  # fmt: skip
 _RUN = """
 import json, sys
-from dunwell.cli.main import main
+from dunwell.interfaces.cli.main import main
 try:
     main(sys.argv[1:])
 except SystemExit:
@@ -46,14 +46,21 @@ def _libraries(modules: set[str]) -> set[str]:
 
 def test_the_list_of_words_reads_no_word() -> None:
     read = _read_by("--help")
-    assert _ours(read) == {"dunwell.cli", "dunwell.cli.main", "dunwell.cli.words"}
+    assert _ours(read) == {
+        "dunwell.interfaces",
+        "dunwell.interfaces.cli",
+        "dunwell.interfaces.cli.main",
+        "dunwell.interfaces.cli.words",
+    }
     assert _libraries(read).isdisjoint({"asyncpg", "msgspec", "structlog", *_HEAVY})
 
 
 def test_the_list_of_a_groups_words_reads_none_of_them() -> None:
     read = _read_by("workflow", "--help")
     assert _ours(read) == {
-        "dunwell.cli", "dunwell.cli.main", "dunwell.cli.words", "dunwell.cli.workflow",
+        "dunwell.interfaces",
+        "dunwell.interfaces.cli", "dunwell.interfaces.cli.main", "dunwell.interfaces.cli.words",
+        "dunwell.interfaces.cli.workflow",
     }  # fmt: skip
 
 
@@ -61,7 +68,7 @@ def test_config_reads_settings_and_no_database() -> None:
     read = _read_by("config")
     assert _libraries(read).isdisjoint({"asyncpg", "msgspec", *_HEAVY})
     folders = {".".join(name.split(".")[:2]) for name in _ours(read)}
-    assert folders == {"dunwell.cli", "dunwell.platform"}
+    assert folders == {"dunwell.interfaces", "dunwell.platform"}
 
 
 @pytest.mark.parametrize(
@@ -78,13 +85,13 @@ def test_the_help_of_a_word_that_does_much_reads_nothing_of_what_it_does(word: s
     read = _read_by(word, "--help")
     assert _libraries(read).isdisjoint({"asyncpg", "msgspec", *_HEAVY})
     folders = {".".join(name.split(".")[:2]) for name in _ours(read)}
-    assert folders == {"dunwell.cli", "dunwell.platform"}
+    assert folders == {"dunwell.interfaces", "dunwell.platform"}
 
 
 @pytest.mark.parametrize(
     ("doing", "read_too"),
     # Jinja and the field's lists of codes check what a file says.
-    [("dunwell.cli.applying", {"jinja2"}), ("dunwell.cli.explaining", set())],
+    [("dunwell.interfaces.cli.applying", {"jinja2"}), ("dunwell.interfaces.cli.explaining", set())],
 )
 def test_what_a_word_does_reads_no_web_application_and_no_migrations(
     doing: str, read_too: set[str]

@@ -11,7 +11,7 @@ from dunwell.contact.sending.lease import begin_lease
 from dunwell.core.events.lease_set import lease_set
 from dunwell.core.events.store_deliveries import Delivery
 from dunwell.core.events.store_endpoints import load_endpoint
-from dunwell.landing.entering.visitors import admit_codes, count_visitors_wrong
+from dunwell.interfaces.landing.entering.visitors import admit_codes, count_visitors_wrong
 from dunwell.platform.resources import Resources
 from tests.support.durations import JUST
 from tests.support.webhooks import an_outbox
@@ -61,7 +61,9 @@ async def _find_end_of_lease(resources: Resources) -> timedelta:
 
 
 EDGES: Mapping[str, StoredEdge] = {
-    "landing/entering/visitors.py WINDOW": StoredEdge(timedelta(minutes=16), _counts_as_wrong),
+    "interfaces/landing/entering/visitors.py WINDOW": StoredEdge(
+        timedelta(minutes=16), _counts_as_wrong
+    ),
 }
 LENGTHS: Mapping[str, tuple[Callable[[Resources], Awaitable[object]], object]] = {
     "core/events/lease_set.py BEGIN_WITHIN": (_find_last_begin, timedelta(seconds=12)),

@@ -7,10 +7,10 @@ import pytest
 
 from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.core.files.storage import ContentMissing, upload_key
+from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
-from dunwell.worker.housekeeping import Housekeeping
 from tests.conftest import MONDAY_MORNING
 from tests.support.merchants import a_merchant
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from dunwell.adapters.channels.outbox.folder import OutboxFolder
-from dunwell.cli.doctor import check_folders
-from dunwell.cli.options import read_settings
 from dunwell.core.files.storage import Storage
+from dunwell.interfaces.cli.doctor import check_folders
+from dunwell.interfaces.cli.options import read_settings
 from dunwell.platform.config import Settings, load_settings
 from dunwell.platform.config.private_folder import close_to_others, find_open
 from dunwell.platform.embedded.folder_lock import FolderLock

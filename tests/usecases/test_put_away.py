@@ -14,10 +14,10 @@ from dunwell.core.files.put_away import put_away, throw_away
 from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.core.files.upload import NewUpload
 from dunwell.core.files.upload_file import check_upload
+from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
-from dunwell.worker.housekeeping import Housekeeping
 from tests.support.children import INSPECTOR
 from tests.support.files import a_pdf
 from tests.support.merchants import a_merchant

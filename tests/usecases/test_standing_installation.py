@@ -10,7 +10,7 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.document import Installation
 from dunwell.accounts.installation.standing import StandingInstallation
 from dunwell.accounts.installation.store import list_forwarders
-from dunwell.api.edge import Edge
+from dunwell.interfaces.api.edge import Edge
 from dunwell.platform.resources import Resources
 
 

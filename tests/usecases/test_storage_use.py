@@ -16,10 +16,10 @@ from dunwell.core.files.storage_use import StorageFull, StorageUse
 from dunwell.core.files.store_use import list_near_limit, load_storage_use
 from dunwell.core.files.upload import PreparedUpload
 from dunwell.core.files.upload_file import CheckedUpload, accept_upload
+from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import PayloadTooLarge, Unavailable
 from dunwell.platform.resources import Resources
-from dunwell.worker.housekeeping import Housekeeping
 from tests.support.merchants import a_merchant
 
 _LIMIT = 1000

@@ -1,10 +1,10 @@
 import dunwell.ApiClient;
 import dunwell.ApiException;
-import dunwell.api.AssignmentsApi;
-import dunwell.api.AuthenticationApi;
-import dunwell.api.ClaimsApi;
-import dunwell.api.EventsApi;
-import dunwell.api.WorkflowsApi;
+import dunwell.interfaces.api.AssignmentsApi;
+import dunwell.interfaces.api.AuthenticationApi;
+import dunwell.interfaces.api.ClaimsApi;
+import dunwell.interfaces.api.EventsApi;
+import dunwell.interfaces.api.WorkflowsApi;
 import dunwell.model.AssignmentRequest;
 import dunwell.model.AssignmentResult;
 import dunwell.model.Claim;

@@ -1,0 +1,1 @@
+"""User and program interfaces: API, debtor's pages, portal, command line, worker."""

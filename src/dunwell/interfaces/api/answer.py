@@ -1,0 +1,80 @@
+"""What goes back over HTTP: results and refusals in the envelope (spec, Errors 1), `error` and
+`result`, one of them null."""
+
+from typing import Any
+
+import msgspec
+import structlog
+from starlette.responses import Response
+
+from dunwell.core.files.names import name_for_reader, render_disposition
+from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.interfaces.api.failures import INTERNAL_ERROR, kind_of
+from dunwell.interfaces.api.schemas.failures import Failure
+from dunwell.platform.errors import AuthenticationError, Refusal
+
+JSON = "application/json"
+# Were a file shown after all, it would be without scripts, forms, origin and network.
+_FILE_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
+_encoder = msgspec.json.Encoder()
+_log = structlog.get_logger("dunwell.interfaces.api")
+
+
+def answer_result(result: Any) -> Response:
+    return Response(b'{"error":null,"result":' + _encoder.encode(result) + b"}", media_type=JSON)
+
+
+async def answer_file(storage: SealedFiles, key: str, name: str, content_type: str) -> Response:
+    """A stored file: saved by a browser and never shown in place, whatever it holds. name: as its
+    reader knows it, with or without an ending. Call it without a connection.
+
+    Raises ContentMissing, Unavailable.
+    """
+    disposition = render_disposition(name_for_reader(name, content_type))
+    content = await storage.load(key)
+    return Response(
+        content,
+        headers={"Content-Disposition": disposition, "Content-Security-Policy": _FILE_POLICY},
+        media_type=content_type,
+    )
+
+
+def answer_refusal(refusal: Refusal) -> Response:
+    return Response(
+        _encode_failure(describe(refusal)),
+        kind_of(type(refusal)).status,
+        _headers_of(refusal),
+        media_type=JSON,
+    )
+
+
+def answer_crash(error: BaseException, request_id: str, route: str) -> Response:
+    """Log where it happened, without the words of the exception, which may quote what was sent."""
+    _log.error("request crashed", request_id=request_id, route=route, exc_info=error)
+    failure = Failure(
+        type=INTERNAL_ERROR.name,
+        message="Something went wrong on our side. Send the request again; if it fails again, "
+        "tell the operator details.requestId.",
+        details={"requestId": request_id},
+    )
+    return Response(_encode_failure(failure), INTERNAL_ERROR.status, media_type=JSON)
+
+
+def describe(refusal: Refusal) -> Failure:
+    """The refusal as it goes over the wire, in an envelope or in a claim's creation result."""
+    return Failure(
+        type=kind_of(type(refusal)).name, message=refusal.message, details=refusal.details
+    )
+
+
+def _encode_failure(failure: Failure) -> bytes:
+    return b'{"error":' + _encoder.encode(failure) + b',"result":null}'
+
+
+def _headers_of(refusal: Refusal) -> dict[str, str]:
+    retry_after: int | None = getattr(refusal, "retry_after", None)
+    if retry_after is not None:
+        return {"Retry-After": str(retry_after)}
+    if isinstance(refusal, AuthenticationError):
+        return {"WWW-Authenticate": "Bearer"}
+    return {}

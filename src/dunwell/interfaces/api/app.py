@@ -1,0 +1,187 @@
+"""Builds the web application: the merchant API, its reference, and the addresses for operators and
+their machines: is it alive, is it ready, how is it doing.
+
+It opens nothing; what it needs is given, and other interfaces' routes are mounted beside its own.
+Health stands beside them all; in production figures stand at the operators' address alone, which
+the web process and the worker have each.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.exceptions import ExceptionMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match, Mount, Route, Router
+from starlette.types import ExceptionHandler, Scope
+
+from dunwell.cases.intake.create_together import ClaimIntake
+from dunwell.contact.sending.channel import ChannelAdapter
+from dunwell.core.files.inspection import Inspector
+from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.interfaces.api.answer import answer_refusal, answer_result
+from dunwell.interfaces.api.call import Tools
+from dunwell.interfaces.api.catalogue import ENDPOINTS
+from dunwell.interfaces.api.edge import Edge
+from dunwell.interfaces.api.figures import Figures
+from dunwell.interfaces.api.operation import Endpoint
+from dunwell.interfaces.api.readiness import Readiness
+from dunwell.interfaces.api.reference.routes import answer_document, build_reference_routes
+from dunwell.interfaces.api.routes.token import OBTAIN_TOKEN
+from dunwell.interfaces.api.schemas.operating import Health
+from dunwell.interfaces.api.serving import Server
+from dunwell.interfaces.api.token import answer_oauth_refusal, serve_token
+from dunwell.platform.errors import InvalidRequest, MethodNotAllowed, NotFound, Refusal, Unavailable
+from dunwell.platform.resources import Resources
+
+_BASE_PATH = "/api"
+_HEALTH_PATHS = frozenset(("/healthz", "/readyz"))
+
+
+def _find_peer(peer: str, _forwarded: list[str]) -> str:
+    return peer
+
+
+def build_app(
+    resources: Resources,
+    channels: Sequence[ChannelAdapter],
+    inspector: Inspector,
+    routes: Iterable[BaseRoute] = (),
+    find_visitor: Callable[[str, list[str]], str] = _find_peer,
+    figures: Figures | None = None,
+) -> Starlette:
+    """The root of all. `channels` carry what a sandbox merchant's moved clock sends; `routes` are
+    other interfaces'; `find_visitor` as `Edge` asks for it; `figures` that this counts in."""
+    settings, figures = resources.settings, figures or Figures()
+    tools = Tools(
+        resources,
+        channels,
+        storage=SealedFiles.open(resources),
+        inspector=inspector,
+        intake=ClaimIntake(resources),
+    )
+    app = Starlette(
+        routes=[
+            Mount(_BASE_PATH, _build_api(tools, figures)),
+            *_build_health_routes(resources),
+            *([_build_figures_route(figures)] if settings.is_development else []),
+            *build_reference_routes(settings.public_url),
+            *routes,
+        ],
+        middleware=[Middleware(Edge, resources, find_visitor, free_paths=_HEALTH_PATHS)],
+        exception_handlers=_HANDLERS,
+    )
+    # The edge has taken the slashes away.
+    app.router.redirect_slashes = False
+    return app
+
+
+def build_operators_app(resources: Resources, figures: Figures) -> Starlette:
+    """What a process, web or worker, tells operators at an address of its own."""
+    app = Starlette(
+        routes=[*_build_health_routes(resources), _build_figures_route(figures)],
+        middleware=[Middleware(Edge, resources, _find_peer)],
+        exception_handlers=_HANDLERS,
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+def _build_health_routes(resources: Resources) -> list[Route]:
+    # This process answers; nothing else is asked.
+    alive = answer_result(Health("ok"))
+    readiness = Readiness(resources.database, resources.clock)
+
+    async def tell_ready(_request: Request) -> Response:
+        try:
+            await readiness.check()
+        except Unavailable as refusal:
+            return answer_refusal(refusal)
+        return alive
+
+    return [Route("/healthz", alive, methods=["GET"]), Route("/readyz", tell_ready)]
+
+
+def _build_figures_route(figures: Figures) -> Route:
+    async def show_figures(_request: Request) -> Response:
+        return Response(figures.render(), media_type=CONTENT_TYPE_LATEST)
+
+    return Route("/metrics", show_figures)
+
+
+def _build_api(tools: Tools, figures: Figures) -> Router:
+    """What lies below {base_url}."""
+    server = Server(tools, figures)
+    by_path: dict[str, dict[str, Endpoint]] = {}
+    for each in ENDPOINTS:
+        by_path.setdefault(each.operation.path, {})[each.operation.method] = each
+
+    async def obtain_token(request: Request) -> Response:
+        return await serve_token(tools, figures, request)
+
+    # Fixed addresses first: `/events/replay` is not an event.
+    paths = sorted(by_path, key=lambda path: path.endswith("}"))
+    return Router(
+        [
+            *(_build_route(server, path, by_path[path]) for path in paths),
+            Route(OBTAIN_TOKEN.path, obtain_token, methods=[OBTAIN_TOKEN.method]),
+            Route("/openapi.json", answer_document(), methods=["GET"]),
+        ],
+        redirect_slashes=False,
+        middleware=[Middleware(ExceptionMiddleware, {HTTPException: _answer_mismatch})],
+    )
+
+
+def _build_route(server: Server, path: str, endpoints: dict[str, Endpoint]) -> Route:
+    async def serve(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        return await server.serve(endpoints[method], request)
+
+    return _ApiRoute(path, serve, methods=[*endpoints])
+
+
+class _ApiRoute(Route):
+    """A route that owns its address for every method, so that an address with a parameter does not
+    take what this one answers with 405."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, child = super().matches(scope)
+        return (Match.NONE if match is Match.NONE else Match.FULL), child
+
+
+async def _answer_mismatch(request: Request, error: Exception) -> Response:
+    """What no route takes: an unknown address, or a method that its address does not have."""
+    assert isinstance(error, HTTPException)
+    path = request.scope["path"][:200]
+    if error.status_code == 404:
+        return answer_refusal(NotFound(f"There is no address {path}. The reference is at /docs."))
+    if error.status_code != 405:
+        return answer_refusal(
+            InvalidRequest("The request cannot be read. Check its head and its address.")
+        )
+    methods = sorted((error.headers or {})["Allow"].split(", "))
+    if request.method == "OPTIONS":
+        return Response(None, 204, {"Allow": ", ".join(sorted([*methods, "OPTIONS"]))})
+    allowed = [each for each in methods if each != "HEAD"]
+    refusal = MethodNotAllowed(
+        f"{path} does not take {request.method}. Use {' or '.join(allowed)}.", allowed=allowed
+    )
+    is_token = path == _BASE_PATH + OBTAIN_TOKEN.path
+    answer = answer_oauth_refusal(refusal) if is_token else answer_refusal(refusal)
+    answer.headers["Allow"] = ", ".join(methods)
+    return answer
+
+
+async def _answer_refusal(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    return answer_refusal(error)
+
+
+_HANDLERS: Mapping[Any, ExceptionHandler] = {
+    HTTPException: _answer_mismatch,
+    Refusal: _answer_refusal,
+}

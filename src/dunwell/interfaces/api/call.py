@@ -1,0 +1,56 @@
+"""One authenticated request on its way to a use case."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dunwell.accounts.merchants.access import Access
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import Actor, credential_actor
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.cases.intake.create_together import ClaimIntake
+from dunwell.contact.sending.channel import ChannelAdapter
+from dunwell.core.files.inspection import Inspector
+from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.interfaces.api.query import Query
+from dunwell.platform.database.database import Connection
+from dunwell.platform.http.multipart import Part
+from dunwell.platform.resources import Resources
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What every request needs: opened once, when the application is built."""
+
+    resources: Resources
+    channels: Sequence[ChannelAdapter]
+    storage: SealedFiles
+    inspector: Inspector
+    intake: ClaimIntake
+
+
+@dataclass(slots=True)
+class Call:
+    tools: Tools
+    access: Access
+    merchant: Merchant
+    path: Mapping[str, str]
+    query: Query
+    body: bytes = b""
+    parts: list[Part] = field(default_factory=list)
+    # The open transaction or connection; none while the body streams in, and for use cases that
+    # open their own.
+    tx: Connection | None = None
+    # When the gate was last asked about it, by the monotonic clock.
+    admitted_at: float = 0.0
+    # What the endpoint's `prepare` answered.
+    prepared: Any = None
+
+    @property
+    def actor(self) -> Actor:
+        return credential_actor(self.access.client_id, self.access.rights)
+
+    @property
+    def work(self) -> Work:
+        assert self.tx is not None
+        return Work.open(self.tools.resources, self.tx, self.merchant, self.actor)

@@ -1,0 +1,245 @@
+"""The OpenAPI 3.1 document, built from the operations' data and the types that serve them."""
+
+from typing import Any
+
+from dunwell.accounts.merchants.rights import SCOPE_RIGHTS
+from dunwell.interfaces.api.catalogue import OPERATIONS, TAGS
+from dunwell.interfaces.api.failures import KINDS, FailureKind
+from dunwell.interfaces.api.operation import Body, Operation, Parameter
+from dunwell.interfaces.api.reference.components import Components, Schema, refer_to
+from dunwell.interfaces.api.reference.failure_examples import TOKEN_FAILURES, show_failure
+from dunwell.interfaces.api.reference.generator_rules import prepare_for_generators
+from dunwell.interfaces.api.reference.links import list_links
+from dunwell.interfaces.api.reference.refusals import list_statuses
+from dunwell.interfaces.api.routes.events import LIST_EVENTS
+from dunwell.interfaces.api.routes.parameters import IDEMPOTENCY_KEY
+
+_TOKEN_STATUSES = {
+    400: "The form is broken, or the grant type is another.",
+    401: "The client id or secret is wrong, or was revoked.",
+    413: "The form is too large.",
+    500: "The service made a mistake.",
+    503: "The database is away. Retry-After says when to try again.",
+}
+_HEADERS: dict[str, Schema] = {
+    "X-Request-Id": {
+        "description": "This request's id, for questions to the operator.",
+        "schema": {"type": "string"},
+    },
+    "Retry-After": {
+        "description": "Seconds to wait before the same request is sent again.",
+        "schema": {"type": "integer", "minimum": 1},
+    },
+    "WWW-Authenticate": {"description": "The scheme to use.", "schema": {"type": "string"}},
+}
+# What generators of clients know a file by.
+_FILE: Schema = {"type": "string", "format": "binary"}
+_HEADERS_BY_STATUS = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",)}
+INTRODUCTION = (
+    "Hand over unpaid claims, follow them, and be told what happens to them. Every JSON answer is "
+    "an envelope with `error` and `result`, one of them null."
+)
+# Said of the document alone: the page that is made of it does not show the mark.
+_MARK = "Operations, parameters and fields that are additions are marked `x-addition`."
+_INFO = {
+    "title": "Dunwell merchant API",
+    "version": "1",
+    "description": f"{INTRODUCTION} {_MARK}",
+    "contact": {"name": "The operator who gave you your client id"},
+    "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
+}
+# Generators make one class of each tag. The class of a webhook replaces that of operations with the
+# same tag, so the webhook has its own.
+_WEBHOOK_TAG = "Webhooks"
+_WEBHOOK_TAG_WORDS = "What the service posts to your endpoints."
+_WEBHOOK = (
+    "Each event of a type an endpoint is set up for is posted to it as JSON, signed as Standard "
+    "Webhooks has it (`webhook-id`, `webhook-timestamp`, `webhook-signature`), with the claim's "
+    "count of events in `Dunwell-Sequence`. Any 2xx is success; otherwise it is tried again for "
+    "about three days. One event may arrive more than once, always under the same id. Order is "
+    "not promised; the sequence restores it. The operator sets endpoints up."
+)
+
+
+def build_document() -> dict[str, Any]:
+    """The whole document; equal on every start, whatever the settings."""
+    components = Components(OPERATIONS)
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in OPERATIONS:
+        described = _describe_operation(operation, components)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = described
+    document = {
+        "openapi": "3.1.0",
+        "info": _INFO,
+        "servers": [{"url": "/api"}],
+        "security": [{"accessToken": []}],
+        "tags": [
+            {"name": name, "description": words}
+            for name, words in {**TAGS, _WEBHOOK_TAG: _WEBHOOK_TAG_WORDS}.items()
+        ],
+        "paths": paths,
+        "webhooks": {"event": {"post": _describe_webhook()}},
+        "components": {
+            "securitySchemes": {
+                "accessToken": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "An access token from POST /token.",
+                }
+            },
+            "headers": _HEADERS,
+            "examples": {name: {"value": show_failure(name)} for name in _list_answered()},
+            "schemas": components.named,
+        },
+    }
+    return prepare_for_generators(document)
+
+
+def _list_answered() -> list[str]:
+    """The error types that an operation answers with; the others come before any is reached."""
+    statuses = [list_statuses(each) for each in OPERATIONS if each.has_envelope]
+    answered = {kind for each in statuses for kinds in each.values() for kind in kinds}
+    return [kind.name for kind in KINDS if kind in answered]
+
+
+def _name_scopes(operation: Operation) -> str:
+    if not operation.needs_token:
+        return ""
+    scopes = [scope for scope, rights in SCOPE_RIGHTS.items() if operation.right in rights]
+    return f"\n\nScopes: {', '.join(f'`{each}`' for each in scopes)}."
+
+
+def _describe_operation(operation: Operation, components: Components) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": operation.operation_id,
+        "tags": [operation.tag],
+        "summary": operation.summary,
+        "description": operation.description + _name_scopes(operation),
+    }
+    if operation.is_addition:
+        described["x-addition"] = True
+    parameters = list(operation.parameters) + ([IDEMPOTENCY_KEY] if operation.takes_key else [])
+    if parameters:
+        described["parameters"] = [_describe_parameter(each) for each in parameters]
+    if operation.body is not None:
+        content: dict[str, Any] = {
+            "schema": components.schema_of(operation.body.shape),
+            "example": operation.body.example,
+        }
+        if operation.body.encoding:
+            content["encoding"] = operation.body.encoding
+        described["requestBody"] = {
+            "required": operation.body.is_required,
+            "content": {operation.body.media_type: content},
+        }
+        words = _describe_body(operation.body)
+        if words:
+            described["requestBody"]["description"] = words
+    if not operation.needs_token:
+        described["security"] = []
+    described["responses"] = _describe_responses(operation, components)
+    return described
+
+
+def _describe_body(body: Body) -> str:
+    """What the body's schema does not say. Further media types are named in words: of an operation
+    with two, openapi-python-client generates code that does not compile."""
+    sentences = [body.description] if body.description else []
+    if body.further_media_types:
+        others = ", ".join(f"`{each}`" for each in body.further_media_types)
+        sentences.append(f"It may be sent as {others} too.")
+    return " ".join(sentences)
+
+
+def _describe_parameter(parameter: Parameter) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "name": parameter.name,
+        "in": parameter.place,
+        "required": parameter.is_required,
+        "description": parameter.description,
+        "schema": parameter.schema,
+    }
+    if parameter.example is not None:
+        described["example"] = parameter.example
+    if parameter.is_addition:
+        described["x-addition"] = True
+    return described
+
+
+def _describe_responses(operation: Operation, components: Components) -> dict[str, Any]:
+    responses = {"200": _describe_success(operation, components)}
+    links = list_links(operation, OPERATIONS)
+    if links:
+        responses["200"]["links"] = links
+    if not operation.has_envelope:
+        for status, words in _TOKEN_STATUSES.items():
+            responses[str(status)] = _describe_response(
+                status, words, refer_to("TokenFailure"), TOKEN_FAILURES[status]
+            )
+        return responses
+    for status, kinds in list_statuses(operation).items():
+        failure = components.wrap_failures(kinds)
+        described = _describe_response(status, _describe_kinds(kinds), failure)
+        described["content"]["application/json"]["examples"] = {
+            kind.name: {"$ref": f"#/components/examples/{kind.name}"} for kind in kinds
+        }
+        responses[str(status)] = described
+    return responses
+
+
+def _describe_success(operation: Operation, components: Components) -> dict[str, Any]:
+    if operation.file_types:
+        return _describe_file(operation)
+    if not operation.has_envelope:
+        schema = components.schema_of(operation.result)
+        return _describe_response(200, "Done.", schema, operation.example)
+    whole = {"error": None, "result": operation.example}
+    return _describe_response(200, "Done.", components.wrap_result(operation.result), whole)
+
+
+def _describe_kinds(kinds: list[FailureKind]) -> str:
+    return "\n\n".join(f"**{kind.name}** {kind.cause}" for kind in kinds)
+
+
+def _describe_response(
+    status: int, words: str, schema: Schema, example: Any = None
+) -> dict[str, Any]:
+    content: dict[str, Any] = {"schema": schema}
+    if example is not None:
+        content["example"] = example
+    names = ("X-Request-Id", *_HEADERS_BY_STATUS.get(status, ()))
+    return {
+        "description": words,
+        "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names},
+        "content": {"application/json": content},
+    }
+
+
+def _describe_file(operation: Operation) -> dict[str, Any]:
+    described = _describe_response(200, "The file itself, without an envelope.", {})
+    described["headers"]["Content-Disposition"] = {
+        "description": "`attachment`, with the name debtors save the file under.",
+        "schema": {"type": "string"},
+    }
+    described["content"] = {each: {"schema": _FILE} for each in operation.file_types}
+    return described
+
+
+def _describe_webhook() -> dict[str, Any]:
+    return {
+        "operationId": "receiveEvent",
+        "tags": [_WEBHOOK_TAG],
+        "summary": "Receive an event",
+        "description": _WEBHOOK,
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {
+                    "schema": refer_to("Event"),
+                    "example": LIST_EVENTS.example["items"][0],
+                }
+            },
+        },
+        "responses": {"200": {"description": "Taken; so is any other 2xx."}},
+        "security": [],
+    }

@@ -1,0 +1,91 @@
+"""Rewrites the finished document into forms that generators of clients understand. Pure.
+
+It runs over the whole document, so it holds for every operation, however that is declared:
+
+- A choice between texts is a reference to a named component.
+- A field that is always null is a reference to `AlwaysNull`.
+- Each integer has a format.
+"""
+
+from typing import Any
+
+from dunwell.interfaces.api.reference.choices import CHOICES, describe_choice, get_choice_name
+
+_ALWAYS_NULL = "AlwaysNull"
+_NULL = {"type": "null"}
+_MAX_INT32 = 2**31 - 1
+# What is below these names is data of a caller or of the service, not a schema.
+_DATA = ("example", "examples")
+
+
+def prepare_for_generators(document: dict[str, Any]) -> dict[str, Any]:
+    """The same document with these rules applied, and with the components they refer to.
+
+    Raises LookupError if a choice has no name in `CHOICES`.
+    """
+    prepared: dict[str, Any] = _rewrite(document)
+    named = prepared["components"]["schemas"]
+    for name in _find_references(prepared) & CHOICES.keys():
+        assert name not in named, name
+        named[name] = describe_choice(name)
+    # Of a bare null type, openapi-generator's client for Python cannot be generated at all, and
+    # Java's cannot tell a created claim from a failed one. A text that must be null says the same.
+    named[_ALWAYS_NULL] = {
+        "title": _ALWAYS_NULL,
+        "description": "Always null.",
+        "type": ["string", "null"],
+        "const": None,
+    }
+    prepared["components"]["schemas"] = dict(sorted(named.items()))
+    return prepared
+
+
+def _rewrite(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_rewrite(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    rewritten = {
+        name: each if name in _DATA else _rewrite(each)
+        for name, each in part.items()
+        if name != "properties"
+    }
+    if "properties" in part:
+        # Here keys are names of fields, which may be called like anything.
+        rewritten["properties"] = {
+            name: _refer_to(_ALWAYS_NULL) if each == _NULL else _rewrite(each)
+            for name, each in part["properties"].items()
+        }
+    return _name_choice(_add_format(rewritten))
+
+
+def _add_format(schema: dict[str, Any]) -> dict[str, Any]:
+    """Without a format, generators take an integer for one of 32 bits, and ids have more."""
+    kinds = schema.get("type", ())
+    if "integer" not in (kinds if isinstance(kinds, list) else [kinds]) or "format" in schema:
+        return schema
+    is_small = schema.get("maximum", _MAX_INT32 + 1) <= _MAX_INT32
+    return {**schema, "format": "int32" if is_small else "int64"}
+
+
+def _name_choice(schema: dict[str, Any]) -> dict[str, Any]:
+    if "enum" not in schema:
+        return schema
+    rest = {name: each for name, each in schema.items() if name not in ("enum", "type")}
+    return _refer_to(get_choice_name(schema["enum"])) | rest
+
+
+def _refer_to(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _find_references(part: Any) -> set[str]:
+    """The names of all schemas that are referred to."""
+    if isinstance(part, list):
+        return set().union(*map(_find_references, part))
+    if not isinstance(part, dict):
+        return set()
+    found = set().union(*map(_find_references, part.values()))
+    if isinstance(part.get("$ref"), str):
+        found.add(part["$ref"].rpartition("/")[2])
+    return found

@@ -1,0 +1,131 @@
+"""The guides for merchants' developers as pages: the Markdown of `pages`, rendered at the start.
+
+`pages` is docs/merchant; links between its files become links between the pages.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.resources import files
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup
+
+from dunwell.interfaces.api.reference.layouts import load_template
+
+INDEX_PATH = "/docs/guides"
+GUIDES_STYLE_PATH = "/docs/guides.css"
+
+# In the order of the index; a guide that is not named comes behind these, by its name.
+_ORDER = (
+    "quick-start", "claims", "workflows", "attachments", "payments", "disputes",
+    "payment-modalities", "communications", "events", "webhooks", "sandbox", "debtor-page",
+    "errors", "migration-to-workflows", "deprecations",
+)  # fmt: skip
+_REFERENCE = {"../openapi.json": "/api/openapi.json"}
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    name: str
+    title: str
+    # The first paragraph, as text.
+    summary: str
+    html: str
+
+    @property
+    def path(self) -> str:
+        return f"/docs/{self.name}"
+
+
+def list_guides() -> list[Guide]:
+    folder = files("dunwell.interfaces.api.reference").joinpath("pages")
+    guides = [
+        _render(each.name.removesuffix(".md"), each.read_text("utf-8"))
+        for each in folder.iterdir()
+        if each.name.endswith(".md")
+    ]
+    return sorted(guides, key=_rank)
+
+
+def render_guide(guide: Guide, guides: Sequence[Guide], style_path: str) -> str:
+    return _render_page(
+        "guide.html", title=guide.title, guide=guide, guides=guides, style_path=style_path
+    )
+
+
+def render_index(guides: Sequence[Guide], style_path: str) -> str:
+    return _render_page(
+        "guides.html", title="Guides", guide=None, guides=guides, style_path=style_path
+    )
+
+
+def render_missing(guides: Sequence[Guide], style_path: str) -> str:
+    """The page for an address below /docs that names no guide."""
+    return _render_page(
+        "missing.html", title="Page not found", guide=None, guides=guides, style_path=style_path
+    )
+
+
+def _rank(guide: Guide) -> tuple[int, str]:
+    return _ORDER.index(guide.name) if guide.name in _ORDER else len(_ORDER), guide.name
+
+
+def _render_page(template: str, **given: Any) -> str:
+    return load_template(template).render(
+        **given, index_path=INDEX_PATH, guides_style_path=GUIDES_STYLE_PATH, mark_safe=Markup
+    )
+
+
+def _render(name: str, text: str) -> Guide:
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    parser.renderer.rules |= {  # type: ignore[attr-defined]
+        "table_open": partial(_wrap, '<div class="table" tabindex="0"><table>'),
+        "table_close": partial(_wrap, "</table></div>"),
+        "fence": _render_code,
+    }
+    tokens = parser.parse(text)
+    title, summary = _read_texts(tokens, "heading_open"), _read_texts(tokens, "paragraph_open")
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+        if token.type == "heading_open" and following is not None:
+            token.attrSet("id", _slug(following.content))
+        for child in token.children or ():
+            _lead(child)
+    return Guide(name, title, summary, parser.renderer.render(tokens, parser.options, {}))
+
+
+def _read_texts(tokens: Sequence[Token], kind: str) -> str:
+    """The words of the first block of the kind, without marks."""
+    place = next(i for i, token in enumerate(tokens) if token.type == kind)
+    children = tokens[place + 1].children or ()
+    return "".join(" " if each.type == "softbreak" else each.content for each in children)
+
+
+def _lead(token: Token) -> None:
+    """Turn a link to a file into one to its page."""
+    href = str(token.attrGet("href") or "")
+    name, mark, place = href.partition("#")
+    if token.type != "link_open" or ":" in name:
+        return
+    if name in _REFERENCE:
+        token.attrSet("href", _REFERENCE[name])
+    elif name.endswith(".md"):
+        token.attrSet("href", f"/docs/{name.removesuffix('.md')}{mark}{place}")
+
+
+def _slug(heading: str) -> str:
+    """The anchor that hosts of Git repositories give a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def _wrap(html: str, *_: Any) -> str:
+    return html
+
+
+def _render_code(tokens: Sequence[Token], index: int, *_: Any) -> str:
+    """A block of code that can be scrolled by keyboard."""
+    code = Markup.escape(tokens[index].content)
+    return f'<pre tabindex="0"><code>{code}</code></pre>\n'

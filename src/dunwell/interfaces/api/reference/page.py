@@ -1,0 +1,154 @@
+"""The reference as a page: rendered once, at the start, from the same data as the document."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+from dunwell.interfaces.api.catalogue import OPERATIONS, TAGS
+from dunwell.interfaces.api.failures import KINDS, FailureKind
+from dunwell.interfaces.api.fault_codes import FAULT_CODES
+from dunwell.interfaces.api.operation import Operation
+from dunwell.interfaces.api.reference.document import INTRODUCTION, build_document
+from dunwell.interfaces.api.reference.failure_examples import show_failure
+from dunwell.interfaces.api.reference.fields import Field, describe_kind, list_fields, resolve
+from dunwell.interfaces.api.reference.layouts import load_template
+from dunwell.interfaces.api.reference.refusals import list_kinds
+
+STYLE_PATH = "/docs/style.css"
+_BREAK = " \\\n  "
+
+
+@dataclass(frozen=True, slots=True)
+class OperationView:
+    operation: Operation
+    parameters: list[Field]
+    request: list[Field]
+    result: list[Field]
+    result_kind: str
+    curl: str
+    answer: str
+    kinds: list[FailureKind]
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    name: str
+    words: str
+    operations: list[OperationView]
+
+
+def render_page(public_url: str) -> str:
+    document = build_document()
+    named = document["components"]["schemas"]
+    return load_template("docs.html").render(
+        base_url=f"{public_url}/api",
+        style_path=STYLE_PATH,
+        introduction=INTRODUCTION,
+        chapters=list(_list_chapters(document)),
+        webhook=document["webhooks"]["event"]["post"],
+        event_fields=list(list_fields(named["Event"], named)),
+        kinds=KINDS,
+        fault_codes=FAULT_CODES,
+        fields_of=partial(_list_detail_fields, named),
+        sample_error=render_json(show_failure("NotFound")),
+    )
+
+
+def _list_chapters(document: dict[str, Any]) -> Iterator[Chapter]:
+    for name, words in TAGS.items():
+        operations = [each for each in OPERATIONS if each.tag == name]
+        yield Chapter(name, words, [_view(each, document) for each in operations])
+
+
+def _view(operation: Operation, document: dict[str, Any]) -> OperationView:
+    described = document["paths"][operation.path][operation.method.lower()]
+    named = document["components"]["schemas"]
+    result, answer = _show_answer(operation, described["responses"]["200"]["content"], named)
+    request: list[Field] = []
+    if operation.body is not None:
+        content = described["requestBody"]["content"][operation.body.media_type]
+        request = list(list_fields(content["schema"], named))
+    return OperationView(
+        operation=operation,
+        parameters=[_view_parameter(each, named) for each in described.get("parameters", ())],
+        request=request,
+        result=list(list_fields(result, named)),
+        result_kind=describe_kind(result, named),
+        curl=render_curl(operation),
+        answer=answer,
+        kinds=list_kinds(operation) if operation.has_envelope else [],
+    )
+
+
+def _show_answer(
+    operation: Operation, content: dict[str, Any], named: dict[str, Any]
+) -> tuple[dict[str, Any], str]:
+    """The result's schema, and an example of the whole answer."""
+    if operation.file_types:
+        return {"type": "file"}, str(operation.example)
+    schema = content["application/json"]["schema"]
+    if operation.has_envelope:
+        schema = resolve(schema, named)["properties"]["result"]
+    return schema, render_json(content["application/json"]["example"])
+
+
+def _view_parameter(parameter: dict[str, Any], named: dict[str, Any]) -> Field:
+    schema = resolve(parameter["schema"], named)
+    described = parameter["description"]
+    if "enum" in schema:
+        described += " One of " + ", ".join(f"`{each}`" for each in schema["enum"]) + "."
+    if "maximum" in schema:
+        described += f" At most {schema['maximum']:,}."
+    return Field(
+        name=parameter["name"],
+        kind=f"{describe_kind(schema, named)} in {parameter['in']}",
+        description=described,
+        is_required=parameter["required"],
+        depth=0,
+    )
+
+
+def _list_detail_fields(named: dict[str, Any], kind: FailureKind) -> list[Field]:
+    return list(list_fields(named[kind.details.__name__], named))
+
+
+def render_json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def render_curl(operation: Operation) -> str:
+    """The operation's example as a curl command, with $BASE and $TOKEN."""
+    method = "" if operation.method == "GET" else f"-X {operation.method} "
+    parts = [f'curl {method}"$BASE{_render_path(operation)}"']
+    if operation.needs_token:
+        parts.append('-H "Authorization: Bearer $TOKEN"')
+    if operation.takes_key:
+        parts.append('-H "Idempotency-Key: hand-over-1"')
+    parts += _render_body(operation)
+    return _BREAK.join(parts)
+
+
+def _render_path(operation: Operation) -> str:
+    path = operation.path
+    for parameter in operation.parameters:
+        if parameter.place == "path":
+            path = path.replace(f"{{{parameter.name}}}", str(parameter.example))
+    asked = [
+        f"{each.name}={quote(str(each.example), safe='')}"
+        for each in operation.parameters
+        if each.place == "query" and each.example is not None and each.name in ("limit", "type")
+    ]
+    return path + ("?" + "&".join(asked) if asked else "")
+
+
+def _render_body(operation: Operation) -> list[str]:
+    body = operation.body
+    if body is None:
+        return []
+    if body.media_type.endswith("json"):
+        return [f'-H "Content-Type: {body.media_type}"', f"-d '{render_json(body.example)}'"]
+    flag = "-F" if body.media_type.startswith("multipart") else "-d"
+    return [f"{flag} '{name}={value}'" for name, value in body.example.items()]

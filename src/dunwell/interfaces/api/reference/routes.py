@@ -1,0 +1,102 @@
+"""Serves the OpenAPI document, the reference page and the guides: finished at the start."""
+
+import gzip
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from importlib.resources import files
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from dunwell.interfaces.api.reference.document import build_document
+from dunwell.interfaces.api.reference.guides import (
+    GUIDES_STYLE_PATH,
+    INDEX_PATH,
+    list_guides,
+    render_guide,
+    render_index,
+    render_missing,
+)
+from dunwell.interfaces.api.reference.page import STYLE_PATH, render_page
+from dunwell.platform.http.requests import accepts_gzip
+
+# Nothing but our own stylesheet and images; no script, no frame, no form.
+_POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; "
+    "base-uri 'none'; form-action 'none'"
+)
+_HEADERS = {"Content-Security-Policy": _POLICY, "Vary": "Accept-Encoding"}
+
+
+def encode_document() -> bytes:
+    """The document as it is served, and as it is committed in docs/."""
+    return msgspec.json.format(msgspec.json.encode(build_document()), indent=2) + b"\n"
+
+
+def build_reference_routes(public_url: str) -> list[Route]:
+    pages = {"/docs": _render_reference(public_url), **_render_guides()}
+    styles = {STYLE_PATH: "docs.css", GUIDES_STYLE_PATH: "guides.css"}
+    return [
+        *(_serve(path, page, "text/html") for path, page in pages.items()),
+        *(_serve(path, _read(name), "text/css") for path, name in styles.items()),
+        Route("/docs/{unknown:path}", _answer_missing, methods=["GET"]),
+    ]
+
+
+# What an installation's settings do not change is rendered once in a process, however many
+# applications are built in it.
+@cache
+def answer_document() -> Response:
+    return Response(encode_document(), media_type="application/json")
+
+
+@lru_cache(maxsize=8)
+def _render_reference(public_url: str) -> bytes:
+    return render_page(public_url).encode()
+
+
+@cache
+def _render_guides() -> Mapping[str, bytes]:
+    """By their addresses, the index among them."""
+    guides = list_guides()
+    pages = {each.path: render_guide(each, guides, STYLE_PATH) for each in guides}
+    pages[INDEX_PATH] = render_index(guides, STYLE_PATH)
+    return {path: page.encode() for path, page in pages.items()}
+
+
+def _read(name: str) -> bytes:
+    return files("dunwell.interfaces.api.reference").joinpath(name).read_bytes()
+
+
+def _serve(path: str, content: bytes, media_type: str) -> Route:
+    """Compressed once, at the start: the reference is 1.5 MB, and 60 KB compressed."""
+    plain = Response(content, headers=_HEADERS, media_type=media_type)
+    headers = {**_HEADERS, "Content-Encoding": "gzip"}
+    packed = Response(_compress(content), headers=headers, media_type=media_type)
+
+    async def answer(request: Request) -> Response:
+        takes_gzip = accepts_gzip(request.headers.get("accept-encoding", ""))
+        return packed if takes_gzip else plain
+
+    return Route(path, answer, methods=["GET"])
+
+
+# Each page is compressed once in a process, however many applications are built in it.
+@cache
+def _compress(content: bytes) -> bytes:
+    return gzip.compress(content, compresslevel=6, mtime=0)
+
+
+async def _answer_missing(request: Request) -> Response:
+    """A person gets a page; a program gets the API's refusal, as from any other unknown address."""
+    if "text/html" not in request.headers.get("accept", ""):
+        raise HTTPException(404)
+    return Response(_render_missing(), 404, headers=_HEADERS, media_type="text/html")
+
+
+@cache
+def _render_missing() -> bytes:
+    return render_missing(list_guides(), STYLE_PATH).encode()

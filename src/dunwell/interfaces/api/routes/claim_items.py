@@ -1,0 +1,198 @@
+"""Add items and fees to a claim, delete an item with its fees."""
+
+from typing import Any
+
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.intake.check_claims import find_faulty_dates
+from dunwell.cases.intake.submission import ItemSubmission
+from dunwell.cases.payments.add_item import AddedItem, NewItem, add_fee, add_item
+from dunwell.cases.payments.delete_item import delete_item
+from dunwell.interfaces.api.call import Call
+from dunwell.interfaces.api.operation import Body, Endpoint, Operation
+from dunwell.interfaces.api.paths import read_claim_id, read_item_id
+from dunwell.interfaces.api.reading import read_shape
+from dunwell.interfaces.api.routes.claim_showing import show_item
+from dunwell.interfaces.api.routes.parameters import CLAIM_ID, ITEM_ID, MERCHANT_ID
+from dunwell.interfaces.api.schemas import claim_changes as wire
+from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError
+
+_PATH = "/merchants/{merchant_id}/claims/{claim_id}"
+_OWED: dict[str, Any] = {
+    "claimId": 4711,
+    "claimStatus": "IN_PROCESS",
+    "total": "12490",
+    "outstanding": "12490",
+    "overpaid": "0",
+}
+_ONLY = (
+    "Only a claim that is CREATED or IN_PROCESS takes it, with 100 items at most. Messages that "
+    "were planned name the new amount. It raises no event."
+)
+
+ADD_FEE = Operation(
+    operation_id="addFee",
+    right=Right.RECORD_MONEY,
+    method="POST",
+    path=f"{_PATH}/fees",
+    tag="Claims",
+    summary="Add a fee",
+    description=(
+        "A fee of your own, beside those of the process: for example at a checkpoint. With "
+        f"`itemId` it belongs to a PRIMARY item and is deleted with it. {_ONLY}"
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID),
+    body=Body(
+        media_type="application/json",
+        shape=wire.FeeRequest,
+        example={
+            "type": "COLLECTION_FEE",
+            "value": "2000",
+            "itemId": 9001,
+            "itemDate": "2026-03-10",
+            "reference": "Address inquiry",
+        },
+    ),
+    result=wire.AddedItem,
+    example={
+        "item": {
+            "id": 9003,
+            "reference": "Address inquiry",
+            "type": "COLLECTION_FEE",
+            "value": "2000",
+            "outstanding": "2000",
+            "itemDate": "2026-03-10",
+            "dueDate": None,
+            "itemId": 9001,
+        },
+        **_OWED,
+    },
+    refusals=(InvalidRequest, ValidationError, InvalidState),
+    is_addition=True,
+)
+
+ADD_ITEM = Operation(
+    operation_id="addItem",
+    right=Right.RECORD_MONEY,
+    method="POST",
+    path=f"{_PATH}/items",
+    tag="Claims",
+    summary="Add an item",
+    description=f"A further claim position, checked as those of a new claim are. {_ONLY}",
+    parameters=(MERCHANT_ID, CLAIM_ID),
+    body=Body(
+        media_type="application/json",
+        shape=ItemSubmission,
+        example={
+            "reference": "INV-2026-0911",
+            "type": "PRIMARY",
+            "value": "2000",
+            "itemDate": "2026-02-15",
+            "dueDate": "2026-03-01",
+        },
+    ),
+    result=wire.AddedItem,
+    example={
+        "item": {
+            "id": 9003,
+            "reference": "INV-2026-0911",
+            "type": "PRIMARY",
+            "value": "2000",
+            "outstanding": "2000",
+            "itemDate": "2026-02-15",
+            "dueDate": "2026-03-01",
+            "itemId": None,
+        },
+        **_OWED,
+    },
+    refusals=(InvalidRequest, ValidationError, InvalidState),
+    is_addition=True,
+)
+
+DELETE_ITEM = Operation(
+    operation_id="deleteItem",
+    right=Right.RECORD_MONEY,
+    method="DELETE",
+    path=f"{_PATH}/items/{{item_id}}",
+    tag="Claims",
+    summary="Delete an item",
+    description=(
+        "Deletes an item or a fee, and the fees whose `itemId` it is. When all that is left is "
+        "paid, the claim is COLLECTED. It raises no event.\n\n"
+        "InvalidState when the claim is neither CREATED nor IN_PROCESS, when money was paid on the "
+        "item or on a fee that goes with it (`PAID`: reverse the payment first), and when it is "
+        "the last PRIMARY item (`LAST_PRIMARY`: withdraw the claim instead)."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID, ITEM_ID),
+    result=wire.DeletedItems,
+    example={
+        "deletedItemIds": [9002],
+        "claimId": 4711,
+        "claimStatus": "IN_PROCESS",
+        "total": "10240",
+        "outstanding": "10240",
+        "overpaid": "0",
+    },
+    refusals=(InvalidState,),
+    is_addition=True,
+)
+
+
+async def _add_fee(call: Call) -> wire.AddedItem:
+    claim_id = read_claim_id(call.path["claim_id"])
+    call.query.check()
+    given = read_shape(call.body, wire.FeeRequest)
+    fee = NewItem(
+        type=given.type,
+        value_cents=int(given.value),
+        reference=given.reference,
+        item_on=given.item_date,
+        fee_of=given.item_id,
+    )
+    return _show(claim_id, await add_fee(call.work, claim_id, fee))
+
+
+async def _add_item(call: Call) -> wire.AddedItem:
+    claim_id = read_claim_id(call.path["claim_id"])
+    call.query.check()
+    given = read_shape(call.body, ItemSubmission, find_faulty_dates)
+    item = NewItem(
+        type=given.type,
+        value_cents=int(given.value),
+        reference=given.reference,
+        item_on=given.item_date,
+        due_on=given.due_date,
+    )
+    return _show(claim_id, await add_item(call.work, claim_id, item))
+
+
+async def _delete_item(call: Call) -> wire.DeletedItems:
+    claim_id = read_claim_id(call.path["claim_id"])
+    item_id = read_item_id(call.path["item_id"])
+    call.query.check()
+    deleted = await delete_item(call.work, claim_id, item_id)
+    return wire.DeletedItems(
+        deleted_item_ids=[each.item_id for each in deleted.items],
+        claim_id=claim_id,
+        claim_status=deleted.status.value,
+        total=str(deleted.balance.total_cents),
+        outstanding=str(deleted.balance.outstanding_cents),
+        overpaid=str(deleted.balance.overpaid_cents),
+    )
+
+
+def _show(claim_id: int, added: AddedItem) -> wire.AddedItem:
+    return wire.AddedItem(
+        item=show_item(added.item),
+        claim_id=claim_id,
+        claim_status=added.status.value,
+        total=str(added.balance.total_cents),
+        outstanding=str(added.balance.outstanding_cents),
+        overpaid=str(added.balance.overpaid_cents),
+    )
+
+
+ENDPOINTS = (
+    Endpoint(ADD_FEE, _add_fee),
+    Endpoint(ADD_ITEM, _add_item),
+    Endpoint(DELETE_ITEM, _delete_item),
+)

@@ -1,0 +1,245 @@
+"""Find claims, read one, and explain why one stands where it does."""
+
+from typing import Any
+
+from dunwell.cases.intake.check_claims import normalize_reference
+from dunwell.contact.messages.claim_link import give_claim_token
+from dunwell.core.claims.find_claims import find_claims
+from dunwell.core.claims.read_claim import read_claim
+from dunwell.core.claims.searching.search_claims import search_claims
+from dunwell.core.claims.states import Status
+from dunwell.core.claims.store_lists import ClaimFilter
+from dunwell.core.claims.store_lists import ListedClaim as Found
+from dunwell.core.files.read_attachments import list_all_attachments
+from dunwell.interfaces.api.call import Call
+from dunwell.interfaces.api.operation import Endpoint, Operation, Parameter, Span
+from dunwell.interfaces.api.paths import read_claim_id
+from dunwell.interfaces.api.routes.attachments import ATTACHMENT_EXAMPLE
+from dunwell.interfaces.api.routes.claim_showing import show_claim, show_holds
+from dunwell.interfaces.api.routes.parameters import CLAIM_ID, CURSOR, LIMIT, MERCHANT_ID, read_page
+from dunwell.interfaces.api.schemas import claims as wire
+from dunwell.interfaces.api.schemas.claim_lists import ClaimList, ListedClaim
+from dunwell.operations.explanation.explain_claim import explain_claim
+from dunwell.operations.explanation.views import EXAMPLE, ClaimExplanation, write_plain
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.wire import read_as_json, write_instant
+
+CLAIM_EXAMPLE: dict[str, Any] = {
+    "id": 4711,
+    "referenceNumber": "INV-2026-0815",
+    "currency": "EUR",
+    **wire.DEBTOR_EXAMPLE,
+    "status": "IN_PROCESS",
+    "holds": [],
+    "total": "10490",
+    "outstanding": "10490",
+    "overpaid": "0",
+    "items": [
+        {
+            "id": 9001,
+            "reference": "INV-2026-0815",
+            "type": "PRIMARY",
+            "value": "10240",
+            "outstanding": "10240",
+            "itemDate": "2026-01-15",
+            "dueDate": "2026-01-29",
+            "itemId": None,
+        },
+        {
+            "id": 9002,
+            "reference": "Dunning fee",
+            "type": "DUNNING_FEE",
+            "value": "250",
+            "outstanding": "250",
+            "itemDate": "2026-03-09",
+            "dueDate": None,
+            "itemId": None,
+        },
+    ],
+    "attachments": [ATTACHMENT_EXAMPLE],
+    "assignment": {
+        "workflowId": "0195547a-1f40-7c3e-9a41-6f1f0c2f9d11",
+        "workflowVersion": "v1.0",
+    },
+    "nextStepAt": "2026-03-23T08:00:00.000Z",
+    "createdAt": "2026-03-02T09:00:00.000Z",
+    "updatedAt": "2026-03-09T08:00:01.000Z",
+    "landingPageUrl": "https://claims.example.com/q/3q2-7wEBAgMEBQYHCAkKCw",
+}
+_LISTED = (
+    "id", "referenceNumber", "customerNumber", "currency", "debtorName", "debtorLastName",
+    "companyName", "status", "holds", "total", "outstanding", "overpaid", "nextStepAt", "createdAt",
+    "updatedAt",
+)  # fmt: skip
+
+FIND_CLAIMS = Operation(
+    operation_id="findClaims",
+    method="GET",
+    path="/merchants/{merchant_id}/claims",
+    tag="Claims",
+    summary="Find claims",
+    description=(
+        "The merchant's claims, newest first; with filters, those of which all given hold. Nothing "
+        "ever appears behind a cursor that was handed out: claims are held back for as long as one "
+        "that began to be created before them may still come. By its `referenceNumber` a claim is "
+        "found at once.\n\n"
+        "To follow what changes, ask again and again with `updatedSince`, each time with the "
+        "instant at which the last run began less five minutes: a change shows when it is done, "
+        "and bears the instant at which it began.\n\n"
+        "With `search`, claims some of whose words begin with what you look for, whatever their "
+        "case: reference, id, customer and contract number, names, company, e-mail and phone; the "
+        "shortest first. It stands without other filters. A new claim is found within two "
+        "seconds. A page may hold fewer claims than `limit`: read on until `nextCursor` "
+        "is null."
+    ),
+    parameters=(
+        MERCHANT_ID,
+        Parameter(
+            name="referenceNumber", place="query", example="INV-2026-0815",
+            schema={"type": "string", "minLength": 1, "maxLength": 255},
+            description="Only the claim of this reference.",
+        ),
+        Parameter(
+            name="customerNumber", place="query", example="C-7001",
+            schema={"type": "string", "minLength": 1, "maxLength": 255},
+            description="Only claims of this customer of yours.",
+        ),
+        Parameter(
+            name="status", place="query", example="IN_PROCESS",
+            schema={"type": "string", "enum": list(Status)},
+            description="Only claims in this state.",
+        ),
+        Parameter(
+            name="updatedSince", place="query", example="2026-03-09T00:00:00Z",
+            schema={"type": "string", "format": "date-time"},
+            description="Only claims whose `updatedAt` is this instant or later.",
+        ),
+        Parameter(
+            name="search", place="query",
+            schema={"type": "string", "minLength": 1, "maxLength": 255},
+            description="Only claims of which each of these words begins one. Alone.",
+            is_addition=True,
+        ),
+        LIMIT,
+        CURSOR,
+    ),
+    result=ClaimList,
+    example={
+        "items": [{name: CLAIM_EXAMPLE[name] for name in _LISTED}],
+        "nextCursor": None,
+    },
+    refusals=(ValidationError,),
+    is_addition=True,
+)  # fmt: skip
+
+READ_CLAIM = Operation(
+    operation_id="readClaim",
+    method="GET",
+    path="/merchants/{merchant_id}/claims/{claim_id}",
+    tag="Claims",
+    summary="Read a claim",
+    description=(
+        "Everything that was submitted, the claim's `status`, what holds it, what is owed in all "
+        "and on each item, its attachments, and which workflow version, or which scenario, runs it."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID),
+    result=wire.Claim,
+    example=CLAIM_EXAMPLE,
+    is_addition=True,
+)
+EXPLAIN_CLAIM = Operation(
+    operation_id="explainClaim",
+    method="GET",
+    path="/merchants/{merchant_id}/claims/{claim_id}/explanation",
+    tag="Claims",
+    summary="Explain a claim",
+    description=(
+        "Why the claim stands where it stands: which assignment rules match and which do not, "
+        "what became of each step of the present process, the next step, when and why, what holds "
+        "it, and its next five contacts if nothing is paid. Codes are for programs; every "
+        "`reason` is a sentence for a person."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID),
+    result=ClaimExplanation,
+    example=read_as_json(EXAMPLE),
+    is_addition=True,
+)
+
+
+async def _find(call: Call) -> ClaimList:
+    query = call.query
+    limit, cursor = read_page(query)
+    status = query.choice("status", tuple(Status))
+    reference_number, customer_number = query.text("referenceNumber"), query.text("customerNumber")
+    if reference_number is not None:
+        reference_number = normalize_reference(reference_number)
+    updated_since = query.instant("updatedSince")
+    search = query.text("search")
+    query.check()
+    if search is not None:
+        if any((reference_number, customer_number, status, updated_since)):
+            raise ValidationError(
+                [Fault("/search", "Search without other filters.", "NOT_ALLOWED")]
+            )
+        return await _search(call, search, limit, cursor)
+    wanted = ClaimFilter(
+        reference_number, customer_number, Status(status) if status else None, updated_since
+    )
+    page = await find_claims(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    return ClaimList([_show_listed(each) for each in page.claims], page.next_cursor)
+
+
+async def _search(call: Call, text: str, limit: int, cursor: str | None) -> ClaimList:
+    page = await search_claims(call.work, text, limit=limit, cursor=cursor)
+    return ClaimList([_show_listed(each) for each in page.claims], page.next_cursor)
+
+
+def _show_listed(claim: Found) -> ListedClaim:
+    return ListedClaim(
+        id=claim.claim_id,
+        reference_number=claim.reference_number,
+        customer_number=claim.customer_number,
+        currency=claim.currency,
+        debtor_name=claim.first_name,
+        debtor_last_name=claim.last_name,
+        company_name=claim.company_name,
+        status=claim.status.value,
+        holds=show_holds(claim.holds),
+        total=str(claim.balance.total_cents),
+        outstanding=str(claim.balance.outstanding_cents),
+        overpaid=str(claim.balance.overpaid_cents),
+        next_step_at=write_instant(claim.next_step_at),
+        created_at=write_instant(claim.created_at),
+        updated_at=write_instant(claim.updated_at),
+    )
+
+
+async def _read(call: Call) -> wire.Claim:
+    claim_id = read_claim_id(call.path["claim_id"])
+    call.query.check()
+    return await answer_claim(call, claim_id)
+
+
+async def answer_claim(call: Call, claim_id: int) -> wire.Claim:
+    """The claim as it is read, after whatever was done to it. Raises NotFound."""
+    view = await read_claim(call.work, claim_id)
+    attached = await list_all_attachments(call.work, claim_id)
+    resources, work = call.tools.resources, call.work
+    token = await give_claim_token(
+        work.tx, resources.keys, work.merchant_id, claim_id, now=work.real_now
+    )
+    return show_claim(view, attached, f"{resources.settings.public_url}/q/{token}")
+
+
+async def _explain(call: Call) -> ClaimExplanation:
+    claim_id = read_claim_id(call.path["claim_id"])
+    call.query.check()
+    return write_plain(await explain_claim(call.work, call.tools.resources.keys, claim_id))
+
+
+ENDPOINTS = (
+    Endpoint(FIND_CLAIMS, _find, Span.CONNECTION),
+    # It may write: the claim's link works from its first reading on.
+    Endpoint(READ_CLAIM, _read),
+    Endpoint(EXPLAIN_CLAIM, _explain, Span.CONNECTION),
+)

@@ -1,0 +1,145 @@
+"""Create claims."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.intake.check_claims import read_claims
+from dunwell.cases.intake.create_claims import CreationResult, create_claims
+from dunwell.cases.intake.submission import MAX_CLAIMS, ClaimSubmission
+from dunwell.interfaces.api.answer import describe
+from dunwell.interfaces.api.call import Call
+from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Span
+from dunwell.interfaces.api.routes.parameters import MERCHANT_ID, TICKET_EXAMPLE
+from dunwell.interfaces.api.schemas import claims as wire
+from dunwell.platform.children.process import Turns
+from dunwell.platform.errors import (
+    DuplicateReferenceNumber,
+    InvalidRequest,
+    MerchantNotConfigured,
+    UnknownTicket,
+    ValidationError,
+)
+
+_CLAIM_EXAMPLE = {
+    **{name: value for name, value in wire.DEBTOR_EXAMPLE.items() if value is not None},
+    "referenceNumber": "INV-2026-0815",
+    "currency": "EUR",
+    "items": [
+        {
+            "reference": "INV-2026-0815",
+            "type": "PRIMARY",
+            "value": "10240",
+            "itemDate": "2026-01-15",
+            "dueDate": "2026-01-29",
+        }
+    ],
+    "attachments": [{"sourceType": "TICKET", "source": TICKET_EXAMPLE}],
+}
+# Fails alone.
+_FAULTY_EXAMPLE = {
+    "companyName": "Muster GmbH",
+    "referenceNumber": "INV-2026-0816",
+    "currency": "EUR",
+    "items": [
+        {
+            "reference": "INV-2026-0816",
+            "type": "PRIMARY",
+            "value": "4990",
+            "itemDate": "2026-02-15",
+            "dueDate": "2026-02-01",
+        }
+    ],
+}
+
+CREATE_CLAIMS = Operation(
+    operation_id="createClaims",
+    right=Right.CHANGE_CLAIMS,
+    method="POST",
+    path="/merchants/{merchant_id}/claims",
+    tag="Claims",
+    summary="Create claims",
+    description=(
+        "Hands over one claim or many, up to 1,000 in 10 MiB. The answer has one result per "
+        "submitted claim, in the same order. Each stands for itself: one that fails carries its "
+        "own `error`, the others are created all the same.\n\n"
+        "Required are `referenceNumber`, `currency`, `items` with at least one of type PRIMARY, "
+        "and `debtorLastName` or `companyName`. Money is a string of digits in cents. A "
+        "`referenceNumber` is unique per merchant. A created claim is assigned by the merchant's "
+        "rules at once."
+    ),
+    parameters=(MERCHANT_ID,),
+    body=Body(
+        media_type="application/json",
+        shape=Annotated[list[ClaimSubmission], Meta(min_length=1, max_length=MAX_CLAIMS)],
+        example=[_CLAIM_EXAMPLE, _FAULTY_EXAMPLE],
+    ),
+    result=list[wire.ClaimCreationResult],
+    example=[
+        {"id": 4711, "referenceNumber": "INV-2026-0815", "error": None, "result": None},
+        {
+            "id": None,
+            "referenceNumber": "INV-2026-0816",
+            "error": {
+                "type": "ValidationError",
+                "message": "1 fault was found. See details.errors; correct them and send again.",
+                "details": {
+                    "errors": [
+                        {
+                            "path": "/items/0/dueDate",
+                            "message": "dueDate is before itemDate; swap them?",
+                            "code": "WRONG_ORDER",
+                        }
+                    ]
+                },
+            },
+            "result": None,
+        },
+    ],
+    refusals=(
+        InvalidRequest,
+        ValidationError,
+        MerchantNotConfigured,
+        DuplicateReferenceNumber,
+        UnknownTicket,
+    ),
+)
+
+
+async def _create(call: Call) -> list[wire.ClaimCreationResult]:
+    call.query.check()
+    submissions, turns = [], Turns()
+    try:
+        for submission in read_claims(call.body):
+            submissions.append(submission)
+            await turns.give_way()
+    except RecursionError:
+        raise InvalidRequest("The body is nested too deeply to be an array of claims.") from None
+    if call.tx is None:
+        results = await call.tools.intake.create(call.merchant, call.actor, submissions)
+    else:
+        results = await create_claims(call.work, submissions)
+    return [_show_result(each) for each in results]
+
+
+def _show_result(created: CreationResult) -> wire.ClaimCreationResult:
+    if created.error is not None:
+        return wire.FailedClaim(
+            id=None,
+            reference_number=created.reference_number,
+            error=describe(created.error),
+            result=None,
+        )
+    assert created.claim_id is not None
+    assert created.reference_number is not None
+    warnings = [wire.CreationWarning(each.code, each.message) for each in created.remarks]
+    return wire.CreatedClaim(
+        id=created.claim_id,
+        reference_number=created.reference_number,
+        error=None,
+        result=wire.CreationRemarks(warnings) if warnings else None,
+    )
+
+
+ENDPOINTS = (Endpoint(CREATE_CLAIMS, _create, Span.SHARED),)

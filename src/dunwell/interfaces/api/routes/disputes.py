@@ -1,0 +1,282 @@
+"""List a claim's disputes, read, open and answer one, download what a debtor gave as evidence."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.disputes.dispute import Dispute as StoredDispute
+from dunwell.cases.disputes.dispute import (
+    DisputeState,
+    NewDispute,
+    find_reason_faults,
+    render_case_number,
+)
+from dunwell.cases.disputes.end_dispute import (
+    Outcome,
+    Resolution,
+    find_faulty_outcome,
+    resolve_dispute,
+)
+from dunwell.cases.disputes.evidence import EvidenceFile
+from dunwell.cases.disputes.evidence_store import load_evidence
+from dunwell.cases.disputes.open_dispute import open_dispute
+from dunwell.cases.disputes.read_disputes import get_dispute, list_disputes, read_evidence
+from dunwell.cases.disputes.reasons import list_reasons
+from dunwell.core.files.content_types import ALLOWED_TYPES
+from dunwell.interfaces.api.answer import answer_file
+from dunwell.interfaces.api.call import Call
+from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Span
+from dunwell.interfaces.api.paths import read_claim_id, read_dispute_id, read_file_id
+from dunwell.interfaces.api.reading import read_shape
+from dunwell.interfaces.api.routes.parameters import (
+    CLAIM_ID,
+    CURSOR,
+    DISPUTE_ID,
+    FILE_ID,
+    LIMIT,
+    MERCHANT_ID,
+    read_page,
+)
+from dunwell.interfaces.api.schemas.disputes import (
+    Dispute,
+    DisputeFile,
+    DisputeList,
+    DisputeRequest,
+    ResolutionRequest,
+)
+from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError
+from dunwell.platform.text.wire import write_instant
+
+_OUTCOMES: dict[str, Outcome] = {
+    "ACCEPTED": DisputeState.ACCEPTED,
+    "REJECTED": DisputeState.REJECTED,
+}
+_PATH = "/merchants/{merchant_id}/claims/{claim_id}/disputes"
+DISPUTE_EXAMPLE: dict[str, Any] = {
+    "id": "01955b2e-4c00-7a1f-8d3b-5a6978c0d1e2",
+    "caseNumber": "RT8V-5RBR",
+    "claimId": 4711,
+    "type": "AMOUNT_WRONG",
+    "reason": None,
+    "label": None,
+    "message": "The voucher of 10 EUR was not taken off.",
+    "answers": {},
+    "files": [],
+    "state": "OPEN",
+    "openedBy": "MERCHANT",
+    "openedAt": "2026-03-02T18:04:00.000Z",
+    "resolvedAt": None,
+    "resolution": None,
+    "claimEnded": None,
+}
+
+LIST_DISPUTES = Operation(
+    operation_id="listDisputes",
+    method="GET",
+    path=_PATH,
+    tag="Disputes",
+    summary="List disputes",
+    description="The claim's disputes, newest first: the debtor's, and those you opened.",
+    parameters=(
+        MERCHANT_ID,
+        CLAIM_ID,
+        CURSOR,
+        LIMIT,
+    ),
+    result=DisputeList,
+    example={"items": [DISPUTE_EXAMPLE], "nextCursor": None},
+    refusals=(ValidationError,),
+    is_addition=True,
+)  # fmt: skip
+
+READ_DISPUTE = Operation(
+    operation_id="readDispute",
+    method="GET",
+    path=_PATH + "/{dispute_id}",
+    tag="Disputes",
+    summary="Read a dispute",
+    description="The dispute that a DISPUTED event names, as the list shows it.",
+    parameters=(MERCHANT_ID, CLAIM_ID, DISPUTE_ID),
+    result=Dispute,
+    example=DISPUTE_EXAMPLE,
+    refusals=(ValidationError,),
+    is_addition=True,
+)
+
+OPEN_DISPUTE = Operation(
+    operation_id="openDispute",
+    right=Right.CHANGE_CLAIMS,
+    method="POST",
+    path=_PATH,
+    tag="Disputes",
+    summary="Open a dispute",
+    description=(
+        "Stops the claim's process until the dispute is resolved, and raises DISPUTED, as a "
+        "debtor's dispute does. Several disputes of a claim may stand; the process goes on when "
+        "the last hold falls, with what came due meanwhile, in order. Only a claim that is CREATED "
+        "or IN_PROCESS can be disputed; else it is InvalidState."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID),
+    body=Body(
+        media_type="application/json",
+        shape=DisputeRequest,
+        example={"type": "AMOUNT_WRONG", "message": "The voucher of 10 EUR was not taken off."},
+    ),
+    result=Dispute,
+    example=DISPUTE_EXAMPLE,
+    refusals=(InvalidRequest, ValidationError, InvalidState),
+    is_addition=True,
+)
+
+RESOLVE_DISPUTE = Operation(
+    operation_id="resolveDispute",
+    right=Right.ANSWER,
+    method="POST",
+    path=_PATH + "/{dispute_id}/resolve",
+    tag="Disputes",
+    summary="Resolve a dispute",
+    description=(
+        "ACCEPTED withdraws the claim (WITHDRAWN), unless `endClaim` is false; then, and with "
+        "REJECTED, the dispute's hold falls and the process goes on. Of a claim that was paid or "
+        "has ended meanwhile the answer is recorded and nothing else. It raises no event.\n\n"
+        "The same outcome again is 200 and changes nothing. The other outcome, and an answer to a "
+        "dispute that the debtor has withdrawn, is InvalidState with the dispute's state."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID, DISPUTE_ID),
+    body=Body(
+        media_type="application/json",
+        shape=ResolutionRequest,
+        example={
+            "outcome": "ACCEPTED",
+            "endClaim": False,
+            "message": "You are right. We have taken 10 EUR off.",
+        },
+    ),
+    result=Dispute,
+    example={
+        **DISPUTE_EXAMPLE,
+        "state": "ACCEPTED",
+        "resolvedAt": "2026-03-03T08:30:00.000Z",
+        "resolution": "You are right. We have taken 10 EUR off.",
+        "claimEnded": False,
+    },
+    refusals=(InvalidRequest, ValidationError, InvalidState),
+    is_addition=True,
+)
+
+DOWNLOAD_DISPUTE_FILE = Operation(
+    operation_id="downloadDisputeFile",
+    method="GET",
+    path=_PATH + "/{dispute_id}/files/{file_id}/content",
+    tag="Disputes",
+    summary="Download a debtor's file",
+    description=(
+        "The file itself, without an envelope, under the debtor's name for it. Images were written "
+        "anew when they came, and PDFs without scripts, forms of action and embedded files. "
+        "Refusals come in the envelope."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID, DISPUTE_ID, FILE_ID),
+    result=None,
+    example="%PDF-1.7 ...",
+    file_types=ALLOWED_TYPES,
+    is_addition=True,
+)
+
+
+async def _list(call: Call) -> DisputeList:
+    claim_id = read_claim_id(call.path["claim_id"])
+    limit, cursor = read_page(call.query)
+    call.query.check()
+    page = await list_disputes(call.work, claim_id, limit=limit, cursor=cursor)
+    shown = [show_dispute(each, page.files.get(each.dispute_id, ())) for each in page.disputes]
+    return DisputeList(shown, page.next_cursor)
+
+
+async def _read(call: Call) -> Dispute:
+    claim_id = read_claim_id(call.path["claim_id"])
+    dispute_id = read_dispute_id(call.path["dispute_id"])
+    call.query.check()
+    return show_dispute(*await get_dispute(call.work, claim_id, dispute_id))
+
+
+async def _open(call: Call) -> Dispute:
+    claim_id = read_claim_id(call.path["claim_id"])
+    call.query.check()
+    known = list_reasons(call.merchant.configuration.disputes)
+    given = read_shape(
+        call.body,
+        DisputeRequest,
+        lambda given: find_reason_faults(given.type, given.message, known),
+    )
+    new = NewDispute(given.type, given.message)
+    return show_dispute(await open_dispute(call.work, call.tools.resources.keys, claim_id, new))
+
+
+async def _resolve(call: Call) -> Dispute:
+    claim_id = read_claim_id(call.path["claim_id"])
+    dispute_id = read_dispute_id(call.path["dispute_id"])
+    call.query.check()
+    given = read_shape(
+        call.body,
+        ResolutionRequest,
+        lambda given: find_faulty_outcome(given.outcome, ends_claim=given.end_claim),
+    )
+    resolution = Resolution(_OUTCOMES[given.outcome], given.end_claim, given.message)
+    resolved = await resolve_dispute(call.work, claim_id, dispute_id, resolution)
+    files = await load_evidence(call.work.tx, call.work.merchant_id, [dispute_id])
+    return show_dispute(resolved, files.get(dispute_id, ()))
+
+
+async def _download(call: Call) -> Response:
+    claim_id = read_claim_id(call.path["claim_id"])
+    dispute_id = read_dispute_id(call.path["dispute_id"])
+    file_id = read_file_id(call.path["file_id"])
+    call.query.check()
+    # The connection is given back before the file storage is called.
+    async with call.tools.resources.database.connection() as call.tx:
+        file = await read_evidence(call.work, claim_id, dispute_id, file_id)
+    return await answer_file(call.tools.storage, file.storage_key, file.name, file.content_type)
+
+
+def show_dispute(dispute: StoredDispute, files: Sequence[EvidenceFile] = ()) -> Dispute:
+    """As every list and answer has it."""
+    resolved_at = dispute.resolved_at
+    return Dispute(
+        id=str(dispute.dispute_id),
+        case_number=render_case_number(dispute.dispute_id),
+        claim_id=dispute.claim_id,
+        type=dispute.type.value,
+        reason=dispute.reason,
+        label=dispute.label,
+        message=dispute.message,
+        answers=dict(dispute.answers),
+        files=[_show_file(each) for each in files],
+        state=dispute.state.value,
+        opened_by="DEBTOR" if dispute.actor_kind is ActorKind.DEBTOR else "MERCHANT",
+        opened_at=write_instant(dispute.opened_at),
+        resolved_at=write_instant(resolved_at),
+        resolution=dispute.resolution,
+        claim_ended=dispute.ended_claim,
+    )
+
+
+def _show_file(file: EvidenceFile) -> DisputeFile:
+    return DisputeFile(
+        id=str(file.file_id),
+        name=file.name,
+        content_type=file.content_type,
+        size=file.size_bytes,
+        added_at=write_instant(file.added_at),
+    )
+
+
+ENDPOINTS = (
+    Endpoint(LIST_DISPUTES, _list, Span.CONNECTION),
+    Endpoint(READ_DISPUTE, _read, Span.CONNECTION),
+    Endpoint(OPEN_DISPUTE, _open),
+    Endpoint(RESOLVE_DISPUTE, _resolve),
+    Endpoint(DOWNLOAD_DISPUTE_FILE, _download, Span.OWN),
+)

@@ -1,0 +1,210 @@
+"""List a claim's payment modalities, read one, approve or reject one that was requested."""
+
+from typing import Any
+
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.modalities.answer_modality import approve_modality, reject_modality
+from dunwell.cases.modalities.list_modalities import get_modality, list_modalities
+from dunwell.cases.modalities.modality import Modality
+from dunwell.cases.modalities.plans import Instalment
+from dunwell.interfaces.api.call import Call
+from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Span
+from dunwell.interfaces.api.paths import read_claim_id, read_modality_id
+from dunwell.interfaces.api.reading import read_shape
+from dunwell.interfaces.api.routes.parameters import (
+    CLAIM_ID,
+    CURSOR,
+    LIMIT,
+    MERCHANT_ID,
+    MODALITY_ID,
+    read_page,
+)
+from dunwell.interfaces.api.schemas.modalities import (
+    PaymentModality,
+    PaymentModalityList,
+    Rejection,
+    ScheduledPayment,
+)
+from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError
+from dunwell.platform.text.wire import write_instant
+
+_PATH = "/merchants/{merchant_id}/claims/{claim_id}/payment-modalities"
+MODALITY_EXAMPLE: dict[str, Any] = {
+    "id": "01955b00-7a10-7c44-9b1d-2e5f60718293",
+    "claimId": 4711,
+    "type": "PAYMENT_PLAN",
+    "state": "APPROVED",
+    "currency": "EUR",
+    "total": "10490",
+    "schedule": [
+        {"number": 1, "dueDate": "2026-03-16", "value": "3497", "paid": "0"},
+        {"number": 2, "dueDate": "2026-04-16", "value": "3497", "paid": "0"},
+        {"number": 3, "dueDate": "2026-05-16", "value": "3496", "paid": "0"},
+    ],
+    "requestedAt": "2026-03-02T18:04:00.000Z",
+    "answeredAt": "2026-03-03T08:30:00.000Z",
+    "reason": None,
+    "endedAt": None,
+    "endedReason": None,
+}
+_ANSWERS = (
+    "The same answer again is 200 and changes nothing. The other answer, and one to a request that "
+    "was withdrawn or has ended otherwise, is InvalidState."
+)
+
+LIST_MODALITIES = Operation(
+    operation_id="listPaymentModalities",
+    method="GET",
+    path=_PATH,
+    tag="Payment modalities",
+    summary="List payment modalities",
+    description=(
+        "The claim's payment plans and deferments, newest first, with their dates and what is "
+        "paid of each. At most one of them stands at a time; the others have `endedAt`."
+    ),
+    parameters=(
+        MERCHANT_ID,
+        CLAIM_ID,
+        CURSOR,
+        LIMIT,
+    ),
+    result=PaymentModalityList,
+    example={"items": [MODALITY_EXAMPLE], "nextCursor": None},
+    refusals=(ValidationError,),
+    is_addition=True,
+)  # fmt: skip
+
+READ_MODALITY = Operation(
+    operation_id="readPaymentModality",
+    method="GET",
+    path=_PATH + "/{modality_id}",
+    tag="Payment modalities",
+    summary="Read a payment modality",
+    description=(
+        "The payment modality that a PAYMENT_MODALITY_STATE_CHANGE event names, as the list shows "
+        "it."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID, MODALITY_ID),
+    result=PaymentModality,
+    example=MODALITY_EXAMPLE,
+    refusals=(ValidationError,),
+    is_addition=True,
+)
+
+APPROVE_MODALITY = Operation(
+    operation_id="approvePaymentModality",
+    right=Right.ANSWER,
+    method="POST",
+    path=_PATH + "/{modality_id}/approve",
+    tag="Payment modalities",
+    summary="Approve a payment modality",
+    description=(
+        "The claim's process stands still until the plan is paid or a rate is missed by more than "
+        "seven days, or until the day deferred to is over. Then it goes on at its next step; after "
+        "a missed rate a day after the debtor was told. It "
+        f"raises PAYMENT_MODALITY_STATE_CHANGE.\n\n{_ANSWERS}"
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID, MODALITY_ID),
+    result=PaymentModality,
+    example=MODALITY_EXAMPLE,
+    refusals=(InvalidState,),
+    is_addition=True,
+)
+
+REJECT_MODALITY = Operation(
+    operation_id="rejectPaymentModality",
+    right=Right.ANSWER,
+    method="POST",
+    path=_PATH + "/{modality_id}/reject",
+    tag="Payment modalities",
+    summary="Reject a payment modality",
+    description=(
+        "The claim's process goes on at its next step. It raises PAYMENT_MODALITY_STATE_CHANGE. "
+        f"The body may be left out.\n\n{_ANSWERS}"
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID, MODALITY_ID),
+    body=Body(
+        media_type="application/json",
+        shape=Rejection,
+        example={"reason": "We can offer three rates at most."},
+        is_required=False,
+    ),
+    result=PaymentModality,
+    example={
+        **MODALITY_EXAMPLE,
+        "state": "REJECTED",
+        "schedule": [{**each, "paid": "0"} for each in MODALITY_EXAMPLE["schedule"]],
+        "reason": "We can offer three rates at most.",
+        "endedAt": "2026-03-03T08:30:00.000Z",
+        "endedReason": "REJECTED",
+    },
+    refusals=(InvalidRequest, ValidationError, InvalidState),
+    is_addition=True,
+)
+
+
+async def _list(call: Call) -> PaymentModalityList:
+    claim_id = read_claim_id(call.path["claim_id"])
+    limit, cursor = read_page(call.query)
+    call.query.check()
+    page = await list_modalities(call.work, claim_id, limit=limit, cursor=cursor)
+    return PaymentModalityList([show_modality(each) for each in page.modalities], page.next_cursor)
+
+
+async def _read(call: Call) -> PaymentModality:
+    claim_id = read_claim_id(call.path["claim_id"])
+    modality_id = read_modality_id(call.path["modality_id"])
+    call.query.check()
+    return show_modality(await get_modality(call.work, claim_id, modality_id))
+
+
+async def _approve(call: Call) -> PaymentModality:
+    claim_id = read_claim_id(call.path["claim_id"])
+    modality_id = read_modality_id(call.path["modality_id"])
+    call.query.check()
+    return show_modality(await approve_modality(call.work, claim_id, modality_id))
+
+
+async def _reject(call: Call) -> PaymentModality:
+    claim_id = read_claim_id(call.path["claim_id"])
+    modality_id = read_modality_id(call.path["modality_id"])
+    call.query.check()
+    given = read_shape(call.body, Rejection)
+    rejected = await reject_modality(call.work, claim_id, modality_id, reason=given.reason)
+    return show_modality(rejected)
+
+
+def show_modality(modality: Modality) -> PaymentModality:
+    """As every list and answer has it."""
+    answered_at, ended_at = modality.answered_at, modality.ended_at
+    return PaymentModality(
+        id=str(modality.modality_id),
+        claim_id=modality.claim_id,
+        type=modality.type.value,
+        state=modality.state.value,
+        currency=modality.currency,
+        total=str(modality.amount_cents),
+        schedule=[_show_rate(each) for each in modality.schedule],
+        requested_at=write_instant(modality.requested_at),
+        answered_at=write_instant(answered_at),
+        reason=modality.reason,
+        ended_at=write_instant(ended_at),
+        ended_reason=modality.ended_reason.value if modality.ended_reason else None,
+    )
+
+
+def _show_rate(rate: Instalment) -> ScheduledPayment:
+    return ScheduledPayment(
+        number=rate.number,
+        due_date=rate.due_on.isoformat(),
+        value=str(rate.amount_cents),
+        paid=str(rate.paid_cents),
+    )
+
+
+ENDPOINTS = (
+    Endpoint(LIST_MODALITIES, _list, Span.CONNECTION),
+    Endpoint(READ_MODALITY, _read, Span.CONNECTION),
+    Endpoint(APPROVE_MODALITY, _approve),
+    Endpoint(REJECT_MODALITY, _reject),
+)

@@ -1,0 +1,196 @@
+"""Find payments and payment requests over all claims."""
+
+from typing import Any
+
+from dunwell.cases.payments.find_payments import (
+    PaymentFilter,
+    RequestFilter,
+    find_payment_requests,
+    find_payments,
+)
+from dunwell.cases.payments.request_states import RequestState
+from dunwell.cases.payments.store_lists import ListedPayment, ListedRequest
+from dunwell.interfaces.api.call import Call
+from dunwell.interfaces.api.operation import Endpoint, Operation, Parameter, Span
+from dunwell.interfaces.api.routes.parameters import (
+    CURSOR,
+    LIMIT,
+    MERCHANT_ID,
+    PAGES,
+    PAYMENT_ID,
+    PAYMENT_REQUEST_ID,
+    SINCE,
+    UNTIL,
+    choose_parameter,
+    flag_parameter,
+    read_flag,
+    read_page,
+)
+from dunwell.interfaces.api.schemas.payments import (
+    FoundPayment,
+    FoundPaymentList,
+    FoundPaymentRequest,
+    FoundPaymentRequestList,
+)
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.text.wire import write_instant
+
+PAYMENT_EXAMPLE: dict[str, Any] = {
+    "id": PAYMENT_ID.example,
+    "claimId": 4711,
+    "referenceNumber": "INV-2026-0815",
+    "claimStatus": "COLLECTED",
+    "amount": 10490,
+    "currency": "EUR",
+    "transactionId": "bank-2026-03-12-0007",
+    "providerName": "BANK_TRANSFER",
+    "method": None,
+    "paymentRequestId": None,
+    "paidAt": "2026-03-12T10:15:00.000Z",
+    "recordedAt": "2026-03-13T09:00:00.000Z",
+    "reversedAt": None,
+}
+PAYMENT_REQUEST_EXAMPLE: dict[str, Any] = {
+    "id": PAYMENT_REQUEST_ID.example,
+    "claimId": 4711,
+    "referenceNumber": "INV-2026-0815",
+    "providerName": "BANK_TRANSFER",
+    "amount": 10490,
+    "currency": "EUR",
+    "state": "PENDING",
+    "createdAt": "2026-03-12T18:20:00.000Z",
+    "settledAt": None,
+    "sentOn": "2026-03-12",
+}
+_PROVIDER = Parameter(
+    name="provider", place="query", example="BANK_TRANSFER",
+    schema={"type": "string", "minLength": 1, "maxLength": 255},
+    description="Only those of this `providerName`.",
+)  # fmt: skip
+
+FIND_PAYMENTS = Operation(
+    operation_id="findPayments",
+    method="GET",
+    path="/merchants/{merchant_id}/payments",
+    tag="Payments",
+    summary="Find payments",
+    description=(
+        "The payments of all claims, those that were reversed too, the one recorded last first; "
+        "with filters, those of which all given hold. `since` and `until` are about `recordedAt`, "
+        f"which is when the claim's balance changed. {PAGES}"
+    ),
+    parameters=(
+        MERCHANT_ID,
+        flag_parameter("reversed", "Whether they were taken back.", example=False),
+        _PROVIDER,
+        SINCE,
+        UNTIL,
+        LIMIT,
+        CURSOR,
+    ),
+    result=FoundPaymentList,
+    example={
+        "items": [PAYMENT_EXAMPLE],
+        "nextCursor": None,
+    },
+    refusals=(ValidationError,),
+    is_addition=True,
+)
+
+FIND_PAYMENT_REQUESTS = Operation(
+    operation_id="findPaymentRequests",
+    method="GET",
+    path="/merchants/{merchant_id}/payment-requests",
+    tag="Payments",
+    summary="Find payment requests",
+    description=(
+        "What debtors of all claims have begun to pay through a provider, and transfers they have "
+        "announced, newest first; with filters, those of which all given hold. With "
+        "`state=PENDING` those whose money is under way. `since` and `until` are about "
+        f"`createdAt`. {PAGES}"
+    ),
+    parameters=(
+        MERCHANT_ID,
+        choose_parameter("state", sorted(RequestState, reverse=True), "Only those in this state."),
+        _PROVIDER,
+        SINCE,
+        UNTIL,
+        LIMIT,
+        CURSOR,
+    ),
+    result=FoundPaymentRequestList,
+    example={
+        "items": [PAYMENT_REQUEST_EXAMPLE],
+        "nextCursor": None,
+    },
+    refusals=(ValidationError,),
+    is_addition=True,
+)
+
+
+async def _find_payments(call: Call) -> FoundPaymentList:
+    query = call.query
+    limit, cursor = read_page(query)
+    wanted = PaymentFilter(
+        read_flag(query, "reversed"), query.text("provider"), query.instant("since"),
+        query.instant("until"),
+    )  # fmt: skip
+    query.check()
+    found = await find_payments(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    return FoundPaymentList([show_payment(each) for each in found.payments], found.next_cursor)
+
+
+async def _find_requests(call: Call) -> FoundPaymentRequestList:
+    query = call.query
+    limit, cursor = read_page(query)
+    state = query.choice("state", tuple(RequestState))
+    provider = query.text("provider")
+    since, until = query.instant("since"), query.instant("until")
+    query.check()
+    wanted = RequestFilter(RequestState(state) if state else None, provider, since, until)
+    found = await find_payment_requests(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    items = [show_request(each) for each in found.requests]
+    return FoundPaymentRequestList(items, found.next_cursor)
+
+
+def show_payment(listed: ListedPayment) -> FoundPayment:
+    """As every list and answer has it."""
+    payment = listed.payment
+    return FoundPayment(
+        id=str(payment.payment_id),
+        claim_id=payment.claim_id,
+        reference_number=listed.reference_number,
+        claim_status=listed.status.value,
+        amount=payment.amount_cents,
+        currency=payment.currency,
+        transaction_id=payment.transaction_id,
+        provider_name=payment.provider_name,
+        method=payment.method,
+        payment_request_id=None if payment.request_id is None else str(payment.request_id),
+        paid_at=write_instant(payment.paid_at),
+        recorded_at=write_instant(payment.recorded_at),
+        reversed_at=write_instant(payment.reversed_at),
+    )
+
+
+def show_request(listed: ListedRequest) -> FoundPaymentRequest:
+    """As every list and answer has it."""
+    request = listed.request
+    return FoundPaymentRequest(
+        id=str(request.request_id),
+        claim_id=request.claim_id,
+        reference_number=listed.reference_number,
+        provider_name=request.provider,
+        amount=request.amount_cents,
+        currency=request.currency,
+        state=request.state.value,
+        created_at=write_instant(request.created_at),
+        settled_at=write_instant(request.settled_at),
+        sent_on=None if request.sent_on is None else request.sent_on.isoformat(),
+    )
+
+
+ENDPOINTS = (
+    Endpoint(FIND_PAYMENTS, _find_payments, Span.CONNECTION),
+    Endpoint(FIND_PAYMENT_REQUESTS, _find_requests, Span.CONNECTION),
+)

@@ -1,0 +1,145 @@
+"""Record a payment that was made elsewhere, and reverse one that did not stand."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.payments.record_payment import NewPayment, RecordedPayment, record_payment
+from dunwell.cases.payments.reverse_payment import reverse_payment
+from dunwell.interfaces.api.call import Call
+from dunwell.interfaces.api.operation import Body, Endpoint, Operation
+from dunwell.interfaces.api.paths import read_claim_id, read_payment_id
+from dunwell.interfaces.api.query import read_instant
+from dunwell.interfaces.api.reading import read_shape
+from dunwell.interfaces.api.routes.parameters import CLAIM_ID, MERCHANT_ID, PAYMENT_ID
+from dunwell.interfaces.api.schemas.payments import Payment, PaymentRequest
+from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, ValidationError
+from dunwell.platform.text.wire import write_instant
+
+_RECORDED = {
+    "id": "01955a1c-0c00-7e55-b1a4-0d6c1e1f2a33",
+    "claimId": 4711,
+    "amount": 10490,
+    "currency": "EUR",
+    "transactionId": "bank-2026-03-12-0007",
+    "providerName": "BANK_TRANSFER",
+    "paidAt": "2026-03-12T10:15:00.000Z",
+    "reversedAt": None,
+    "claimStatus": "COLLECTED",
+    "outstanding": "0",
+    "overpaid": "0",
+}
+
+RECORD_PAYMENT = Operation(
+    operation_id="recordPayment",
+    right=Right.RECORD_MONEY,
+    method="POST",
+    path="/merchants/{merchant_id}/claims/{claim_id}/payments",
+    tag="Payments",
+    summary="Record a payment made elsewhere",
+    description=(
+        "Lowers what is outstanding; when nothing is left the claim is COLLECTED and its process "
+        "ends. The same `transactionId` twice is one payment. A payment is recorded in every "
+        "state; what exceeds the claim is `overpaid`. It raises no event."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID),
+    body=Body(
+        media_type="application/json",
+        shape=PaymentRequest,
+        example={
+            "amount": 10490,
+            "currency": "EUR",
+            "transactionId": "bank-2026-03-12-0007",
+            "providerName": "BANK_TRANSFER",
+            "paidAt": "2026-03-12T10:15:00Z",
+        },
+    ),
+    result=Payment,
+    example=_RECORDED,
+    refusals=(InvalidRequest, ValidationError, InvalidState),
+    is_addition=True,
+)
+
+REVERSE_PAYMENT = Operation(
+    operation_id="reversePayment",
+    right=Right.RECORD_MONEY,
+    method="POST",
+    path="/merchants/{merchant_id}/claims/{claim_id}/payments/{payment_id}/reverse",
+    tag="Payments",
+    summary="Reverse a payment",
+    description=(
+        "For money that was taken back: a chargeback, a returned debit, a payment recorded by "
+        "mistake. What it paid is outstanding again, as far as other payments do not cover it. A "
+        "COLLECTED claim that owes again returns to the state it left, and its process goes on at "
+        "its next step. In every other state only the balance changes. Reversing it again answers "
+        "the same. It raises no event."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID, PAYMENT_ID),
+    result=Payment,
+    example={
+        **_RECORDED,
+        "reversedAt": "2026-03-20T08:00:00.000Z",
+        "claimStatus": "IN_PROCESS",
+        "outstanding": "10490",
+    },
+    is_addition=True,
+)
+
+
+async def _record(call: Call) -> Payment:
+    claim_id = read_claim_id(call.path["claim_id"])
+    call.query.check()
+    given = read_shape(call.body, PaymentRequest, _find_faulty_payment)
+    new = NewPayment(
+        amount_cents=given.amount,
+        currency=given.currency,
+        transaction_id=given.transaction_id,
+        provider_name=given.provider_name,
+        paid_at=read_given_instant(given.paid_at, "/paidAt") if given.paid_at is not None else None,
+    )
+    return _show(await record_payment(call.work, claim_id, new))
+
+
+async def _reverse(call: Call) -> Payment:
+    claim_id = read_claim_id(call.path["claim_id"])
+    payment_id = read_payment_id(call.path["payment_id"])
+    call.query.check()
+    return _show(await reverse_payment(call.work, claim_id, payment_id))
+
+
+def _find_faulty_payment(given: PaymentRequest) -> Iterator[Fault]:
+    yield from find_faulty_instant(given.paid_at, "/paidAt")
+
+
+def find_faulty_instant(text: object, path: str) -> Iterator[Fault]:
+    """`text`: as it was given; what is no text was not given, or is a fault already."""
+    if isinstance(text, str) and read_instant(text) is None:
+        yield Fault(path, "Use ISO 8601 with a zone, as 2026-03-02T09:00:00Z.", "WRONG_FORMAT")
+
+
+def read_given_instant(text: str, path: str) -> datetime:
+    """Raises ValidationError at `path`."""
+    instant = read_instant(text)
+    if instant is None:
+        raise ValidationError(list(find_faulty_instant(text, path)))
+    return instant
+
+
+def _show(recorded: RecordedPayment) -> Payment:
+    payment = recorded.payment
+    return Payment(
+        id=str(payment.payment_id),
+        claim_id=payment.claim_id,
+        amount=payment.amount_cents,
+        currency=payment.currency,
+        transaction_id=payment.transaction_id,
+        provider_name=payment.provider_name,
+        paid_at=write_instant(payment.paid_at),
+        reversed_at=write_instant(payment.reversed_at),
+        claim_status=recorded.status.value,
+        outstanding=str(recorded.balance.outstanding_cents),
+        overpaid=str(recorded.balance.overpaid_cents),
+    )
+
+
+ENDPOINTS = (Endpoint(RECORD_PAYMENT, _record), Endpoint(REVERSE_PAYMENT, _reverse))

@@ -1,0 +1,79 @@
+"""The sandbox merchant's clock: read it, move it forwards."""
+
+from collections.abc import Iterator
+
+from dunwell.accounts.merchants.rights import Right
+from dunwell.interfaces.api.call import Call
+from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Span
+from dunwell.interfaces.api.reading import read_shape
+from dunwell.interfaces.api.routes.parameters import MERCHANT_ID
+from dunwell.interfaces.api.routes.payments import find_faulty_instant, read_given_instant
+from dunwell.interfaces.api.schemas.sandbox import TestClock, TestClockAdvance, TestClockAdvanced
+from dunwell.operations.sandbox.advance_clock import advance_clock, check_sandbox
+from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, ValidationError
+from dunwell.platform.text.wire import write_instant
+
+READ_TEST_CLOCK = Operation(
+    operation_id="readTestClock",
+    method="GET",
+    path="/merchants/{merchant_id}/test-clock",
+    tag="Sandbox",
+    summary="Read the sandbox clock",
+    description=(
+        "A sandbox merchant has a clock of its own, which stands until it is moved. Other "
+        "merchants have none: InvalidState."
+    ),
+    parameters=(MERCHANT_ID,),
+    result=TestClock,
+    example={"now": "2026-03-02T09:00:00.000Z"},
+    refusals=(InvalidState,),
+    is_addition=True,
+)
+
+ADVANCE_TEST_CLOCK = Operation(
+    operation_id="advanceTestClock",
+    right=Right.OPERATE,
+    method="POST",
+    path="/merchants/{merchant_id}/test-clock",
+    tag="Sandbox",
+    summary="Move the sandbox clock",
+    description=(
+        "Moves the clock forwards and runs everything that falls due on the way, in the order "
+        "real time would give. It answers after the messages were sent; webhooks follow."
+    ),
+    parameters=(MERCHANT_ID,),
+    body=Body(
+        media_type="application/json",
+        shape=TestClockAdvance,
+        example={"advanceTo": "2026-03-24T09:00:00Z"},
+    ),
+    result=TestClockAdvanced,
+    example={"now": "2026-03-24T09:00:00.000Z", "stepsRun": 4, "eventsRaised": 4},
+    refusals=(InvalidRequest, ValidationError, InvalidState),
+    is_addition=True,
+)
+
+
+async def _read(call: Call) -> TestClock:
+    call.query.check()
+    return TestClock(write_instant(check_sandbox(call.merchant)))
+
+
+async def _advance(call: Call) -> TestClockAdvanced:
+    call.query.check()
+    given = read_shape(call.body, TestClockAdvance, _find_faulty_advance)
+    advance_to = read_given_instant(given.advance_to, "/advanceTo")
+    done = await advance_clock(
+        call.tools.resources, call.tools.channels, call.merchant, call.actor, advance_to=advance_to
+    )
+    return TestClockAdvanced(write_instant(done.now), done.steps_run, done.events_raised)
+
+
+def _find_faulty_advance(given: TestClockAdvance) -> Iterator[Fault]:
+    yield from find_faulty_instant(given.advance_to, "/advanceTo")
+
+
+ENDPOINTS = (
+    Endpoint(READ_TEST_CLOCK, _read, Span.OWN),
+    Endpoint(ADVANCE_TEST_CLOCK, _advance, Span.OWN),
+)

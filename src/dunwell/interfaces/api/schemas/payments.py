@@ -1,0 +1,109 @@
+"""A payment made elsewhere (CONTRACT 5)."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from dunwell.interfaces.api.schemas.claims import ClaimStatus
+from dunwell.platform.text.checking.plain_text import LINES
+from dunwell.platform.text.wire import (
+    Cents,
+    Currency,
+    Day,
+    Given,
+    GivenInstant,
+    Instant,
+    Uuid,
+    Wire,
+)
+
+_Text = Annotated[str, Meta(min_length=1, max_length=255, pattern=LINES)]
+
+
+class PaymentRequest(Given, frozen=True):
+    """A payment that reached the merchant outside the service."""
+
+    amount: Annotated[int, Meta(ge=1, le=999_999_999_999, description="Minor units, an integer.")]
+    currency: Annotated[Currency, Meta(description="ISO 4217, upper case; the claim's.")]
+    transaction_id: Annotated[
+        _Text, Meta(description="Your or your bank's id of it. The same twice is one payment.")
+    ]
+    provider_name: _Text | None = None
+    paid_at: Annotated[GivenInstant | None, Meta(description="Default: now.")] = None
+
+
+class Payment(Wire, frozen=True):
+    """A recorded payment and where it leaves the claim."""
+
+    id: Uuid
+    claim_id: int
+    amount: int
+    currency: Currency
+    transaction_id: str
+    provider_name: str | None
+    paid_at: Instant
+    reversed_at: Annotated[Instant | None, Meta(description="Null: the payment stands.")]
+    claim_status: Literal["CREATED", "IN_PROCESS", "COLLECTED", "ARCHIVED", "WITHDRAWN"]
+    outstanding: Annotated[Cents, Meta(description="What is left to pay on the claim.")]
+    overpaid: Annotated[Cents, Meta(description="What was paid beyond the claim.")]
+
+
+class FoundPayment(Wire, frozen=True):
+    """A payment in the list over all claims."""
+
+    id: Uuid
+    claim_id: int
+    reference_number: Annotated[str, Meta(description="The claim's.")]
+    claim_status: ClaimStatus
+    amount: int
+    currency: Currency
+    transaction_id: str
+    provider_name: str | None
+    method: Annotated[str | None, Meta(description="What it was paid with, masked.")]
+    payment_request_id: Annotated[
+        Uuid | None, Meta(description="The request it settled; null: it was made elsewhere.")
+    ]
+    paid_at: Instant
+    recorded_at: Instant
+    reversed_at: Annotated[Instant | None, Meta(description="Null: the payment stands.")]
+
+
+class FoundPaymentList(Wire, frozen=True):
+    """A page of the merchant's payments, newest first."""
+
+    items: list[FoundPayment]
+    next_cursor: Annotated[
+        str | None, Meta(description="Where the next page begins; null: these are the last.")
+    ]
+
+
+class FoundPaymentRequest(Wire, frozen=True):
+    """What a debtor has begun to pay on the page, or has announced."""
+
+    id: Annotated[Uuid, Meta(description="The events' paymentRequestId.")]
+    claim_id: int
+    reference_number: Annotated[str, Meta(description="The claim's.")]
+    provider_name: Annotated[
+        str, Meta(description="BANK_TRANSFER: the debtor said that the money was sent.")
+    ]
+    amount: int
+    currency: Currency
+    state: Annotated[
+        Literal["CREATED", "OPEN", "PENDING", "COMPLETED", "FAILED", "CANCELLED", "EXPIRED"],
+        Meta(
+            description="CREATED, OPEN: the debtor is at it. PENDING: the debtor is done, the "
+            "money is under way. COMPLETED: it is booked. The rest came to nothing."
+        ),
+    ]
+    created_at: Instant
+    settled_at: Annotated[Instant | None, Meta(description="Null: it is under way.")]
+    sent_on: Annotated[Day | None, Meta(description="The day of an announced transfer.")]
+
+
+class FoundPaymentRequestList(Wire, frozen=True):
+    """A page of the merchant's payment requests, newest first."""
+
+    items: list[FoundPaymentRequest]
+    next_cursor: Annotated[
+        str | None, Meta(description="Where the next page begins; null: these are the last.")
+    ]

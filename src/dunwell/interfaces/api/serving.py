@@ -1,0 +1,199 @@
+"""Serves one endpoint: admits the caller, reads the body, runs the use case, answers.
+
+1. token, rate limit, merchant (gate), and whether its credential may do this at all
+2. the body, as it streams in; no connection is held meanwhile. If it took a while, the token is
+   read again
+3. the use case, in the span of the database that the endpoint asks for, or, under an
+   Idempotency-Key, in one transaction with the answer
+"""
+
+import time
+from contextlib import AsyncExitStack
+from datetime import UTC, date, datetime
+from email.utils import format_datetime
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.account import check_right
+from dunwell.core.files.read_storage_use import check_storage_room
+from dunwell.interfaces.api.answer import answer_crash, answer_refusal, answer_result
+from dunwell.interfaces.api.call import Call, Tools
+from dunwell.interfaces.api.figures import Figures
+from dunwell.interfaces.api.gate import Gate
+from dunwell.interfaces.api.large_bodies import LargeBodies
+from dunwell.interfaces.api.operation import Endpoint, Span
+from dunwell.interfaces.api.query import Query
+from dunwell.interfaces.api.reading import (
+    FORM_BYTES,
+    check_media_type,
+    count_announced,
+    has_body,
+    read_parts,
+)
+from dunwell.interfaces.api.repeating import (
+    KeyedRequest,
+    answer_once,
+    find_kept_answer,
+    hash_request,
+    read_key,
+)
+from dunwell.platform.config import Settings
+from dunwell.platform.errors import Refusal
+from dunwell.platform.http.multipart import MEDIA_TYPE
+from dunwell.platform.http.requests import request_id_of
+from dunwell.platform.text.json_text import check_encoding
+
+# A client may take minutes to send a body, and its access may end meanwhile. What was found so
+# recently is not asked again: on a busy host a use case itself takes as long.
+_ADMITTED_SECONDS = 1.0
+
+
+class Server:
+    """Serves the endpoints of one application."""
+
+    def __init__(self, tools: Tools, figures: Figures) -> None:
+        self._tools = tools
+        self._database = tools.resources.database
+        self._gate = Gate(tools)
+        self._bodies = LargeBodies()
+        self._figures = figures
+        self._retirement = _list_retirement_headers(tools.resources.settings)
+
+    async def serve(self, endpoint: Endpoint, request: Request) -> Response:
+        """Answer one request; never raises but when it is cancelled."""
+        started = time.perf_counter()
+        operation = endpoint.operation
+        async with AsyncExitStack() as holding:
+            try:
+                call = await self._receive(endpoint, request, holding)
+                answer = await self._perform(endpoint, request, call)
+            except Refusal as refusal:
+                answer = answer_refusal(refusal)
+            except Exception as error:  # noqa: BLE001 - a crash is answered, and logged there
+                request_id = request_id_of(request.scope, self._tools.resources)
+                answer = answer_crash(error, request_id, operation.path)
+        self._figures.count(operation, answer.status_code, time.perf_counter() - started)
+        if operation.is_legacy:
+            answer.headers.update(self._retirement)
+        return answer
+
+    async def _receive(self, endpoint: Endpoint, request: Request, holding: AsyncExitStack) -> Call:
+        """holding: what the request holds until it is answered."""
+        asked_at = time.monotonic()
+        access, merchant = await self._gate.admit(request)
+        query = Query(request.scope["query_string"])
+        call = Call(self._tools, access, merchant, path=request.path_params, query=query)
+        call.admitted_at = asked_at
+        check_right(call.actor, endpoint.operation.right)
+        body = endpoint.operation.body
+        if body is None:
+            return call
+        if body.media_type == MEDIA_TYPE:
+            await self._check_storage(request, merchant.merchant_id)
+            call.parts = await read_parts(request, merchant.merchant_id)
+            for part in call.parts:
+                if part.file is not None:
+                    holding.callback(part.file.close)
+        elif not body.is_required and not has_body(request):
+            call.body = b"{}"
+        else:
+            check_media_type(request, body.media_type, *body.further_media_types)
+            call.body = await self._bodies.read(request, merchant.merchant_id, holding)
+            check_encoding(call.body)
+        return call
+
+    async def _check_storage(self, request: Request, merchant_id: int) -> None:
+        """Refuse a file that the merchant's storage has no room for, before it is read.
+
+        Under an Idempotency-Key it is read in any case: the request may be a repetition, whose
+        answer is kept. Raises StorageFull.
+        """
+        if read_key(request) is None:
+            size_bytes = max(1, count_announced(request) - FORM_BYTES)
+            limit_bytes = self._tools.resources.settings.merchant_storage_bytes
+            await check_storage_room(self._database, merchant_id, size_bytes, limit_bytes)
+
+    async def _perform(self, endpoint: Endpoint, request: Request, call: Call) -> Response:
+        await self._admit_again(endpoint, request, call)
+        key = read_key(request) if endpoint.operation.takes_key else None
+        if key is not None:
+            return await self._perform_once(endpoint, request, call, key)
+        await self._prepare(endpoint, request, call)
+        if endpoint.span in {Span.OWN, Span.SHARED}:
+            return await _run(endpoint, call)
+        if endpoint.span is Span.CONNECTION:
+            async with self._database.connection() as call.tx:
+                return await _run(endpoint, call)
+        async with self._database.transaction() as call.tx:
+            return await _run(endpoint, call)
+
+    async def _prepare(self, endpoint: Endpoint, request: Request, call: Call) -> None:
+        """A refusal is held until `_run`, which raises it where it can be kept as the key's
+        answer."""
+        if endpoint.prepare is None:
+            return
+        try:
+            call.prepared = await endpoint.prepare(call)
+        except Refusal as refusal:
+            call.prepared = refusal
+        await self._admit_again(endpoint, request, call)
+
+    async def _admit_again(self, endpoint: Endpoint, request: Request, call: Call) -> None:
+        """Refuse a request whose access has ended while its body came in or was prepared."""
+        asked_at = time.monotonic()
+        is_recent = asked_at - call.admitted_at < _ADMITTED_SECONDS
+        if endpoint.operation.body is None or is_recent:
+            return
+        call.access, call.merchant = await self._gate.admit_again(request)
+        check_right(call.actor, endpoint.operation.right)
+        call.admitted_at = asked_at
+
+    async def _perform_once(
+        self, endpoint: Endpoint, request: Request, call: Call, key: str
+    ) -> Response:
+        keyed = KeyedRequest(
+            merchant_id=call.merchant.merchant_id,
+            key=key,
+            request_hash=hash_request(request, call.body, call.parts),
+            now=self._tools.resources.clock.now(),
+        )
+        if endpoint.prepare is not None:
+            # Asked beforehand too, so that a repetition does not prepare once more.
+            async with self._database.connection() as connection:
+                kept = await find_kept_answer(connection, keyed)
+            if kept is not None:
+                return kept
+            await self._prepare(endpoint, request, call)
+        async with self._database.transaction() as tx:
+            call.tx = None if endpoint.span is Span.OWN else tx
+            return await answer_once(tx, keyed, lambda: _run(endpoint, call))
+
+
+async def _run(endpoint: Endpoint, call: Call) -> Response:
+    if isinstance(call.prepared, Refusal):
+        raise call.prepared
+    result: Any = await endpoint.run(call)
+    if isinstance(result, Refusal):
+        return answer_refusal(result)
+    if isinstance(result, Response):
+        return result
+    return answer_result(result)
+
+
+def _list_retirement_headers(settings: Settings) -> dict[str, str]:
+    """What goes with every answer of a legacy endpoint: `Deprecation` by RFC 9745 and `Sunset` by
+    RFC 8594, each once a setting names its day, from whose beginning in UTC it holds (spec,
+    Versioning 5)."""
+    headers: dict[str, str] = {}
+    if settings.scenarios_deprecated_on is not None:
+        at = _begin(settings.scenarios_deprecated_on)
+        headers["Deprecation"] = f"@{int(at.timestamp())}"
+    if settings.scenarios_retired_on is not None:
+        headers["Sunset"] = format_datetime(_begin(settings.scenarios_retired_on), usegmt=True)
+    return headers
+
+
+def _begin(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)

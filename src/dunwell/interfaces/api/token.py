@@ -1,0 +1,148 @@
+"""The token endpoint: client credentials for an access token, to the letter of RFC 6749.
+
+It knows no envelope: stock OAuth clients refuse anything but bare answers (CONTRACT 1). The
+credentials come as form fields or as HTTP Basic; fields it does not know are ignored.
+"""
+
+import base64
+import binascii
+import secrets
+import time
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, unquote_plus
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
+from dunwell.accounts.merchants.sign_in import digest_visitor, sign_in, tell_refusal
+from dunwell.interfaces.api.answer import JSON, answer_crash
+from dunwell.interfaces.api.call import Tools
+from dunwell.interfaces.api.figures import Figures
+from dunwell.interfaces.api.routes.token import OBTAIN_TOKEN
+from dunwell.interfaces.api.schemas.token import Token
+from dunwell.platform.errors import (
+    AuthenticationError,
+    InvalidRequest,
+    MethodNotAllowed,
+    RateLimited,
+    Refusal,
+    Unavailable,
+)
+from dunwell.platform.http.requests import BodyTooLarge, read_body, request_id_of
+
+_FORM = "application/x-www-form-urlencoded"
+# Nobody knows yet who sends it. An id and a secret take a few hundred.
+_MAX_BYTES = 8 * 1024
+_CHALLENGE = {"WWW-Authenticate": 'Basic realm="dunwell", charset="UTF-8"'}
+
+
+class _UnsupportedGrant(InvalidRequest):
+    """Has an error code of its own in RFC 6749, 5.2."""
+
+
+async def serve_token(tools: Tools, figures: Figures, request: Request) -> Response:
+    started = time.perf_counter()
+    try:
+        answer = await _issue(tools, request)
+    except Refusal as refusal:
+        answer = answer_oauth_refusal(refusal)
+    except Exception as error:  # noqa: BLE001 - a crash is answered, and logged here
+        request_id = request_id_of(request.scope, tools.resources)
+        answer_crash(error, request_id, OBTAIN_TOKEN.path)
+        answer = _answer_error(500, "server_error", "Try again; if it fails, tell the operator.")
+    figures.count(OBTAIN_TOKEN, answer.status_code, time.perf_counter() - started)
+    return answer
+
+
+def answer_oauth_refusal(refusal: Refusal) -> Response:
+    """A refusal in RFC 6749's words, where it has any."""
+    message = refusal.message
+    match refusal:
+        case AuthenticationError():
+            return _answer_error(401, "invalid_client", message, _CHALLENGE)
+        case RateLimited() | Unavailable():
+            status = 429 if isinstance(refusal, RateLimited) else 503
+            headers = {"Retry-After": str(refusal.retry_after)}
+            return _answer_error(status, "temporarily_unavailable", message, headers)
+        case MethodNotAllowed():
+            return _answer_error(405, "invalid_request", message)
+        case BodyTooLarge():
+            return _answer_error(413, "invalid_request", message)
+        case _UnsupportedGrant():
+            return _answer_error(400, "unsupported_grant_type", message)
+        case _:
+            return _answer_error(400, "invalid_request", message)
+
+
+def _answer_error(
+    status: int, error: str, description: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    body = msgspec.json.encode({"error": error, "error_description": description})
+    return Response(body, status, {**(headers or {}), "Pragma": "no-cache"}, media_type=JSON)
+
+
+async def _issue(tools: Tools, request: Request) -> Response:
+    form = await _read_form(request)
+    given = _read_credential(request.headers.get("authorization"), form)
+    if not given.client_id.isprintable():
+        raise AuthenticationError("The client id is none of ours; it is printable.")
+    grant_type = form.get("grant_type")
+    if grant_type is None:
+        raise InvalidRequest("grant_type is missing; send client_credentials.")
+    if grant_type != "client_credentials":
+        raise _UnsupportedGrant("Send grant_type client_credentials.")
+    resources = tools.resources
+    request_id = request_id_of(request.scope, resources)
+    visitor = digest_visitor(resources.keys, request.client.host if request.client else "")
+    async with resources.database.transaction() as tx:
+        issued = await sign_in(
+            tx, given, now=resources.clock.now(), visitor=visitor,
+            randomness=secrets.token_bytes(SECRET_RANDOM_BYTES), ids=resources.ids,
+        )  # fmt: skip
+    if isinstance(issued, Refusal):
+        tell_refusal(issued, request_id)
+        raise issued
+    token = Token(issued.access_token, "bearer", issued.expires_in)
+    return Response(msgspec.json.encode(token), headers={"Pragma": "no-cache"}, media_type=JSON)
+
+
+async def _read_form(request: Request) -> dict[str, str]:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    body = await read_body(request, _MAX_BYTES)
+    if media_type != _FORM and body:
+        raise InvalidRequest(f"Send the fields as {_FORM}.")
+    try:
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict")
+    except (UnicodeDecodeError, ValueError):
+        raise InvalidRequest("The form cannot be read; is it UTF-8?") from None
+    form = dict(pairs)
+    if len(form) < len(pairs):
+        raise InvalidRequest("A field is given twice; send each once.")
+    return form
+
+
+def _read_credential(authorization: str | None, form: dict[str, str]) -> NewCredential:
+    if authorization is None:
+        client_id, secret = form.get("client_id"), form.get("client_secret")
+        if not client_id or not secret:
+            raise AuthenticationError("Send client_id and client_secret, as fields or as Basic.")
+        return NewCredential(client_id, secret)
+    basic = _read_basic(authorization)
+    if "client_secret" in form or form.get("client_id", basic.client_id) != basic.client_id:
+        raise InvalidRequest("Send the credentials once: as form fields or as HTTP Basic.")
+    return basic
+
+
+def _read_basic(authorization: str) -> NewCredential:
+    """Id and secret are form-encoded before they are joined (RFC 6749, 2.3.1)."""
+    scheme, _, packed = authorization.strip().partition(" ")
+    try:
+        text = base64.b64decode(packed.strip(), validate=True).decode()
+    except (binascii.Error, ValueError):
+        text = ""
+    client_id, colon, secret = text.partition(":")
+    if scheme.lower() != "basic" or not colon:
+        raise AuthenticationError("The Authorization header is no HTTP Basic; see RFC 7617.")
+    return NewCredential(unquote_plus(client_id), unquote_plus(secret))

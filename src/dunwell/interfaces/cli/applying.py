@@ -1,0 +1,81 @@
+"""What `dunwell apply FILE` does: create or update one merchant from its file (CONTRACT 11), or
+apply the installation's (CONTRACT 15).
+"""
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+import msgspec
+
+from dunwell.accounts.installation.apply_installation import (
+    AppliedInstallation,
+    apply_installation,
+    plan_installation,
+)
+from dunwell.accounts.installation.document import Installation, check_installation, is_installation
+from dunwell.accounts.installation.secret_files import read_secrets
+from dunwell.adapters.installed import list_adapters, list_providers
+from dunwell.interfaces.cli.database import reach_database
+from dunwell.interfaces.cli.options import read_settings
+from dunwell.interfaces.cli.output import show_progress
+from dunwell.operations.onboarding.apply import apply_file
+from dunwell.operations.onboarding.plan import plan_file
+from dunwell.operations.onboarding.reading import read_document
+from dunwell.operations.onboarding.report import ApplyReport
+from dunwell.platform.config import Settings
+from dunwell.platform.resources import open_resources
+
+
+def apply(data_dir: str | None, file: Path, *, plan: bool, publish: bool, is_json: bool) -> None:
+    """Apply the file, or say what it would change, and tell what came of it."""
+    settings = read_settings("apply", data_dir=data_dir)
+    if sys.stderr.isatty():  # a person may be in another folder than the service
+        click.echo(f"data folder: {settings.data_dir}", err=True)
+    document = read_document(file)
+    with reach_database(settings, "apply"):
+        if is_installation(document):
+            installation = check_installation(document)
+            secrets = read_secrets(file, installation)
+            applied = asyncio.run(_apply_installation(settings, installation, secrets, plan=plan))
+            _tell_installation(applied, is_json=is_json)
+            return
+        report = asyncio.run(_apply(settings, file, plan=plan, publish=publish))
+    if is_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(report.as_json())))
+    else:
+        click.echo(report.as_text())
+
+
+async def _apply_installation(
+    settings: Settings, installation: Installation, secrets: Mapping[str, bytes], *, plan: bool
+) -> AppliedInstallation:
+    async with open_resources(settings, "apply") as resources:
+        run = plan_installation if plan else apply_installation
+        return await run(resources, installation, secrets)
+
+
+def _tell_installation(applied: AppliedInstallation, *, is_json: bool) -> None:
+    if is_json:
+        answer = {"revision": applied.revision, "changes": applied.changes}
+        click.echo(msgspec.json.format(msgspec.json.encode(answer)))
+        return
+    lines = [f"  {change}" for change in applied.changes] or ["  nothing to change"]
+    click.echo("\n".join([f"Installation (revision {applied.revision})", *lines]))
+
+
+async def _apply(settings: Settings, file: Path, *, plan: bool, publish: bool) -> ApplyReport:
+    adapters, providers = list_adapters(settings), list_providers(settings)
+    async with open_resources(settings, "apply") as resources:
+        if not plan:
+            return await apply_file(
+                resources, file, publish=publish,
+                available_adapters=adapters, available_providers=providers,
+            )  # fmt: skip
+        with show_progress() as progress:
+            return await plan_file(
+                resources, file, publish=publish, progress=progress,
+                available_adapters=adapters, available_providers=providers,
+            )  # fmt: skip

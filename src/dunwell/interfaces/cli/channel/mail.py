@@ -1,0 +1,70 @@
+"""`dunwell mail`: one process that takes what comes back to e-mails, by SMTP, LMTP and IMAP."""
+
+import asyncio
+import signal
+from contextlib import AsyncExitStack
+
+import click
+
+from dunwell.accounts.installation.standing import open_installation
+from dunwell.adapters.mail.listener import Doorkeeper, Protocol, listen
+from dunwell.adapters.mail.mail_reader import MailReader
+from dunwell.interfaces.cli.options import data_dir_option, read_settings
+from dunwell.interfaces.cli.ready import announced
+from dunwell.interfaces.wiring import open_mail_loops
+from dunwell.interfaces.worker.loops import run_loops
+from dunwell.operations.recovery.hold import wait_until_resumed
+from dunwell.platform.children.process import relax_collector
+from dunwell.platform.config import Settings
+from dunwell.platform.config.private_folder import close_to_others
+from dunwell.platform.errors import Refusal
+from dunwell.platform.resources import open_resources
+
+Listeners = list[tuple[Protocol, str, int]]
+
+
+@click.command("mail")
+@data_dir_option
+@click.option("--lmtp", metavar="HOST:PORT", help="Listen for a mail server of this machine.")
+@click.option("--smtp", metavar="HOST:PORT", help="Listen for other mail servers, in clear.")
+def command(data_dir: str | None, lmtp: str | None, smtp: str | None) -> None:
+    """Take reports and answers to e-mails that come back to the lines' return domains, and look
+    into the lines' mailboxes. Without --lmtp and --smtp: mailboxes alone."""
+    listeners: Listeners = []
+    for protocol, address in (("LMTP", lmtp), ("SMTP", smtp)):
+        if address is not None:
+            host, port = _read_address(address)
+            listeners.append(("LMTP" if protocol == "LMTP" else "SMTP", host, port))
+    settings = read_settings("mail", data_dir=data_dir)
+    close_to_others(settings)
+    relax_collector()
+    asyncio.run(_serve(settings, listeners))
+
+
+def _read_address(address: str) -> tuple[str, int]:
+    """Raises Refusal."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65_535:
+        raise Refusal(f'"{address}" is no address to listen at. Write it as 127.0.0.1:8024.')
+    return host.strip("[]"), int(port)
+
+
+async def _serve(settings: Settings, listeners: Listeners) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with AsyncExitStack() as closing:
+        resources = await closing.enter_async_context(open_resources(settings, "mail"))
+        # What was restored elsewhere must not take what is another's.
+        await wait_until_resumed(resources, stop)
+        installation = await closing.enter_async_context(open_installation(resources))
+        reader = MailReader()
+        closing.push_async_callback(reader.close)
+        doorkeeper = Doorkeeper(resources, reader, lambda: installation.lines)
+        told = ["mailboxes"]
+        for protocol, host, port in listeners:
+            opened = await closing.enter_async_context(listen(doorkeeper, protocol, host, port))
+            told.append(f"{protocol} at {host}:{opened}")
+        loops = open_mail_loops(resources, reader, installation)
+        async with announced(resources, f"ready, mail: {', '.join(told)}"):
+            await run_loops(loops, stop, clock=resources.clock)

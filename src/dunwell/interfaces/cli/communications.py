@@ -1,0 +1,158 @@
+"""`dunwell communications`: contacts that may have left the house, and settling them."""
+
+from datetime import datetime
+from uuid import UUID
+
+import click
+import msgspec
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchant, load_merchants_page
+from dunwell.contact.escalation.settle_unknown import settle_unknown
+from dunwell.contact.messages.unknown_contacts import FIRST, ContactView, find_contact, list_unknown
+from dunwell.interfaces.cli.options import data_dir_option
+from dunwell.interfaces.cli.output import echo_json, render_table
+from dunwell.interfaces.cli.work import merchant_of_key, run_change, run_reading
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
+
+_WORD = "communications"
+_ROWS_AT_ONCE = 500
+
+# A merchant's key, and one of its contacts.
+Found = tuple[str, ContactView]
+
+
+@click.group(_WORD, no_args_is_help=False)
+def command() -> None:
+    """Look at single contacts, and settle those that may or may not have been sent."""
+
+
+@command.command("unknown")
+@data_dir_option
+@click.argument("merchant", required=False)
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+def unknown(data_dir: str | None, merchant: str | None, is_json: bool) -> None:
+    """List the contacts of MERCHANT (its key), or of all, that wait for a person's word."""
+
+    async def read(resources: Resources) -> list[Found]:
+        async with resources.database.connection() as tx:
+            return await _find_unknown(tx, merchant)
+
+    found = run_reading(data_dir, _WORD, read)
+    if is_json:
+        echo_json([_as_json(key, view) for key, view in found])
+    elif found:
+        click.echo(_render(found))
+    else:
+        click.echo("No contact waits for a person's word.")
+
+
+@command.command("show")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("reference", type=click.UUID)
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+def show(data_dir: str | None, merchant: str, reference: UUID, is_json: bool) -> None:
+    """Show the contact REFERENCE of MERCHANT (its key)."""
+
+    async def read(work: Work, _: Resources) -> ContactView:
+        return await find_contact(work.tx, work.merchant_id, reference)
+
+    values = _as_json(merchant, run_change(data_dir, _WORD, merchant_of_key(merchant), read))
+    if is_json:
+        echo_json(values)
+        return
+    for name, value in values.items():
+        click.echo(f"{name:<16}  {'-' if value is None else value}")
+
+
+@command.command("settle")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("reference", type=click.UUID)
+@click.argument("outcome", type=click.Choice(["sent", "not-sent"]))
+def settle(data_dir: str | None, merchant: str, reference: UUID, outcome: str) -> None:
+    """Say of the contact REFERENCE of MERCHANT whether it was sent. This cannot be taken back.
+
+    Sent: its claim goes on. Not sent: it is sent again, unless its claim has ended meanwhile.
+    """
+
+    async def change(work: Work, _: Resources) -> str:
+        return await settle_unknown(work, reference, was_sent=outcome == "sent")
+
+    state = run_change(data_dir, _WORD, merchant_of_key(merchant), change)
+    words = {
+        "ACCEPTED": "it was sent; its claim goes on",
+        "PLANNED": "it was not sent; it goes out again",
+        "CANCELLED": "it was not sent; its claim no longer waits for it, nobody is contacted",
+    }
+    click.echo(f"{reference}  {state}: {words[state]}")
+
+
+async def _find_unknown(tx: Connection, key: str | None) -> list[Found]:
+    if key is not None:
+        merchant = await load_merchant(tx, await merchant_of_key(key)(tx))
+        assert merchant is not None, "found just now"
+        return await _find_unknown_of(tx, merchant)
+    found: list[Found] = []
+    behind = 0
+    while page := await load_merchants_page(tx, behind, _ROWS_AT_ONCE):
+        behind = page[-1].merchant_id
+        for merchant in page:
+            found += await _find_unknown_of(tx, merchant)
+    return found
+
+
+async def _find_unknown_of(tx: Connection, merchant: Merchant) -> list[Found]:
+    found: list[Found] = []
+    after = FIRST
+    while page := await list_unknown(tx, merchant.merchant_id, after, _ROWS_AT_ONCE):
+        after = page[-1].communication_id
+        found += [(merchant.key, view) for view in page]
+    return found
+
+
+def _render(found: list[Found]) -> str:
+    heads = ("MERCHANT", "REFERENCE", "CLAIM", "STEP", "CHANNEL", "HANDED OVER", "RECIPIENT")
+    rows = [
+        (
+            key,
+            str(view.communication_id),
+            f"{view.claim_id} ({view.reference_number})",
+            str(view.step_id),
+            view.channel,
+            _render_at(view.handed_over_at),
+            view.masked_recipient or "-",
+        )
+        for key, view in found
+    ]
+    return render_table(heads, rows, right=("STEP",))
+
+
+def _as_json(key: str, view: ContactView) -> dict[str, object]:
+    """By the API's names, which people see too."""
+    values: dict[str, object] = {
+        "merchant": key,
+        "reference": view.communication_id,
+        "claimId": view.claim_id,
+        "referenceNumber": view.reference_number,
+        "run": view.run,
+        "stepId": view.step_id,
+        "channel": view.channel,
+        "recipient": view.masked_recipient,
+        "state": view.state,
+        "tries": view.tries,
+        "plannedAt": view.planned_at,
+        "handedOverAt": view.handed_over_at,
+        "settledAt": view.settled_at,
+        "failure": view.failure,
+        "heldBy": view.held_by,
+    }
+    plain: dict[str, object] = msgspec.to_builtins(values)
+    return plain
+
+
+def _render_at(instant: datetime | None) -> str:
+    return "-" if instant is None else instant.strftime("%Y-%m-%d %H:%M UTC")

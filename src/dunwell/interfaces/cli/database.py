@@ -1,0 +1,88 @@
+"""The database a short command works on: the one that is set, the running one, or one started;
+and `dunwell migrate`, which brings it to the newest schema.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import asyncpg
+import click
+
+from dunwell.interfaces.cli.options import data_dir_option, read_settings
+from dunwell.interfaces.cli.words import load
+from dunwell.operations.recovery.archive import open_embedded
+from dunwell.platform.config import Settings
+from dunwell.platform.embedded.folder_lock import FolderLock, FolderTaken
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, PostgresFailed, stop_server
+from dunwell.platform.migrations.revisions import load_revisions
+
+_PATIENCE_SECONDS = 30.0
+# Read when a database is to be migrated: what it needs takes longer than most commands do.
+_MIGRATE = "dunwell.platform.database.migrate:migrate"
+
+
+@click.command("migrate")
+@data_dir_option
+def command(data_dir: str | None) -> None:
+    """Bring the database to the newest schema; safe to run at any time."""
+    settings = read_settings("migrate", data_dir=data_dir)
+    with reach_database(settings, "migrate") as url:
+        load(_MIGRATE)(url)
+        revision, _ = load_revisions(url)
+    click.echo(f"migrated to {revision}")
+
+
+@contextmanager
+def reach_database(settings: Settings, command: str) -> Iterator[str]:
+    """The address of a database that answers.
+
+    The embedded database is used where `dunwell up` runs it; else it is started and migrated for
+    the time of the command. Another short command on the same folder is waited for.
+    """
+    if settings.database_url is not None:
+        yield settings.database_url
+        return
+    embedded = open_embedded(settings)
+    lock = _try_own(settings, command)
+    if lock is None:
+        _wait_until_current(embedded)
+        yield embedded.url
+        return
+    server = embedded.start()
+    try:
+        revision, newest = load_revisions(embedded.url)
+        if revision != newest:
+            load(_MIGRATE)(embedded.url)
+        yield embedded.url
+    finally:
+        stop_server(server)
+        lock.release()
+
+
+def _try_own(settings: Settings, command: str) -> FolderLock | None:
+    """The folder's lock, or None when `dunwell up` has it."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            return FolderLock.acquire(settings.data_dir, command)
+        except FolderTaken as taken:
+            if taken.command == "up":
+                return None
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.05)
+
+
+def _wait_until_current(embedded: EmbeddedPostgres) -> None:
+    """`up` may still be starting its database, or migrating it."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            revision, newest = load_revisions(embedded.url)
+        except (OSError, asyncpg.PostgresError):
+            revision, newest = None, ""
+        if revision == newest:
+            return
+        time.sleep(0.1)
+    raise PostgresFailed("The running database does not answer; see postgres.log beside it.")

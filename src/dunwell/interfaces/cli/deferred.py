@@ -1,0 +1,36 @@
+"""`dunwell apply FILE` and `dunwell explain`: words that do much. What they do is read when it is
+done, so that their help reads little.
+"""
+
+from pathlib import Path
+
+import click
+
+from dunwell.interfaces.cli.options import data_dir_option
+from dunwell.interfaces.cli.words import load
+
+
+@click.command("apply")
+@data_dir_option
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--plan", is_flag=True, help="Only say what would change.")
+@click.option("--publish", is_flag=True, help="Publish changed workflows; else they become drafts.")
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+def apply(data_dir: str | None, file: Path, plan: bool, publish: bool, is_json: bool) -> None:
+    """Create or update a merchant, or the installation, from FILE and say what changed.
+
+    Secrets are shown once."""
+    do_apply = load("dunwell.interfaces.cli.applying:apply")
+    do_apply(data_dir, file, plan=plan, publish=publish, is_json=is_json)
+
+
+@click.command("explain")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("claim", type=int)
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+def explain(data_dir: str | None, merchant: str, claim: int, is_json: bool) -> None:
+    """Say why CLAIM (its id) of MERCHANT (its key) stands where it stands, and what comes next."""
+    load("dunwell.interfaces.cli.explaining:tell_explanation")(
+        data_dir, merchant, claim, is_json=is_json
+    )

@@ -1,0 +1,299 @@
+"""`dunwell doctor`: looks at what an installation stands on, and says what to do about faults."""
+
+import asyncio
+import contextlib
+import shutil
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import asyncpg
+import click
+
+from dunwell.core.files.storage import Storage
+from dunwell.interfaces.cli.database import reach_database
+from dunwell.interfaces.cli.findings.alarms import check_alarms
+from dunwell.interfaces.cli.findings.backups import check_backups
+from dunwell.interfaces.cli.findings.email_lines import check_email_lines
+from dunwell.interfaces.cli.findings.finding import Finding
+from dunwell.interfaces.cli.findings.gateways import check_gateways
+from dunwell.interfaces.cli.findings.identity import check_identities
+from dunwell.interfaces.cli.findings.letters import check_fonts, check_letter_lines
+from dunwell.interfaces.cli.findings.merchant_storage import check_merchant_storage
+from dunwell.interfaces.cli.findings.proxies import check_proxies
+from dunwell.interfaces.cli.findings.sign_in import check_sign_in
+from dunwell.interfaces.cli.findings.webhook_networks import check_webhook_networks
+from dunwell.interfaces.cli.findings.workflows import check_workflows
+from dunwell.interfaces.cli.options import data_dir_option, read_settings
+from dunwell.operations.recovery.archive_health import look_at_archive
+from dunwell.operations.recovery.hold import Restored, load_hold
+from dunwell.platform.children.confinement import Confinement, find_confinement
+from dunwell.platform.config import Settings
+from dunwell.platform.config.checks import find_ssl_mode
+from dunwell.platform.config.database_address import read_address
+from dunwell.platform.config.private_folder import find_open, is_made_here
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.pool import OpenConnection, connect
+from dunwell.platform.embedded.folder_lock import FolderTaken
+from dunwell.platform.embedded.postgres import PostgresFailed
+from dunwell.platform.errors import Refusal
+from dunwell.platform.key_versions import KnownVersion, find_misfit, load_versions
+from dunwell.platform.migrations.revisions import load_revisions
+
+_LEAST_VERSION, _NEWEST_VERSION = 15, 18
+_MOST_SKEW_SECONDS = 2.0
+_LEAST_FREE_BYTES = 1 << 30
+_PROBE_KEY = "0/doctor"
+_PROBE = b"written by dunwell doctor, and removed again"
+
+
+@click.command("doctor")
+@data_dir_option
+def command(data_dir: str | None) -> None:
+    """Check settings, database, keys, migrations, clock, storage, disk; exit 1 on a fault."""
+    settings = read_settings("doctor", data_dir=data_dir)  # raises with every fault in settings
+    findings = [Finding("settings", f"usable, {settings.profile} profile")]
+    findings += [check_tls(settings), check_figures(settings), *_check_database(settings)]
+    findings += [_check_storage(settings), _check_disk(settings), check_folders(settings)]
+    findings.append(check_fonts(settings))
+    findings.append(describe_confinement(find_confinement()))
+    for finding in findings:
+        click.echo(f"{finding.mark:<5} {finding.subject:<12} {finding.words}")
+        if finding.remedy:
+            click.echo(f"      {'':<12} {finding.remedy}")
+    if any(finding.is_fault for finding in findings):
+        raise SystemExit(1)
+
+
+def _check_database(settings: Settings) -> list[Finding]:
+    try:
+        with reach_database(settings, "doctor") as url:
+            version, skew, known = asyncio.run(_ask_database(url))
+            revision, newest = load_revisions(url)
+            server = [
+                check_version(version),
+                asyncio.run(_look_for_pooler(url)),
+                check_clocks(skew),
+            ]
+            if revision != newest:
+                # Everything else is about tables that are not there yet.
+                return [*server, check_revision(revision, newest)]
+            restored = asyncio.run(_ask_restored(url))
+            archive = asyncio.run(look_at_archive(settings.archive_dir, url))
+            proxies = asyncio.run(check_proxies(url))
+            others = [
+                *asyncio.run(check_identities(url)),
+                *asyncio.run(check_gateways(url, settings)),
+                *asyncio.run(check_letter_lines(url, settings)),
+                *asyncio.run(check_email_lines(url, settings)),
+                *asyncio.run(check_sign_in(url, settings)),
+                *asyncio.run(check_alarms(url)),
+                *asyncio.run(check_workflows(url)),
+                *asyncio.run(check_merchant_storage(url, settings)),
+                *asyncio.run(check_webhook_networks(url)),
+                *asyncio.run(check_backups(url, settings)),
+            ]
+    except (OSError, PostgresFailed, FolderTaken, asyncpg.PostgresError) as error:
+        remedy = "Start it, or correct DUNWELL_DATABASE_URL."
+        if settings.database_url is None:
+            remedy = f"See {settings.data_dir / 'postgres' / 'postgres.log'}."
+        return [Finding("database", f"does not answer: {error}", remedy)]
+    return [
+        *server,
+        check_revision(revision, newest),
+        proxies,
+        check_keys(KeyRing(settings.secret_key), known),
+        check_restored(restored),
+        *others,
+        *([] if archive is None else [Finding("archive", *archive)]),
+    ]
+
+
+async def _ask_database(url: str) -> tuple[int, float, Sequence[KnownVersion]]:
+    """The server's version number, by how many seconds its clock is ahead of this one, and what is
+    known of the secret key."""
+    connection = await _connect(url)
+    try:
+        before = datetime.now(UTC)
+        there = await connection.fetchval("SELECT clock_timestamp()")
+        middle = before + (datetime.now(UTC) - before) / 2
+        known: Sequence[KnownVersion] = ()
+        with contextlib.suppress(asyncpg.UndefinedTableError):
+            known = await load_versions(connection)
+        version = connection.get_server_version().major
+        return version, (there - middle).total_seconds(), known
+    finally:
+        await connection.close()
+
+
+def check_tls(settings: Settings) -> Finding:
+    """What the connection proves of the server that it leads to."""
+    mode, words = find_ssl_mode(settings.database_url), "encrypts, and proves no server:"
+    match mode:
+        case None:
+            return Finding("database TLS", "not asked for; the database is on this machine")
+        case "verify-full":
+            return Finding("database TLS", "verify-full: the server proves its name")
+        case "verify-ca":
+            words = "proves who signed the server's certificate, not that it is this server:"
+    return Finding(
+        "database TLS",
+        f"sslmode={mode} {words} whoever stands between can be it",
+        "Use sslmode=verify-full&sslrootcert=FILE in DUNWELL_DATABASE_URL.",
+        is_note=True,
+    )
+
+
+def check_figures(settings: Settings) -> Finding:
+    if settings.operator_bind is not None:
+        words = f"/metrics is at http://{settings.operator_bind}, for whoever reaches it"
+        return Finding("figures", words)
+    if settings.is_development:
+        return Finding("figures", "the web process's are at /metrics, the worker's nowhere")
+    remedy = "Set DUNWELL_OPERATOR_BIND for web and worker, such as 127.0.0.1:9100."
+    return Finding("figures", "/metrics is nowhere", remedy, is_note=True)
+
+
+async def _ask_restored(url: str) -> Restored | None:
+    connection = await _connect(url)
+    try:
+        with contextlib.suppress(asyncpg.UndefinedTableError):
+            return await load_hold(connection)
+        return None
+    finally:
+        await connection.close()
+
+
+def check_restored(restored: Restored | None) -> Finding:
+    """After a restore the worker does nothing until a person says how much was lost."""
+    if restored is None:
+        return Finding("restore", "none waits to be resumed")
+    words = f"as of {restored.taken_at:%Y-%m-%d %H:%M:%S} UTC is held: nothing is sent"
+    return Finding("restore", words, "Run: dunwell restore --resume --lost-until TIME")
+
+
+async def _connect(url: str) -> OpenConnection:
+    """As behind a pooler, whether the address names one or not: so that it can be told of."""
+    return await connect(url, OpenConnection, timeout=10, statement_cache_size=0)
+
+
+async def _look_for_pooler(url: str) -> Finding:
+    """Who connects is told a process's number; a pooler's is not the one that answers."""
+    connection = await _connect(url)
+    try:
+        number = await connection.fetchval("SELECT pg_backend_pid()")
+        if number == connection.get_server_pid():
+            return _describe_none(url)
+        if not read_address(url).is_pooled:
+            return await _describe_unnamed(url)
+        words = "in transaction mode, as the address says"
+        if not await connection.fetchval("SELECT pg_jit_available()"):
+            return Finding("pooler", words)
+        remedy = "ALTER ROLE ... SET jit = off, for Dunwell's role: jit costs more than it saves."
+        return Finding("pooler", f"{words}; the database has jit on", remedy, is_note=True)
+    finally:
+        await connection.close()
+
+
+def _describe_none(url: str) -> Finding:
+    words = "none stands before the database"
+    if not read_address(url).is_pooled:
+        return Finding("pooler", words)
+    remedy = "Take pooler=transaction out of DUNWELL_DATABASE_URL: it costs time."
+    return Finding("pooler", f"{words}, but the address names one", remedy, is_note=True)
+
+
+async def _describe_unnamed(url: str) -> Finding:
+    """One that refuses what the service asks for at a session's start lets nothing of it work."""
+    words = "one stands before the database, and the address does not say so"
+    remedy = (
+        "In transaction mode add pooler=transaction to DUNWELL_DATABASE_URL."
+        " See docs/operator/running.md."
+    )
+    try:
+        await (await connect(url, OpenConnection, {"jit": "off"}, timeout=10)).close()
+    except asyncpg.ProtocolViolationError:
+        return Finding("pooler", words, remedy)
+    return Finding("pooler", words, remedy, is_note=True)
+
+
+def check_version(version: int) -> Finding:
+    if _LEAST_VERSION <= version <= _NEWEST_VERSION:
+        return Finding("database", f"answers, PostgreSQL {version}")
+    remedy = f"Use PostgreSQL {_LEAST_VERSION} to {_NEWEST_VERSION}."
+    return Finding("database", f"is PostgreSQL {version}", remedy)
+
+
+def check_clocks(skew_seconds: float) -> Finding:
+    words = f"database is {skew_seconds:+.1f} s from this host"
+    if abs(skew_seconds) <= _MOST_SKEW_SECONDS:
+        return Finding("clock", words)
+    return Finding("clock", words, "Let NTP set the clocks of both hosts.")
+
+
+def check_keys(keys: KeyRing, known: Sequence[KnownVersion]) -> Finding:
+    misfit = find_misfit(keys, known)
+    if misfit is not None:
+        return Finding("secret key", "does not fit the database", misfit)
+    older = [str(each) for each in keys.versions[1:]]
+    behind = f", {', '.join(older)} behind it" if older else ""
+    return Finding("secret key", f"version {keys.version} is in use{behind}")
+
+
+def check_revision(revision: str | None, newest: str) -> Finding:
+    if revision == newest:
+        return Finding("migrations", f"at {newest}, the newest")
+    words = f"at {revision or 'none'}, the newest is {newest}; the rest is checked after that"
+    return Finding("migrations", words, "Run: dunwell migrate")
+
+
+def _check_storage(settings: Settings) -> Finding:
+    try:
+        is_kept = asyncio.run(_probe_storage(settings))
+    except (OSError, Refusal, ValueError) as error:
+        return Finding("storage", f"does not answer: {error}", "Correct DUNWELL_FILES_URL.")
+    if not is_kept:
+        return Finding("storage", "gives back other content", "Use another DUNWELL_FILES_URL.")
+    return Finding("storage", "writes, reads and removes")
+
+
+async def _probe_storage(settings: Settings) -> bool:
+    storage = Storage.open(settings.files_url)
+    await storage.save(_PROBE_KEY, _PROBE)
+    found = await storage.load(_PROBE_KEY)
+    await storage.remove(_PROBE_KEY)
+    return found == _PROBE
+
+
+def check_folders(settings: Settings) -> Finding:
+    """Others of this host must not read what is kept."""
+    first, count = next(find_open(settings), None), sum(1 for _ in find_open(settings))
+    if first is None:
+        return Finding("folders", "closed to others")
+    words = f"others can reach {first[0]} ({first[1]:04o}) and {count - 1} more"
+    remedy = "Start dunwell as their owner: it closes them."
+    if not is_made_here(settings.data_dir) or not first[0].is_relative_to(settings.data_dir):
+        remedy = f"Run: chmod -R go-rwx {first[0]}"
+    return Finding("folders", words, remedy)
+
+
+def describe_confinement(found: Confinement) -> Finding:
+    """No fault: where neither is there, limits of memory, time and open files stand alone."""
+    able = [f"Landlock {found.landlock}"] if found.landlock else []
+    able += ["seccomp"] if found.has_seccomp else []
+    words = (
+        f"{' and '.join(able)} shut in what parses files"
+        if able
+        else (
+            "this kernel has neither Landlock nor seccomp; limits alone shut in what parses files"
+        )
+    )
+    return Finding("confinement", words)
+
+
+def _check_disk(settings: Settings) -> Finding:
+    folder = next(each for each in (settings.data_dir, *settings.data_dir.parents) if each.exists())
+    free = shutil.disk_usage(folder).free
+    words = f"{free / (1 << 30):.1f} GiB free under {folder}"
+    if free >= _LEAST_FREE_BYTES:
+        return Finding("disk", words)
+    return Finding("disk", words, "Free some: a full disk stops the service.")

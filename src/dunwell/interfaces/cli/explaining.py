@@ -1,0 +1,79 @@
+"""What `dunwell explain` says: why a claim stands where it stands."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import click
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.interfaces.cli.output import echo_json
+from dunwell.interfaces.cli.work import merchant_of_key, run_change
+from dunwell.operations.explanation.explain_claim import explain_claim
+from dunwell.operations.explanation.views import ClaimExplanation, write_plain
+from dunwell.platform.resources import Resources
+
+
+def tell_explanation(data_dir: str | None, merchant: str, claim: int, *, is_json: bool) -> None:
+    """Say it of the claim with this id of the merchant with this key."""
+
+    async def change(work: Work, resources: Resources) -> tuple[ClaimExplanation, str]:
+        told = write_plain(await explain_claim(work, resources.keys, claim))
+        return told, work.merchant.configuration.timezone
+
+    told, zone = run_change(data_dir, "explain", merchant_of_key(merchant), change)
+    if is_json:
+        echo_json(told)
+    else:
+        click.echo("\n".join(_render(told, ZoneInfo(zone))))
+
+
+def _render(told: ClaimExplanation, zone: ZoneInfo) -> Iterator[str]:
+    yield f"Claim {told.claim_id}: {told.status}"
+    if told.reason:
+        yield told.reason
+    yield from _render_process(told)
+    yield from _render_rules(told)
+    if told.history:
+        yield "What it did:"
+        for step in told.history:
+            yield f"  {_render_at(step.at, zone)}  {step.name}: {step.reason}"
+    for hold in told.holds:
+        yield f"Held: {hold.reason}"
+    if told.next_step is not None:
+        step_at = told.next_step.at
+        when = _render_at(step_at, zone) if step_at else "not yet known"
+        yield f"Next: {told.next_step.name} ({told.next_step.kind}), {when}"
+        yield f"  {told.next_step.reason}"
+        if told.next_step.unmet:
+            yield f"  As things stand it is skipped: {', '.join(told.next_step.unmet)}"
+    if told.next_contacts:
+        yield "Next contacts, if nothing is paid:"
+        for each in told.next_contacts:
+            yield f"  {_render_at(each.at, zone)}  {each.channel:6}  {each.name}"
+
+
+def _render_at(instant: str, zone: ZoneInfo) -> str:
+    return f"{datetime.fromisoformat(instant).astimezone(zone):%a %Y-%m-%d %H:%M}"
+
+
+def _render_process(told: ClaimExplanation) -> Iterator[str]:
+    process = told.assignment
+    if process is not None:
+        chosen = "assigned directly"
+        if process.rules_version is not None:
+            chosen = f"chosen by rules {process.rules_version}"
+        version = f" {process.version}" if process.version else ""
+        yield f'Process: "{process.name}"{version}, {chosen}'
+
+
+def _render_rules(told: ClaimExplanation) -> Iterator[str]:
+    rules = told.rules
+    if rules.version is None:
+        yield "Rules: none were published"
+        return
+    yield f"Rules {rules.version}, asked of the claim as it is now:"
+    for rule in rules.rules:
+        yield f"  {rule.name}: {rule.reason}"
+    if rules.default is not None:
+        yield f"  default: {rules.default}"

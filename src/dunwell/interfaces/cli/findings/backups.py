@@ -1,0 +1,102 @@
+"""Whether this host can back up the database, restore a backup into one like it, and verify one."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import asyncpg
+import msgspec
+
+from dunwell.interfaces.cli.findings.finding import Finding
+from dunwell.platform.config import Settings
+from dunwell.platform.database.pool import OpenConnection, connect
+from dunwell.platform.embedded.postgres import PostgresFailed, find_binaries
+from dunwell.platform.migrations.revisions import list_own_tables
+
+_PROGRAMS = ("initdb", "postgres")
+# A role that owns the tables may do all of it; one that was only granted a part may not.
+_LOAD = """
+SELECT current_user, current_setting('server_version') AS server,
+    has_schema_privilege('public', 'CREATE') AS may_create,
+    pg_database_size(current_database()) AS size,
+    ARRAY(
+        SELECT relname::text FROM pg_class
+        WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'S')
+            AND NOT CASE relkind WHEN 'S' THEN has_sequence_privilege(oid, 'SELECT')
+                ELSE has_table_privilege(oid, 'SELECT') END
+        ORDER BY relname
+    ) AS unreadable,
+    ARRAY(
+        SELECT relname::text FROM pg_class
+        WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+        ORDER BY relname
+    ) AS tables
+"""
+
+
+class BackupGround(msgspec.Struct, frozen=True, gc=False):
+    """What a backup and its restore depend on, as the database says it. `size` is in bytes."""
+
+    role: str
+    server: str
+    may_create: bool
+    size: int
+    unreadable: Sequence[str]
+    tables: Sequence[str]
+
+
+async def check_backups(url: str, settings: Settings) -> list[Finding]:
+    connection = await connect(url, OpenConnection, timeout=10, statement_cache_size=0)
+    try:
+        ground = BackupGround(*await connection.fetchrow(_LOAD))
+    except asyncpg.InsufficientPrivilegeError as error:
+        return [
+            Finding("backup", f"cannot be taken: {error}", "Let Dunwell's role own its tables.")
+        ]
+    finally:
+        await connection.close()
+    room = Path(tempfile.gettempdir())
+    free = shutil.disk_usage(room).free
+    return [*describe_ground(ground), describe_verifying(settings, ground.size, room, free)]
+
+
+def describe_ground(ground: BackupGround) -> Iterator[Finding]:
+    """Neither depends on the version of the server, nor on PostgreSQL's programs on this host."""
+    if ground.unreadable:
+        words = f"cannot be taken: {ground.role} may not read {', '.join(ground.unreadable)}"
+        yield Finding(
+            "backup", words, f"Let {ground.role} own the tables, or GRANT SELECT on them."
+        )
+    elif not ground.may_create:
+        words = f"can be taken, and not restored here: {ground.role} may not create tables"
+        remedy = f"As the database's owner: GRANT CREATE ON SCHEMA public TO {ground.role}"
+        yield Finding("backup", words, remedy)
+    else:
+        yield Finding("backup", f"can be taken and restored, PostgreSQL {ground.server}")
+    others = sorted(set(ground.tables) - list_own_tables() - {"alembic_version"})
+    if others:
+        words = f"would leave out {', '.join(others)} in the schema public"
+        remedy = "These tables are not Dunwell's: back them up yourself."
+        yield Finding("backup", words, remedy, is_note=True)
+
+
+def describe_verifying(settings: Settings, size: int, room: Path, free: int) -> Finding:
+    """`dunwell backup verify` needs a server of its own, and room for what it restores."""
+    try:
+        binaries = find_binaries(settings.pg_bin)
+    except PostgresFailed as error:
+        return Finding("verify", "no backup can be verified here", str(error), is_note=True)
+    missing = [name for name in _PROGRAMS if not (binaries / name).is_file()]
+    if missing:
+        words = f"no backup can be verified here: {binaries} has no {' and no '.join(missing)}"
+        remedy = "Unset DUNWELL_PG_BIN to use the installed package's, or name another folder."
+        return Finding("verify", words, remedy, is_note=True)
+    if free < size:
+        words = f"needs some {_render(size)}, and {room} has {_render(free)} free"
+        return Finding("verify", words, "Set TMPDIR to a folder with room for it.", is_note=True)
+    return Finding("verify", f"has room in {room}: {_render(free)} for some {_render(size)}")
+
+
+def _render(size: int) -> str:
+    return f"{size / (1 << 20):,.0f} MiB"

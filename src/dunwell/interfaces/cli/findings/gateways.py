@@ -1,0 +1,79 @@
+"""What `dunwell doctor` says of lines for SMS: whether their gateways are there and let us send.
+No message is sent."""
+
+from collections.abc import Mapping
+
+import asyncpg
+
+from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.installation.lines.sms import KannelLine, TwilioLine
+from dunwell.accounts.installation.secrets import load_secrets
+from dunwell.accounts.installation.store import load_installation
+from dunwell.adapters.channels.gateway import Trouble
+from dunwell.adapters.channels.kannel.adapter import KannelChannel
+from dunwell.adapters.channels.twilio.adapter import TwilioChannel
+from dunwell.contact.sending.channel import LineUnusable
+from dunwell.interfaces.cli.findings.finding import Finding
+from dunwell.platform.config import Settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import Unavailable
+
+_TROUBLES: Mapping[Trouble, tuple[str, str]] = {
+    "NOT_REACHED": (
+        "the gateway does not answer",
+        'Start it, and compare "server" and "networks" of the line in the installation file.',
+    ),
+    "REFUSED": (
+        "the gateway refuses the user or the password",
+        "Correct them in the installation file, and run: dunwell apply FILE",
+    ),
+    "OTHER_ANSWER": (
+        "something answers that is no such gateway",
+        'Compare "server" and "adapter" of the line in the installation file.',
+    ),
+}
+
+
+async def check_gateways(url: str, settings: Settings) -> list[Finding]:
+    """None of a database that is not migrated, or that answers no statement: others tell that."""
+    keys = KeyRing(settings.secret_key)
+    database = await Database.open(url, application="dunwell doctor")
+    try:
+        async with database.connection() as connection:
+            lines = (await load_installation(connection)).installation.lines or {}
+            secrets = await load_secrets(connection, keys)
+    except (Unavailable, asyncpg.PostgresError):
+        return []
+    finally:
+        await database.close()
+    return [
+        await check_gateway(name, line, secrets, keys)
+        for name, line in lines.items()
+        if isinstance(line, KannelLine | TwilioLine)
+    ]
+
+
+async def check_gateway(
+    name: str, line: Line, secrets: Mapping[str, bytes], keys: KeyRing
+) -> Finding:
+    subject = f"line {name}"
+    try:
+        channel = _build(name, line, secrets, keys)
+    except LineUnusable as error:
+        return Finding(subject, str(error), "Run: dunwell apply FILE")
+    trouble = await channel.check()
+    await channel.close()
+    if trouble is None:
+        return Finding(subject, "the gateway answers, and lets us send")
+    return Finding(subject, *_TROUBLES[trouble])
+
+
+def _build(
+    name: str, line: Line, secrets: Mapping[str, bytes], keys: KeyRing
+) -> KannelChannel | TwilioChannel:
+    """Nothing is called back here, so no address is needed."""
+    if isinstance(line, KannelLine):
+        return KannelChannel(name, line, secrets=secrets, keys=keys, public_url="")
+    assert isinstance(line, TwilioLine)
+    return TwilioChannel(name, line, secrets=secrets, keys=keys, public_url="")

@@ -1,0 +1,153 @@
+"""What `dunwell doctor` says of letters: which scripts can be printed, and whether the lines for
+letters can be reached, take our key, show the pinned host key and have room.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import asyncpg
+
+from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
+from dunwell.accounts.installation.secrets import load_secrets
+from dunwell.accounts.installation.store import load_installation
+from dunwell.adapters.channels.folder.depot import FolderDepot
+from dunwell.adapters.channels.sftp.channel import open_depot
+from dunwell.contact.messages.letters.fonts.shelf import FontShelf
+from dunwell.contact.sending.batches.depot import RELEASED, Depot, HostKeyRefused, LoginRefused
+from dunwell.contact.sending.channel import LineUnusable
+from dunwell.interfaces.cli.findings.finding import Finding
+from dunwell.platform.config import Settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import Unavailable
+
+_PROBE, _CONTENT = "dunwell-doctor.txt", b"written by dunwell doctor, and removed again"
+_ALLOW_COPIES = (
+    "Ask for the right to make that folder and to write in it, or for the folder; no file may have"
+    " its name. No batch is released before a copy of its manifest lies there."
+)
+_LEAST_FREE_BYTES = 1 << 28
+_PATIENCE_SECONDS = 30
+# A character of each that names in Europe are most often written in, beside Latin, Greek, Cyrillic
+# and Hebrew, which come along.
+_SCRIPTS = {
+    "Arabic": "ش", "Armenian": "Ա", "Bengali": "ক", "Chinese": "漢", "Devanagari": "क",
+    "Ethiopic": "አ", "Georgian": "ქ", "Gujarati": "ક", "Gurmukhi": "ਕ", "Japanese": "か",
+    "Kannada": "ಕ", "Khmer": "ក", "Korean": "한", "Lao": "ກ", "Malayalam": "ക", "Myanmar": "က",
+    "Sinhala": "ක", "Tamil": "க", "Telugu": "క", "Thai": "ก", "Tibetan": "ཀ",
+}  # fmt: skip
+_INSTALL = (
+    "Install fonts (Debian: fonts-noto-core and fonts-noto-cjk), and name their folders:"
+    " DUNWELL_FONTS=/usr/share/fonts/truetype/noto:/usr/share/fonts/opentype/noto"
+)
+
+
+def check_fonts(settings: Settings) -> Finding:
+    shelf = FontShelf(settings.fonts)
+    missing = [name for name, character in _SCRIPTS.items() if shelf.choose(character).missing]
+    gone = [str(each) for each in settings.fonts if not each.is_dir()]
+    if gone:
+        return Finding("fonts", f"no folder: {', '.join(gone)}", "Correct DUNWELL_FONTS.")
+    if not missing:
+        return Finding("fonts", f"letters print all of {len(_SCRIPTS)} scripts looked for")
+    words = f"letters with names in these go by another channel: {', '.join(missing)}"
+    return Finding("fonts", words, _INSTALL, is_note=True)
+
+
+async def check_letter_lines(url: str, settings: Settings) -> list[Finding]:
+    """None of a database that is not migrated, or that answers no statement: others tell that."""
+    keys = KeyRing(settings.secret_key)
+    database = await Database.open(url, application="dunwell doctor")
+    try:
+        async with database.connection() as connection:
+            lines = (await load_installation(connection)).installation.lines or {}
+            secrets = await load_secrets(connection, keys)
+    except (Unavailable, asyncpg.PostgresError):
+        return []
+    finally:
+        await database.close()
+    return [
+        await check_letter_line(name, line, secrets)
+        for name, line in lines.items()
+        if isinstance(line, FolderLine | SftpLine)
+    ]
+
+
+async def check_letter_line(
+    name: str, line: FolderLine | SftpLine, secrets: Mapping[str, bytes]
+) -> Finding:
+    subject = f"line {name}"
+    try:
+        depot = open_line(name, line, secrets)
+    except LineUnusable as error:
+        return Finding(subject, str(error), "Correct the line, and run: dunwell apply FILE")
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            return await _try(subject, line.folder, depot)
+    except HostKeyRefused:
+        words = "the server shows another host key than the pinned one: nothing is handed over"
+        remedy = "Ask the print service for its key; only if it is a new one of theirs: hostKey."
+        return Finding(subject, words, remedy)
+    except OSError as error:
+        return _describe_away(subject, line, error)
+    finally:
+        await depot.close()
+
+
+def _describe_away(subject: str, line: FolderLine | SftpLine, error: OSError) -> Finding:
+    folder, where = line.folder, "on this machine" if isinstance(line, FolderLine) else "there"
+    match error:
+        case LoginRefused():
+            words = "the server refuses the user, the key or the password"
+            remedy = "Correct user, keyFile or passwordFile, and run: dunwell apply FILE"
+        case PermissionError():
+            words = f"we may not write in {folder}"
+            remedy = f"Give it to whoever Dunwell is {where}: chown, or chmod u+rwx."
+        case FileNotFoundError():
+            words = f"there is no folder {folder}"
+            remedy = f"Make it {where}, or mount its disk; or correct the line's folder."
+        case TimeoutError():
+            words = "the server does not answer in time"
+            remedy = "See that it runs; a firewall may stand between."
+        case ConnectionError():
+            words = "the server does not answer"
+            remedy = "Start it, or correct the line's server; a firewall may stand between."
+        case _:
+            words = f"{folder} takes no files ({type(error).__name__})"
+            remedy = "See whether its disk is full or read-only."
+    return Finding(subject, words, remedy)
+
+
+def open_line(name: str, line: FolderLine | SftpLine, secrets: Mapping[str, bytes]) -> Depot:
+    """Nothing is connected to. Raises LineUnusable."""
+    if isinstance(line, FolderLine):
+        return FolderDepot(Path(line.folder))
+    return open_depot(name, line, secrets)
+
+
+async def _write_and_read(depot: Depot, name: str) -> bytes:
+    await depot.write(name, _CONTENT)
+    content = await depot.read(name)
+    await depot.remove(name)
+    return content
+
+
+async def _try(subject: str, folder: str, depot: Depot) -> Finding:
+    """A file is written, read and removed: no print service takes one that no manifest names."""
+    content = await _write_and_read(depot, _PROBE)
+    try:
+        await _write_and_read(depot, f"{RELEASED}/{_PROBE}")
+    except (ConnectionError, TimeoutError):
+        raise
+    except OSError:
+        words = f"takes letters in {folder}, and no copies of manifests in {RELEASED} below it"
+        return Finding(subject, words, _ALLOW_COPIES)
+    if content != _CONTENT:
+        return Finding(subject, "gives back other content", "Use another folder.")
+    free = await depot.free_bytes()
+    if free is not None and free < _LEAST_FREE_BYTES:
+        words = f"{free / (1 << 20):.0f} MiB free in {folder}"
+        return Finding(subject, words, "Free some: letters wait while it is full.")
+    room = "" if free is None else f", {free / (1 << 30):.1f} GiB free"
+    return Finding(subject, f"writes, reads and removes in {folder}{room}")

@@ -1,0 +1,145 @@
+"""`dunwell key`: versions of the installation's secret key (docs/operator/keys.md)."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+from typing import TypeVar
+
+import click
+
+from dunwell.interfaces.cli.database import reach_database
+from dunwell.interfaces.cli.options import data_dir_option, read_settings
+from dunwell.interfaces.cli.output import confirm, echo_json, render_table
+from dunwell.operations.keys.sealed import list_sealed_values
+from dunwell.operations.keys.standing import (
+    Moment,
+    VersionStanding,
+    find_next_version,
+    give_up_version,
+    load_standing,
+    retire_version,
+)
+from dunwell.platform.clock import SystemClock
+from dunwell.platform.config import Settings
+from dunwell.platform.config.secret_key import FILE_NAME, draw_key, render_version, save_versions
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection, Database
+from dunwell.platform.embedded.folder_lock import FolderLock
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.ids import RandomIds
+from dunwell.platform.key_versions import find_misfit, load_versions
+
+_WORD = "key"
+_NEXT = """\
+This is version {version}. It is kept nowhere else: put a copy where no backup of the database is.
+One host: put the line before what DUNWELL_SECRET_KEY says (or the file DUNWELL_SECRET_KEY_FILE
+names), and start every process anew.
+Several hosts: put it behind what stands there, start every process anew; then put it before, and
+start every process anew. What stands there stays. See docs/operator/keys.md."""
+
+_Answer = TypeVar("_Answer")
+_Use = Callable[[Connection, KeyRing], Awaitable[_Answer]]
+
+
+@click.group(_WORD, no_args_is_help=False)
+def command() -> None:
+    """Draw a new version of the secret key, see what the old ones still hold, retire one."""
+
+
+@command.command("rotate")
+@data_dir_option
+def rotate(data_dir: str | None) -> None:
+    """Draw a new version of the secret key.
+
+    In development it is written into the data folder's secret.key. Where DUNWELL_SECRET_KEY is set,
+    it is printed, one line to put there; what to do with it is told beside, on standard error.
+    """
+    settings = read_settings(_WORD, data_dir=data_dir)
+    version, key = _run(settings, _find_next), draw_key()
+    if "DUNWELL_SECRET_KEY" in os.environ or "DUNWELL_SECRET_KEY_FILE" in os.environ:
+        click.echo(render_version(version, key))
+        click.echo(_NEXT.format(version=version), err=True)
+        return
+    path = settings.data_dir / FILE_NAME
+    with ExitStack() as closing:
+        # A process that runs would not find what others make with a version it does not know.
+        closing.callback(FolderLock.acquire(settings.data_dir, f"{_WORD}-rotate").release)
+        save_versions(path, {version: key, **settings.secret_key})
+    click.echo(f"Version {version} is in use from the next start on. It stands first in {path}.")
+
+
+@command.command("status")
+@data_dir_option
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+def status(data_dir: str | None, is_json: bool) -> None:
+    """Show the versions of the secret key, and how much is sealed or digested with each."""
+    settings = read_settings(_WORD, data_dir=data_dir)
+
+    async def use(tx: Connection, keys: KeyRing) -> list[VersionStanding]:
+        return await load_standing(tx, keys, list_sealed_values(settings))
+
+    standing = _run(settings, use)
+    if is_json:
+        echo_json(standing)
+    else:
+        click.echo(_render(standing))
+
+
+@command.command("retire")
+@data_dir_option
+@click.argument("version", type=click.IntRange(1))
+@click.option("--lost", "is_lost", is_flag=True, help="Nobody has it any more; give up its values.")
+@click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
+def retire(data_dir: str | None, version: int, *, is_lost: bool, is_sure: bool) -> None:
+    """Let VERSION be taken out of the settings, when nothing needs it any more."""
+    settings = read_settings(_WORD, data_dir=data_dir)
+    if is_lost:
+        confirm(f"Give up all that version {version} was used for?", is_sure=is_sure)
+    end = give_up_version if is_lost else retire_version
+
+    async def use(tx: Connection, keys: KeyRing) -> None:
+        moment = Moment(SystemClock().now(), RandomIds())
+        await end(tx, keys, kinds=list_sealed_values(settings), version=version, moment=moment)
+
+    _run(settings, use)
+    click.echo(f"Version {version} is retired. It may be taken out of the settings.")
+
+
+async def _find_next(tx: Connection, keys: KeyRing) -> int:
+    misfit = find_misfit(keys, await load_versions(tx))
+    if misfit is not None:
+        raise InvalidState(misfit)
+    return await find_next_version(tx, keys)
+
+
+def _run(settings: Settings, use: _Use[_Answer]) -> _Answer:
+    """Also with keys that do not fit: these commands are there to put that right."""
+
+    async def run(url: str) -> _Answer:
+        database = await Database.open(url, application=f"dunwell {_WORD}")
+        try:
+            async with database.transaction() as tx:
+                return await use(tx, KeyRing(settings.secret_key))
+        finally:
+            await database.close()
+
+    with reach_database(settings, _WORD) as url:
+        return asyncio.run(run(url))
+
+
+def _render(standing: list[VersionStanding]) -> str:
+    kinds = list(standing[0].sealed)
+    digests = list(standing[0].digests)
+    heads = ["VERSION", "STATE", "SINCE", *map(str.upper, kinds), *map(str.upper, digests)]
+    rows = [
+        [
+            str(each.version),
+            each.state,
+            f"{each.recorded_at:%Y-%m-%d}" if each.recorded_at else "not yet",
+            *(f"{each.sealed[name]:,}" for name in kinds),
+            *(f"{each.digests[name]:,}" for name in digests),
+        ]
+        for each in standing
+    ]
+    return render_table(heads, rows, right=heads[3:])

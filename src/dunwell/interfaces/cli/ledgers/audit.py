@@ -1,0 +1,87 @@
+"""`dunwell audit`: who did what to a merchant, or to the installation, and what changed by it."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+import msgspec
+
+from dunwell.accounts.installation.audit_entries import AuditEntry, AuditFilter
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import COMMAND_LINE
+from dunwell.accounts.merchants.find_audit import AuditPage, find_audit, find_installation_audit
+from dunwell.interfaces.cli.options import data_dir_option
+from dunwell.interfaces.cli.output import echo_json
+from dunwell.interfaces.cli.work import merchant_of_key, run_change, run_reading
+from dunwell.platform.resources import Resources
+
+_WORD = "audit"
+
+
+@click.command(_WORD)
+@data_dir_option
+@click.argument("merchant", required=False)
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
+@click.option("--cursor", help="Where the page before ended.")
+@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="From this day on, UTC.")
+@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="Before this day, UTC.")
+@click.option("--actor", help="A client id, a user's id, a command.")
+@click.option("--action", help="Such as claim.archive.")
+@click.option("--subject", help="Such as claim:4711.")
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+def command(
+    data_dir: str | None, merchant: str | None, limit: int, cursor: str | None,
+    *, is_json: bool, **wanted: Any,
+) -> None:  # fmt: skip
+    """Show the audit log of MERCHANT (its key), the newest first; without one, the installation's.
+
+    What was there before and after is shown by field; what is a person's is masked.
+    """
+    wanted_rows = _read_filter(**wanted)
+
+    async def read(work: Work, _: Resources) -> AuditPage:
+        return await find_audit(work, limit=limit, cursor=cursor, wanted=wanted_rows)
+
+    async def read_installation(resources: Resources) -> AuditPage:
+        async with resources.database.connection() as connection:
+            return await find_installation_audit(
+                connection, COMMAND_LINE, limit=limit, cursor=cursor, wanted=wanted_rows
+            )
+
+    if merchant is None:
+        page = run_reading(data_dir, _WORD, read_installation)
+    else:
+        page = run_change(data_dir, _WORD, merchant_of_key(merchant), read)
+    if is_json:
+        echo_json({"items": page.entries, "nextCursor": page.next_cursor})
+        return
+    for entry in page.entries:
+        click.echo("\n".join(_render(entry)))
+    if page.next_cursor is not None:
+        click.echo(f"More: --cursor {page.next_cursor}")
+
+
+def _read_filter(
+    since: datetime | None, until: datetime | None,
+    actor: str | None, action: str | None, subject: str | None,
+) -> AuditFilter:  # fmt: skip
+    return AuditFilter(
+        since=_as_utc(since), until=_as_utc(until), actor_id=actor, action=action, subject=subject
+    )
+
+
+def _as_utc(day: datetime | None) -> datetime | None:
+    return None if day is None else day.replace(tzinfo=UTC)
+
+
+def _render(entry: AuditEntry) -> Iterator[str]:
+    actor = entry.actor_kind if entry.actor_id is None else f"{entry.actor_kind} {entry.actor_id}"
+    yield f"{entry.at:%Y-%m-%d %H:%M:%S}Z  {entry.action}  {entry.subject}  by {actor}"
+    before, after = entry.before or {}, entry.after or {}
+    for name in {**before, **after}:
+        yield f"    {name}: {_show(before, name)} -> {_show(after, name)}"
+
+
+def _show(values: Mapping[str, Any], name: str) -> str:
+    return msgspec.json.encode(values.get(name)).decode()

@@ -1,0 +1,120 @@
+"""`dunwell verify-ledger`: whether ledger and audit log are as they were written."""
+
+from collections.abc import Sequence
+
+import click
+
+from dunwell.contact.messages.ledger_store import Head
+from dunwell.contact.messages.verify_ledger import Verdict, list_merchant_ids, verify_ledger
+from dunwell.interfaces.cli.options import data_dir_option
+from dunwell.interfaces.cli.output import echo_json
+from dunwell.interfaces.cli.work import merchant_of_key, run_reading
+from dunwell.operations.keys.installation_seals import verify_installation
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.texts import say_count
+
+_WORD = "verify-ledger"
+_DIGEST_BYTES = 32
+
+
+def _read_head(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> Head | None:
+    """SEAL:DIGEST, as this command prints it. Raises BadParameter."""
+    if value is None:
+        return None
+    number, _, digest = value.partition(":")
+    try:
+        head = Head(int(number), bytes.fromhex(digest))
+    except ValueError:
+        head = Head(0, b"")
+    if head.seal < 1 or len(head.digest) != _DIGEST_BYTES:
+        raise click.BadParameter(f"{value!r} is no SEAL:DIGEST; give what was printed before.")
+    return head
+
+
+@click.command(_WORD)
+@data_dir_option
+@click.argument("merchant", required=False)
+@click.option(
+    "--expect",
+    metavar="SEAL:DIGEST",
+    callback=_read_head,
+    help="A head kept from an earlier run; needs MERCHANT.",
+)
+@click.option(
+    "--installation", "is_installation", is_flag=True,
+    help="The audit log of what is of no merchant.",
+)  # fmt: skip
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+def command(
+    data_dir: str | None, merchant: str | None, expect: Head | None,
+    *, is_installation: bool, is_json: bool,
+) -> None:  # fmt: skip
+    """Verify the ledger of MERCHANT (its key), or all there are; exit 1 on anything found.
+
+    Prints the head of each chain. Keep it where the database's keeper cannot write, and give it
+    to --expect later: a chain that was cut or made anew has lost it.
+    """
+    if is_installation and merchant is not None:
+        raise click.UsageError("Give MERCHANT or --installation: they are two chains.")
+    if expect is not None and merchant is None and not is_installation:
+        raise click.UsageError("--expect needs MERCHANT: every merchant has a chain of its own.")
+
+    async def read(resources: Resources) -> list[Verdict]:
+        if is_installation:
+            return [await verify_installation(resources, expect)]
+        merchant_ids = await _choose(resources, merchant)
+        found = [await verify_ledger(resources, each, expect) for each in merchant_ids]
+        if merchant is None:
+            own = await verify_installation(resources)
+            # Before anybody has signed in there is nothing to tell.
+            found += [own] if own.head or own.unsealed_rows or own.fault_count else []
+        return found
+
+    verdicts = run_reading(data_dir, _WORD, read)
+    if is_json:
+        echo_json([_as_json(each) for each in verdicts])
+    else:
+        for verdict in verdicts:
+            _show(verdict)
+    if not all(verdict.is_sound for verdict in verdicts):
+        raise SystemExit(1)
+
+
+async def _choose(resources: Resources, key: str | None) -> Sequence[int]:
+    if key is None:
+        return await list_merchant_ids(resources)
+    async with resources.database.connection() as connection:
+        return [await merchant_of_key(key)(connection)]
+
+
+def _show(verdict: Verdict) -> None:
+    what = "sound" if verdict.is_sound else f"FAULTY ({verdict.fault_count:,} found)"
+    whose = verdict.merchant_key or "(installation)"
+    click.echo(
+        f"{whose}  {what}  {say_count(verdict.sealed_rows, 'row')} sealed, "
+        f"{verdict.unsealed_rows:,} not yet"
+    )
+    click.echo(f"  head  {_render_head(verdict.head) or 'none'}")
+    for finding in verdict.findings:
+        click.echo(f"  {finding.fault:<19}  {finding.message}")
+    if verdict.fault_count > len(verdict.findings):
+        click.echo(f"  and {verdict.fault_count - len(verdict.findings):,} more")
+
+
+def _render_head(head: Head | None) -> str | None:
+    return None if head is None else f"{head.seal}:{head.digest.hex()}"
+
+
+def _as_json(verdict: Verdict) -> dict[str, object]:
+    return {
+        "merchant": verdict.merchant_key or None,
+        "isSound": verdict.is_sound,
+        "head": _render_head(verdict.head),
+        "sealedRows": verdict.sealed_rows,
+        "unsealedRows": verdict.unsealed_rows,
+        "faultCount": verdict.fault_count,
+        "findings": [
+            {"fault": each.fault, "seal": each.seal, "message": each.message}
+            for each in verdict.findings
+        ],
+    }

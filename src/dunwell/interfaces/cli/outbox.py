@@ -1,0 +1,54 @@
+"""`dunwell outbox`: messages that were written into the outbox, which are sealed in production."""
+
+import sys
+from pathlib import Path
+from uuid import UUID
+
+import click
+
+from dunwell.adapters.channels.outbox.folder import read_message
+from dunwell.interfaces.cli.options import data_dir_option, read_settings
+from dunwell.platform.crypto import KeyRing, SealBroken
+from dunwell.platform.errors import InvalidRequest, NotFound
+
+_SHOWN = (".eml", ".json")
+
+
+@click.group("outbox", no_args_is_help=False)
+def command() -> None:
+    """Read messages that were written into the outbox."""
+
+
+@command.command("show")
+@data_dir_option
+@click.argument("reference", type=click.UUID)
+@click.option(
+    "--into",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write all its files there, opened.",
+)
+def show(data_dir: str | None, reference: UUID, into: Path | None) -> None:
+    """Print the message REFERENCE as it was written, and name the files that belong to it.
+
+    It holds personal data and live links: whoever reads it may open the claim.
+    """
+    settings = read_settings("outbox", data_dir=data_dir)
+    try:
+        files = read_message(settings.data_dir, KeyRing(settings.secret_key), reference)
+    except SealBroken:
+        raise InvalidRequest(
+            f"The message {reference} is sealed with another key than DUNWELL_SECRET_KEY holds."
+        ) from None
+    if not files:
+        raise NotFound(f"There is no message {reference} in the outbox of {settings.data_dir}.")
+    if into is not None:
+        into.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (into / name).write_bytes(content)
+            click.echo(into / name)
+        return
+    for name, content in files.items():
+        if name.endswith(_SHOWN):
+            sys.stdout.buffer.write(content.rstrip(b"\n") + b"\n")
+        else:
+            click.echo(f"{name}: {len(content):,} bytes; --into FOLDER writes it", err=True)

@@ -1,0 +1,218 @@
+"""`dunwell user`: people who sign in to the portal."""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import click
+
+from dunwell.accounts.merchants.actor import operator_actor
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
+from dunwell.accounts.users.break_glass import set_break_glass
+from dunwell.accounts.users.change_user import end_sessions, end_user
+from dunwell.accounts.users.invite_user import (
+    RANDOM_BYTES,
+    Invitation,
+    invite_first_admin,
+    invite_user,
+    reset_user,
+)
+from dunwell.accounts.users.people_work import PeopleWork
+from dunwell.accounts.users.signed_in import LANGUAGES
+from dunwell.accounts.users.single_sign_on.link_identity import link_identity
+from dunwell.accounts.users.store import find_user, list_named_merchants, list_users
+from dunwell.accounts.users.user import NewUser, Place, User
+from dunwell.interfaces.cli.database import reach_database
+from dunwell.interfaces.cli.options import data_dir_option, read_settings
+from dunwell.interfaces.cli.output import confirm, render_table
+from dunwell.platform.config import Settings
+from dunwell.platform.errors import NotFound
+from dunwell.platform.resources import open_resources
+
+_WORD = "user"
+_ROLES = {role.lower().replace("_", "-"): role for role in Role}
+_Answer = TypeVar("_Answer")
+_Do = Callable[[PeopleWork], Awaitable[_Answer]]
+
+
+@click.group("user", no_args_is_help=False)
+def command() -> None:
+    """Create people who sign in to the portal, let them in again, end them."""
+
+
+@command.command("create")
+@data_dir_option
+@click.argument("email")
+@click.option("--name", required=True, help="As colleagues know them.")
+@click.option("--role", type=click.Choice([*_ROLES]), required=True)
+@click.option("--merchant", "merchants", multiple=True, help="Its key; without: all merchants.")
+@click.option("--language", type=click.Choice(LANGUAGES), default="en", show_default=True)
+@click.option("--break-glass", is_flag=True, help="An admin for when single sign-on is away.")
+def create(  # noqa: PLR0913, PLR0917 - the words of a command line
+    data_dir: str | None, email: str, name: str, role: str, merchants: tuple[str, ...],
+    language: str, break_glass: bool,
+) -> None:  # fmt: skip
+    """Create a user with this EMAIL and print the one-time address by which they join."""
+
+    async def do(work: PeopleWork) -> Invitation:
+        place = await _find_place(work, _ROLES[role], merchants)
+        new = NewUser(
+            email, name, "de" if language == "de" else "en", place, is_break_glass=break_glass
+        )
+        return await invite_user(work, new, secrets.token_bytes(RANDOM_BYTES))
+
+    _show_link(*_run(data_dir, do))
+
+
+@command.command("reset")
+@data_dir_option
+@click.argument("email")
+def reset(data_dir: str | None, email: str) -> None:
+    """End the password, second factors and sessions of EMAIL; print a one-time address for new
+    ones."""
+
+    async def do(work: PeopleWork) -> Invitation:
+        user = await _require(work, email)
+        return await reset_user(work, user.user_id, secrets.token_bytes(RANDOM_BYTES))
+
+    _show_link(*_run(data_dir, do))
+
+
+@command.command("break-glass")
+@data_dir_option
+@click.argument("email")
+@click.option("--off", is_flag=True, help="Take it back.")
+def break_glass(data_dir: str | None, email: str, off: bool) -> None:
+    """Let the admin EMAIL sign in without single sign-on where it is required."""
+
+    async def do(work: PeopleWork) -> None:
+        user = await _require(work, email)
+        await set_break_glass(work, user.user_id, is_on=not off)
+
+    _run(data_dir, do)
+    click.echo(f"{email} is {'no ' if off else 'a '}break-glass admin")
+
+
+@command.command("link")
+@data_dir_option
+@click.argument("email")
+@click.option("--provider", required=True, help="Its name in the installation file.")
+@click.option("--subject", required=True, help='What it calls the user: "sub" in its tokens.')
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def link(data_dir: str | None, email: str, provider: str, subject: str, yes: bool) -> None:
+    """Let EMAIL come by single sign-on from now on; their password and sessions end at once."""
+    confirm(f"Link {email} to {subject} of {provider}?", is_sure=yes)
+
+    async def do(work: PeopleWork) -> None:
+        user = await _require(work, email)
+        await link_identity(work, user.user_id, provider, subject)
+
+    _run(data_dir, do)
+    click.echo(f"linked {email}")
+
+
+@command.command("end")
+@data_dir_option
+@click.argument("email")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def end(data_dir: str | None, email: str, yes: bool) -> None:
+    """End the user with this EMAIL and all their sessions, at once."""
+    confirm(f"End {email}?", is_sure=yes)
+
+    async def do(work: PeopleWork) -> None:
+        user = await _require(work, email)
+        await end_user(work, user.user_id)
+
+    _run(data_dir, do)
+    click.echo(f"ended {email}")
+
+
+@command.command("sign-out")
+@data_dir_option
+@click.argument("email")
+def sign_out(data_dir: str | None, email: str) -> None:
+    """End all sessions of EMAIL, at once. They can sign in again."""
+
+    async def do(work: PeopleWork) -> int:
+        user = await _require(work, email)
+        return await end_sessions(work, user.user_id)
+
+    ended, _ = _run(data_dir, do)
+    click.echo(f"signed out {email}: {ended} {'session' if ended == 1 else 'sessions'}")
+
+
+@command.command("list")
+@data_dir_option
+def list_all(data_dir: str | None) -> None:
+    """List all users, and what they are."""
+
+    async def do(work: PeopleWork) -> list[tuple[str, ...]]:
+        keys = {each.merchant_id: each.key for each in await list_named_merchants(work.tx)}
+        return [_describe(user, keys) for user in await list_users(work.tx)]
+
+    rows, _ = _run(data_dir, do)
+    click.echo(render_table(("e-mail", "name", "role", "state"), rows))
+
+
+def find_first_link(settings: Settings) -> str | None:
+    """The address by which the first admin joins; None: somebody has joined."""
+
+    async def do(work: PeopleWork) -> Invitation | None:
+        return await invite_first_admin(work, secrets.token_bytes(RANDOM_BYTES))
+
+    invitation = asyncio.run(_do(settings, do))
+    return None if invitation is None else _render_link(settings, invitation)
+
+
+def _run(data_dir: str | None, do: _Do[_Answer]) -> tuple[_Answer, Settings]:
+    settings = read_settings(_WORD, data_dir=data_dir)
+    with reach_database(settings, _WORD):
+        return asyncio.run(_do(settings, do)), settings
+
+
+async def _do(settings: Settings, do: _Do[_Answer]) -> _Answer:
+    async with (
+        open_resources(settings, _WORD) as resources,
+        resources.database.transaction() as tx,
+    ):
+        return await do(PeopleWork.open(resources, tx, operator_actor("command line")))
+
+
+async def _find_place(work: PeopleWork, role: Role, merchants: tuple[str, ...]) -> Place:
+    if not merchants:
+        return Place(role)
+    ids = {key: await find_merchant_id_by_key(work.tx, key) for key in merchants}
+    missing = [key for key, merchant_id in ids.items() if merchant_id is None]
+    if missing:
+        raise NotFound(f"There is no merchant {missing[0]}. Check the key.")
+    return Place(None, {found: role for found in ids.values() if found is not None})
+
+
+async def _require(work: PeopleWork, email: str) -> User:
+    user = await find_user(work.tx, email)
+    if user is None:
+        raise NotFound(f"There is no user {email}. See: dunwell user list")
+    return user
+
+
+def _describe(user: User, keys: dict[int, str]) -> tuple[str, ...]:
+    roles = [] if user.place.everywhere is None else [user.place.everywhere.lower()]
+    for merchant_id, role in sorted(user.place.memberships.items()):
+        roles.append(f"{role.lower().replace('_', '-')} of {keys.get(merchant_id, merchant_id)}")
+    if user.provider is not None:
+        roles.append(f"by {user.provider}")
+    if user.is_break_glass:
+        roles.append("break-glass")
+    state = "ended" if user.ended_at else "active" if user.joined_at else "invited"
+    return user.email, user.name, ", ".join(roles), state
+
+
+def _show_link(invitation: Invitation, settings: Settings) -> None:
+    click.echo(_render_link(settings, invitation))
+    click.echo("Good once, for 72 hours. Give it to this person alone.", err=True)
+
+
+def _render_link(settings: Settings, invitation: Invitation) -> str:
+    return f"{settings.public_url}/portal/invitation/{invitation.secret}"

@@ -1,0 +1,162 @@
+"""`dunwell backup` and `dunwell restore` (docs/operator/recovery.md)."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from dunwell.interfaces.cli.database import reach_database
+from dunwell.interfaces.cli.options import data_dir_option, read_settings
+from dunwell.interfaces.cli.work import run_reading
+from dunwell.operations.recovery.archive import Archive
+from dunwell.operations.recovery.back_up import back_up, check_restorable
+from dunwell.operations.recovery.back_up import restore as restore_backup
+from dunwell.operations.recovery.backup_set import DUMP, Manifest
+from dunwell.operations.recovery.hold import hold, resume
+from dunwell.operations.recovery.point_in_time import go_back
+from dunwell.operations.recovery.verify_backup import verify_backup
+from dunwell.platform.config import Settings
+from dunwell.platform.embedded.folder_lock import FolderLock
+from dunwell.platform.embedded.postgres import find_embedded, stop_server
+from dunwell.platform.errors import InvalidState
+
+_TIME = click.DateTime(["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S.%f%z"])
+_HELD = """\
+restored as of {taken_at}. The worker does nothing until you say until when messages may have been
+sent that this database does not know:
+  dunwell restore --resume --lost-until {taken_at}   # if nothing ran after the backup
+  dunwell restore --resume --lost-until TIME         # else: when the lost installation stopped"""
+
+
+class _BackupGroup(click.Group):
+    """A group whose first word is a folder, unless it names a command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        is_about_group = not args or args[0] in ctx.help_option_names
+        if not is_about_group and (args[0] not in self.commands or len(args) == 1):
+            args = ["take", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("backup", cls=_BackupGroup)
+def backup() -> None:
+    """Write database and files into a new FOLDER: dunwell backup FOLDER.
+
+    With verify, show that such a FOLDER can be restored."""
+
+
+@backup.command("take", hidden=True)
+@data_dir_option
+@click.argument("folder", type=click.Path(path_type=Path))
+def take(data_dir: str | None, folder: Path) -> None:
+    """Write database and files into a new FOLDER, while everything runs. No key is in it."""
+    settings = read_settings("backup", data_dir=data_dir)
+    with reach_database(settings, "backup") as url:
+        manifest = back_up(settings, url, folder)
+    rows = sum(each.rows for each in manifest.tables.values())
+    click.echo(
+        f"backed up as of {manifest.taken_at.isoformat()}: {rows} rows, "
+        f"{_count_files(manifest)} files"
+    )
+    if manifest.left_out:
+        names = ", ".join(manifest.left_out)
+        click.echo(f"not in it, as they are not Dunwell's: the tables {names}", err=True)
+    if manifest.files_elsewhere is not None:
+        click.echo("uploads are in an object store, which keeps them itself", err=True)
+    click.echo("the secret key is not in it: keep a copy elsewhere", err=True)
+
+
+@backup.command("verify")
+@data_dir_option
+@click.argument("folder", type=click.Path(path_type=Path))
+def verify(data_dir: str | None, folder: Path) -> None:
+    """Restore the backup in FOLDER into a scratch database, compare it with what the backup says it
+    holds, and print how many rows each table has. The installation's database is not touched."""
+    manifest = verify_backup(read_settings("backup", data_dir=data_dir), folder)
+    for name, table in manifest.tables.items():
+        if table.rows:
+            click.echo(f"{table.rows:>12} {name}")
+    rows = sum(each.rows for each in manifest.tables.values())
+    click.echo(
+        f"restored as of {manifest.taken_at.isoformat()}, and everything is there: {rows} rows in "
+        f"{len(manifest.tables)} tables, {_count_files(manifest)} files"
+    )
+
+
+def _count_files(manifest: Manifest) -> int:
+    """The installation's files, without those that hold the rows."""
+    return sum(not each.path.startswith(f"{DUMP}/") for each in manifest.files)
+
+
+@click.command("restore")
+@data_dir_option
+@click.argument("folder", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--hold", "taken_at", type=_TIME, help="The database was restored as of TIME by others."
+)
+@click.option("--resume", "is_resuming", is_flag=True, help="Let a restored installation go on.")
+@click.option("--lost-until", type=_TIME, help="Until then messages may have been sent.")
+@click.option("--until", type=_TIME, help="Go back to TIME, by the archive in FOLDER.")
+def restore(
+    data_dir: str | None, folder: Path | None, taken_at: datetime | None,
+    lost_until: datetime | None, until: datetime | None, *, is_resuming: bool,
+) -> None:  # fmt: skip
+    """Restore the backup in FOLDER where nothing is yet, or with --until a moment of the archive
+    (DUNWELL_ARCHIVE_DIR, or FOLDER); the worker then does nothing until --resume --lost-until TIME,
+    which pauses claims that may have been contacted meanwhile."""
+    if until is not None and (taken_at, is_resuming, lost_until) == (None, False, None):
+        _restore_until(data_dir, folder, until)
+        return
+    match folder, taken_at, is_resuming, lost_until:
+        case Path(), None, False, None if until is None:
+            _restore(data_dir, folder)
+        case None, datetime(), False, None if until is None:
+            since = taken_at
+            run_reading(data_dir, "restore", lambda resources: hold(resources, since))
+            click.echo(_HELD.format(taken_at=taken_at.isoformat()))
+        case None, None, True, datetime() if until is None:
+            until = lost_until
+            paused = run_reading(data_dir, "restore", lambda resources: resume(resources, until))
+            click.echo(f"resumed; {paused} claims are paused that may have been contacted")
+        case _:
+            raise click.UsageError(
+                "Name a FOLDER, or give --until TIME, or --hold TIME, or --resume with "
+                "--lost-until TIME."
+            )
+
+
+def _restore(data_dir: str | None, folder: Path) -> None:
+    settings = read_settings("restore", data_dir=data_dir)
+    manifest = check_restorable(settings, folder)
+    with _reach_empty(settings) as url:
+        restore_backup(settings, url, folder, manifest)
+    click.echo(_HELD.format(taken_at=manifest.taken_at.isoformat()))
+
+
+def _restore_until(data_dir: str | None, folder: Path | None, until: datetime) -> None:
+    settings = read_settings("restore", data_dir=data_dir)
+    if settings.database_url is not None:
+        raise InvalidState("DUNWELL_DATABASE_URL is set: go back by your server's own tools.")
+    place = folder or settings.archive_dir
+    if place is None:
+        raise click.UsageError("Name the archive, or set DUNWELL_ARCHIVE_DIR.")
+    go_back(settings, Archive(place.resolve()), until)
+    click.echo(_HELD.format(taken_at=until.isoformat()))
+
+
+@contextmanager
+def _reach_empty(settings: Settings) -> Iterator[str]:
+    """The address of the database as it is: a new one of this host is not migrated."""
+    if settings.database_url is not None:
+        yield settings.database_url
+        return
+    lock = FolderLock.acquire(settings.data_dir, "restore")
+    embedded = find_embedded(settings)
+    server = embedded.start()
+    try:
+        yield embedded.url
+    finally:
+        stop_server(server)
+        lock.release()

@@ -1,0 +1,177 @@
+"""`dunwell rules`: look at, try, draft and publish what gives new claims their process."""
+
+from pathlib import Path
+from typing import TextIO
+
+import click
+import msgspec
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.cases.assignment.checking import check_rules
+from dunwell.cases.assignment.hypothetical import HypotheticalClaim, check_hypothetical
+from dunwell.cases.assignment.read_rules import RulesView, read_rules
+from dunwell.cases.assignment.review import Review, review_rules
+from dunwell.cases.assignment.rules_draft import (
+    RulesPublication,
+    discard_rules_draft,
+    publish_rules_draft,
+    save_rules_draft,
+)
+from dunwell.cases.assignment.store_drafts import load_rules_draft
+from dunwell.cases.assignment.targets import Rulebook, load_draft_rulebook, load_rulebook
+from dunwell.cases.assignment.try_claim import Possibility, try_claim
+from dunwell.interfaces.cli.options import data_dir_option
+from dunwell.interfaces.cli.output import confirm, echo_json
+from dunwell.interfaces.cli.rules_text import (
+    render_possibilities,
+    render_review,
+    render_view,
+    show_possibilities,
+    show_view,
+)
+from dunwell.interfaces.cli.work import merchant_of_key, run_change
+from dunwell.platform.errors import InvalidRequest, InvalidState
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.yaml_document import DocumentFaulty, parse_yaml
+
+_JSON = click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+
+
+@click.group("rules", no_args_is_help=False)
+def command() -> None:
+    """Look at, try, change and publish the assignment rules of a merchant."""
+
+
+@command.command("show")
+@data_dir_option
+@_JSON
+@click.argument("merchant")
+def show(data_dir: str | None, is_json: bool, merchant: str) -> None:
+    """Print the published rules of MERCHANT (its key), and the draft if there is one."""
+
+    async def read(work: Work, _: Resources) -> RulesView:
+        return await read_rules(work)
+
+    view = run_change(data_dir, "rules", merchant_of_key(merchant), read)
+    if is_json:
+        echo_json(show_view(view))
+    else:
+        click.echo(render_view(view))
+
+
+@command.command("draft")
+@data_dir_option
+@_JSON
+@click.argument("merchant")
+@click.argument("file", type=click.File(encoding="utf-8"))
+def draft(data_dir: str | None, is_json: bool, merchant: str, file: TextIO) -> None:
+    """Save FILE (YAML or JSON; - reads standard input) as the draft of MERCHANT's rules."""
+    document = check_rules(_read(file))
+
+    async def change(work: Work, _: Resources) -> Review:
+        return await save_rules_draft(work, document)
+
+    review = run_change(data_dir, "rules", merchant_of_key(merchant), change)
+    if is_json:
+        echo_json(review)
+    else:
+        click.echo("\n".join(["draft of the rules saved", *render_review(review)]))
+
+
+@command.command("publish")
+@data_dir_option
+@_JSON
+@click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
+@click.argument("merchant")
+def publish(data_dir: str | None, is_json: bool, is_sure: bool, merchant: str) -> None:
+    """Publish the draft of MERCHANT's rules: claims created from then on follow them."""
+    if not is_sure:
+        review = run_change(data_dir, "rules", merchant_of_key(merchant), _review_draft)
+        click.echo("\n".join(render_review(review)), err=True)
+        confirm("Publish these rules?", is_sure=is_sure)
+
+    async def change(work: Work, _: Resources) -> RulesPublication:
+        return await publish_rules_draft(work)
+
+    made = run_change(data_dir, "rules", merchant_of_key(merchant), change)
+    if is_json:
+        echo_json({"version": made.version, **msgspec.to_builtins(made.review)})
+    else:
+        words = f"assignment rules published as version {made.version}"
+        click.echo("\n".join([words, *render_review(made.review)]))
+
+
+async def _review_draft(work: Work, _: Resources) -> Review:
+    found = await load_rules_draft(work.tx, work.merchant_id)
+    if found is None:
+        raise InvalidState("The rules have no draft; save one first.", state="PUBLISHED")
+    return await review_rules(work, found.rules)
+
+
+@command.command("discard")
+@data_dir_option
+@click.argument("merchant")
+def discard(data_dir: str | None, merchant: str) -> None:
+    """Discard the draft of MERCHANT's rules; the published ones stay."""
+
+    async def change(work: Work, _: Resources) -> None:
+        await discard_rules_draft(work)
+
+    run_change(data_dir, "rules", merchant_of_key(merchant), change)
+    click.echo("draft of the rules discarded")
+
+
+@command.command("try")
+@data_dir_option
+@_JSON
+@click.option(
+    "--claim",
+    "claim_id",
+    type=click.IntRange(1, 2**63 - 1),
+    help="The id of a claim that is there.",
+)
+@click.option("--facts", type=click.File(encoding="utf-8"), help="A made-up claim, JSON or YAML.")
+@click.option("--draft", "is_draft", is_flag=True, help="Try the draft, not the published rules.")
+@click.argument("merchant")
+def try_(
+    data_dir: str | None, is_json: bool, claim_id: int | None, facts: TextIO | None,
+    is_draft: bool, merchant: str,
+) -> None:  # fmt: skip
+    """Tell what MERCHANT's rules give to a claim, and what becomes of each rule."""
+    claim = _read_claim(claim_id, facts)
+
+    async def read(work: Work, _: Resources) -> tuple[Rulebook, tuple[Possibility, ...]]:
+        rulebook = await _load_rulebook(work, is_draft=is_draft)
+        return rulebook, await try_claim(work, rulebook, claim)
+
+    rulebook, found = run_change(data_dir, "rules", merchant_of_key(merchant), read)
+    if is_json:
+        echo_json(show_possibilities(rulebook, found))
+    else:
+        click.echo(render_possibilities(rulebook, found))
+
+
+async def _load_rulebook(work: Work, *, is_draft: bool) -> Rulebook:
+    if not is_draft:
+        return await load_rulebook(work.tx, work.merchant)
+    rulebook = await load_draft_rulebook(work.tx, work.merchant)
+    if rulebook is None:
+        raise InvalidState("The rules have no draft; leave out --draft.", state="PUBLISHED")
+    return rulebook
+
+
+def _read_claim(claim_id: int | None, facts: TextIO | None) -> int | HypotheticalClaim:
+    if (claim_id is None) == (facts is None):
+        raise click.UsageError("Give exactly one of --claim and --facts.")
+    if facts is not None:
+        return check_hypothetical(_read(facts))
+    assert claim_id is not None
+    return claim_id
+
+
+def _read(file: TextIO) -> object:
+    """The value in a file. Raises InvalidRequest."""
+    try:
+        return parse_yaml(file.read())
+    except (DocumentFaulty, UnicodeDecodeError) as error:
+        raise InvalidRequest(f"{Path(file.name).name} cannot be read. {error}") from error

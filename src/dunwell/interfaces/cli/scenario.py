@@ -1,0 +1,125 @@
+"""`dunwell scenario`: the processes of a merchant that is not switched to workflows."""
+
+from typing import TextIO
+
+import click
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.cases.rollout.read_scenarios import ScenarioView, list_scenarios, show_scenario
+from dunwell.cases.rollout.save_scenario import SavedScenario, save_scenario
+from dunwell.core.workflows.checking import read_definition
+from dunwell.interfaces.cli.options import data_dir_option
+from dunwell.interfaces.cli.output import echo_json, render_table
+from dunwell.interfaces.cli.work import merchant_of_key, run_change
+from dunwell.interfaces.cli.workflow_document import read_given, render_faults
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.yaml_document import render_yaml
+
+_JSON = click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+
+
+@click.group("scenario", no_args_is_help=False)
+def command() -> None:
+    """Look at the scenarios of a merchant, create and edit them; see also dunwell switch."""
+
+
+@command.command("list")
+@data_dir_option
+@_JSON
+@click.argument("merchant")
+def list_command(data_dir: str | None, is_json: bool, merchant: str) -> None:
+    """List the scenarios of MERCHANT (its key)."""
+
+    async def read(work: Work, _: Resources) -> list[ScenarioView]:
+        return await list_scenarios(work)
+
+    scenarios = run_change(data_dir, "scenario", merchant_of_key(merchant), read)
+    if is_json:
+        echo_json(scenarios)
+    elif not scenarios:
+        click.echo(f"{merchant} has no scenarios.")
+    else:
+        click.echo(_render_list(scenarios))
+
+
+def _render_list(scenarios: list[ScenarioView]) -> str:
+    heads = ("ID", "NAME", "ASSIGNED", "IN PROCESS", "WORKFLOW")
+    rows = [
+        (
+            str(each.id),
+            each.name,
+            _describe_use(each),
+            f"{each.active_claims:,}",
+            str(each.workflow_id),
+        )
+        for each in scenarios
+    ]
+    return render_table(heads, rows, right=("ID", "IN PROCESS"))
+
+
+def _describe_use(scenario: ScenarioView) -> str:
+    use = "yes" if scenario.is_active else "deactivated"
+    return f"{use}, default" if scenario.is_default else use
+
+
+@command.command("show")
+@data_dir_option
+@_JSON
+@click.argument("merchant")
+@click.argument("name")
+def show(data_dir: str | None, is_json: bool, merchant: str, name: str) -> None:
+    """Print the scenario NAME; `dunwell scenario save` takes it back."""
+
+    async def read(work: Work, _: Resources) -> ScenarioView:
+        return await show_scenario(work, name)
+
+    view = run_change(data_dir, "scenario", merchant_of_key(merchant), read)
+    if is_json:
+        echo_json(view)
+        return
+    lines = [
+        f'Scenario {view.id} "{view.name}"',
+        *view.description.splitlines(),
+        f"Assigned: {_describe_use(view)}. In process: {view.active_claims:,}",
+        f"Its workflow by the switch: {view.workflow_id}",
+    ]
+    comment = "\n".join(f"# {line}".rstrip() for line in lines)
+    click.echo(f"{comment}\n\n{render_yaml(view.definition)}", nl=False)
+
+
+@command.command("save")
+@data_dir_option
+@_JSON
+@click.option("--description", help="What it is for, in a few words.")
+@click.argument("merchant")
+@click.argument("name")
+@click.argument("file", type=click.File(encoding="utf-8"))
+def save(
+    data_dir: str | None, merchant: str, name: str, file: TextIO, *, description: str | None,
+    is_json: bool,
+) -> None:  # fmt: skip
+    """Create the scenario NAME from FILE (YAML or JSON; - reads standard input), or edit it.
+
+    An edit takes effect at once: claims under way follow it with their next step. What that means
+    for those that stand at a changed place is told.
+    """
+    given = read_given(file)
+
+    async def change(work: Work, _: Resources) -> SavedScenario:
+        return await save_scenario(work, name, read_definition(given.document), description)
+
+    try:
+        saved = run_change(data_dir, "scenario", merchant_of_key(merchant), change)
+    except ValidationError as refusal:
+        click.echo("\n".join(render_faults(given, refusal.faults)), err=True)
+        raise click.exceptions.Exit(1) from refusal
+    if is_json:
+        echo_json(saved)
+        return
+    what = "created" if saved.is_new else "changed" if saved.is_changed else "says so already"
+    click.echo(f'scenario {saved.scenario_id} "{name}" {what}')
+    for line in saved.words:
+        click.echo(f"  {line}")
+    for line in saved.warnings:
+        click.echo(f"warning: {line}", err=True)

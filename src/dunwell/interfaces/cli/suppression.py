@@ -1,0 +1,112 @@
+"""`dunwell suppression`: addresses of a merchant's debtors that are not contacted any more."""
+
+from typing import Any, get_args
+
+import click
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.messages.suppression import (
+    Suppression,
+    SuppressionReason,
+    lift_suppression,
+    load_suppressions,
+    suppress,
+)
+from dunwell.interfaces.cli.options import data_dir_option
+from dunwell.interfaces.cli.output import echo_json, render_table
+from dunwell.interfaces.cli.work import merchant_of_key, run_change
+from dunwell.platform.resources import Resources
+
+_WORD = "suppression"
+_CHANNELS = click.Choice(get_args(Channel))
+
+
+@click.group(_WORD, no_args_is_help=False)
+def command() -> None:
+    """Keep addresses from being contacted, or let them be again."""
+
+
+@command.command("list")
+@data_dir_option
+@click.argument("merchant")
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+def show(data_dir: str | None, merchant: str, is_json: bool) -> None:
+    """List what is suppressed for MERCHANT (its key); addresses are masked."""
+
+    async def read(work: Work, _: Resources) -> list[Suppression]:
+        return await load_suppressions(work.tx, work.merchant_id)
+
+    found = run_change(data_dir, _WORD, merchant_of_key(merchant), read)
+    if is_json:
+        echo_json([_as_json(each) for each in found])
+    elif found:
+        click.echo(_render(found))
+    else:
+        click.echo("No address is suppressed.")
+
+
+@command.command("add")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("channel", type=_CHANNELS)
+@click.argument("address")
+@click.option(
+    "--reason",
+    type=click.Choice(get_args(SuppressionReason)),
+    default="OPERATOR",
+    show_default=True,
+    help="Who or what asks for it.",
+)
+def add(
+    data_dir: str | None, merchant: str, channel: Channel, address: str, reason: SuppressionReason
+) -> None:
+    """Contact ADDRESS by CHANNEL no more, for MERCHANT (its key).
+
+    A letter's address is "street, postal code and city". What is planned for the address is sent
+    by the next channel of its step, if there is one.
+    """
+
+    async def change(work: Work, resources: Resources) -> bool:
+        return await suppress(work, resources.keys, channel=channel, address=address, reason=reason)
+
+    is_new = run_change(data_dir, _WORD, merchant_of_key(merchant), change)
+    click.echo("suppressed" if is_new else "suppressed already")
+
+
+@command.command("lift")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("channel", type=_CHANNELS)
+@click.argument("address")
+def lift(data_dir: str | None, merchant: str, channel: Channel, address: str) -> None:
+    """Let ADDRESS be contacted by CHANNEL again, for MERCHANT (its key)."""
+
+    async def change(work: Work, resources: Resources) -> None:
+        await lift_suppression(work, resources.keys, channel, address)
+
+    run_change(data_dir, _WORD, merchant_of_key(merchant), change)
+    click.echo("lifted")
+
+
+def _as_json(each: Suppression) -> dict[str, Any]:
+    return {
+        "channel": each.channel,
+        "address": each.masked_address,
+        "reason": each.reason,
+        "since": each.created_at,
+        "by": _describe_actor(each),
+    }
+
+
+def _render(found: list[Suppression]) -> str:
+    rows = [
+        (each.channel, each.masked_address, each.reason, f"{each.created_at:%Y-%m-%d %H:%MZ}",
+         _describe_actor(each))
+        for each in found
+    ]  # fmt: skip
+    return render_table(("channel", "address", "reason", "since", "by"), rows)
+
+
+def _describe_actor(each: Suppression) -> str:
+    return " ".join(filter(None, (each.actor_kind, each.actor_id)))

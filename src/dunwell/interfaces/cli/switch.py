@@ -1,0 +1,50 @@
+"""`dunwell switch MERCHANT`: from scenarios to workflows, for good (CONTRACT 7)."""
+
+import click
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.cases.rollout.switch import SwitchReport, switch_to_workflows
+from dunwell.interfaces.cli.options import data_dir_option
+from dunwell.interfaces.cli.output import echo_json, render_table
+from dunwell.interfaces.cli.work import merchant_of_key, run_change
+from dunwell.platform.resources import Resources
+
+
+@click.command("switch")
+@data_dir_option
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.argument("merchant")
+def command(data_dir: str | None, is_json: bool, merchant: str) -> None:
+    """Switch MERCHANT (its key) from scenarios to workflows. There is no way back.
+
+    Each scenario becomes a workflow of the same name, v1.0; rules point to it, and claims in
+    process go on at the step they stand at. What became of each scenario is printed.
+    """
+
+    async def change(work: Work, _: Resources) -> SwitchReport:
+        return await switch_to_workflows(work)
+
+    report = run_change(data_dir, "switch", merchant_of_key(merchant), change)
+    if is_json:
+        echo_json(report)
+    else:
+        click.echo(_render(report))
+
+
+def _render(report: SwitchReport) -> str:
+    if not report.scenarios:
+        return f'"{report.key}" works with workflows now; it had no scenarios.'
+    heads = ("SCENARIO", "NAME", "WORKFLOW", "VERSION", "GOING ON", "")
+    rows = [
+        (
+            str(each.scenario_id),
+            each.name,
+            str(each.workflow_id),
+            each.version,
+            f"{each.active_claims:,}",
+            "default" if each.is_default else "",
+        )
+        for each in report.scenarios
+    ]
+    table = render_table(heads, rows, right=("SCENARIO", "GOING ON"))
+    return f'"{report.key}" works with workflows now.\n{table}'

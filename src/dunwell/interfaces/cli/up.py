@@ -1,0 +1,251 @@
+"""`dunwell up`: everything on one host, watched by this process.
+
+1. Own the data folder. 2. Listen. 3. Start the embedded database, unless another one is set.
+4. Migrate. 5. Start web processes and the worker. 6. Say `ready` once they answer. 7. Start again
+what dies. 8. On a signal stop the programs, and the database last.
+"""
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncpg
+import click
+
+from dunwell.interfaces.cli.listener import (
+    find_operators_listener,
+    is_ready,
+    open_listener,
+    render_address,
+)
+from dunwell.interfaces.cli.options import address_options, data_dir_option, read_settings
+from dunwell.interfaces.cli.words import load
+from dunwell.operations.recovery.archive import open_embedded
+from dunwell.platform.children.programs import Lifeline, Process, Program, stop_programs
+from dunwell.platform.config import Settings
+from dunwell.platform.config.private_folder import close_to_others
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import settle_epoch_at
+from dunwell.platform.embedded.folder_lock import FolderLock
+from dunwell.platform.embedded.postgres import PostgresFailed, find_database_url
+from dunwell.platform.errors import Refusal
+from dunwell.platform.key_versions import admit_at
+from dunwell.platform.migrations.revisions import load_revisions
+
+_WATCH_SECONDS = 0.1
+_ARCHIVE = "archive"
+# More than a web process or a worker gives itself to end.
+_PROGRAM_PATIENCE_SECONDS = 25.0
+_DATABASE_PATIENCE_SECONDS = 30.0
+_AWAY = (OSError, asyncpg.CannotConnectNowError, asyncpg.PostgresConnectionError)
+
+
+@click.command("up")
+@data_dir_option
+@address_options
+@click.option("--workers", type=click.IntRange(1, 64), default=1, help="Web processes. Default: 1")
+def command(data_dir: str | None, host: str | None, port: str | None, workers: int) -> None:
+    """Start everything: database, web and worker. Ctrl-C or SIGTERM ends it cleanly."""
+    settings = read_settings("up", data_dir=data_dir, host=host, port=port)
+    close_to_others(settings)
+    stopping = _Stopping()
+    with ExitStack() as closing:  # the last one in is the first one closed
+        lock = FolderLock.acquire(settings.data_dir, "up")
+        closing.callback(lock.release)
+        listener = closing.enter_context(open_listener(settings.host, settings.port))
+        operators = find_operators_listener(settings, None)
+        if operators is not None:
+            closing.enter_context(operators)
+        database = [] if settings.database_url else [_plan_database(settings, stopping)]
+        closing.callback(stop_programs, database, _DATABASE_PATIENCE_SECONDS)
+        if not _prepare_database(settings, database, stopping):
+            return
+        programs = _plan_programs(settings, lock, _Listeners(listener, operators), workers)
+        stopping.programs = programs
+        # The archive's after all others: what those did last is to be in it.
+        closing.callback(stop_programs, programs, _PROGRAM_PATIENCE_SECONDS)
+        others = [each for each in programs if each.name != _ARCHIVE]
+        closing.callback(stop_programs, others, _PROGRAM_PATIENCE_SECONDS)
+        closing.callback(listener.close)
+        _watch([*database, *programs], settings, stopping)
+
+
+class _Stopping:
+    """Whether a signal asked to stop. A second one does not wait for running work."""
+
+    def __init__(self) -> None:
+        self._asked = threading.Event()
+        self.programs: Sequence[Program] = ()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._ask)
+
+    def _ask(self, *_: object) -> None:
+        if self._asked.is_set():
+            for program in self.programs:
+                program.send(signal.SIGKILL)
+        self._asked.set()
+
+    def is_asked(self) -> bool:
+        return self._asked.is_set()
+
+    def wait(self, seconds: float) -> None:
+        self._asked.wait(seconds)
+
+
+def _plan_database(settings: Settings, stopping: _Stopping) -> Program:
+    embedded = open_embedded(settings)
+    return Program(
+        "database",
+        lambda: embedded.start(is_wanted=lambda: not stopping.is_asked()),
+        stop_signal=signal.SIGINT,  # PostgreSQL's fast shutdown
+    )
+
+
+def _prepare_database(settings: Settings, database: list[Program], stopping: _Stopping) -> bool:
+    """Start what is to be started, and migrate. False: it was asked to stop meanwhile. Raises
+    KeyRefused."""
+    try:
+        for program in database:
+            program.start()
+        is_migrated = _migrate(find_database_url(settings), stopping)
+    except PostgresFailed:
+        if stopping.is_asked():
+            return False
+        raise
+    if is_migrated:
+        # Programs that are refused would be started again and again.
+        asyncio.run(admit_at(find_database_url(settings), KeyRing(settings.secret_key)))
+    return is_migrated
+
+
+def _migrate(url: str, stopping: _Stopping) -> bool:
+    """A database of another host may start later than this one: it is waited for."""
+    deadline = time.monotonic() + _DATABASE_PATIENCE_SECONDS
+    while not stopping.is_asked():
+        try:
+            _bring_to_newest(url)
+        except _AWAY as error:
+            if time.monotonic() > deadline:
+                raise PostgresFailed(
+                    f"The database does not answer ({error}); check DUNWELL_DATABASE_URL."
+                ) from error
+        else:
+            return True
+        stopping.wait(0.5)
+    return False
+
+
+def _bring_to_newest(url: str) -> None:
+    """Alembic is read only where something is to be migrated: it takes as long as the rest."""
+    present, newest = load_revisions(url)
+    if present == newest:
+        asyncio.run(settle_epoch_at(url))
+    else:
+        load("dunwell.platform.database.migrate:migrate")(url)
+
+
+@dataclass(frozen=True, slots=True)
+class _Listeners:
+    """What all children share: `web` is for web processes, `operators` for the worker too."""
+
+    web: socket.socket
+    operators: socket.socket | None
+
+
+def _plan_programs(
+    settings: Settings, lock: FolderLock, listeners: _Listeners, workers: int
+) -> list[Program]:
+    lifeline = Lifeline()
+    environment = _child_environment(settings)
+    if listeners.operators is not None:
+        environment = {**_share_figures(settings), **environment}
+
+    def forget(pid: int) -> None:
+        folder = environment.get("PROMETHEUS_MULTIPROC_DIR")
+        if folder is not None:
+            load("dunwell.platform.metrics:forget_process")(pid, Path(folder))
+
+    def plan(name: str, word: str, **inherited: socket.socket | None) -> Program:
+        sockets = {**inherited, "--operators-listener": listeners.operators}
+        given = {option: each.fileno() for option, each in sockets.items() if each is not None}
+        arguments = [word, "--parent", str(lifeline.descriptor)]
+        for option, descriptor in given.items():
+            arguments += [option, str(descriptor)]
+        command = [sys.executable, "-P", "-m", "dunwell", *arguments]
+        descriptors = (lock.descriptor, *given.values())
+
+        def start() -> Process:
+            return lifeline.spawn(command, environment, descriptors)
+
+        return Program(name, start, forget=forget)
+
+    listener = {"--listener": listeners.web}
+    web = [plan(f"web {number}", "web", **listener) for number in range(1, workers + 1)]
+    archive = [] if settings.archive_dir is None else [plan(_ARCHIVE, "archive")]
+    return [*web, plan("worker", "worker"), *archive]
+
+
+def _share_figures(settings: Settings) -> dict[str, str]:
+    """Any child may be asked for the figures: it answers for all of them."""
+    folder = settings.data_dir / "figures"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return {"PROMETHEUS_MULTIPROC_DIR": str(folder)}
+
+
+def _child_environment(settings: Settings) -> dict[str, str]:
+    """This process's environment, with what its flags decided."""
+    decided = {
+        "DUNWELL_DATA_DIR": str(settings.data_dir),
+        "DUNWELL_HOST": settings.host,
+        "DUNWELL_PORT": str(settings.port),
+    }
+    in_files = {f"{name}_FILE" for name in decided}
+    kept = {name: value for name, value in os.environ.items() if name not in in_files}
+    return kept | decided
+
+
+def _watch(programs: Sequence[Program], settings: Settings, stopping: _Stopping) -> None:
+    is_announced = False
+    while not stopping.is_asked():
+        for program in programs:
+            program.keep()
+        if not is_announced and is_ready(settings.host, settings.port):
+            click.echo(f"ready {render_address(settings.host, settings.port)}")
+            is_announced = True
+            _print_addresses(settings)
+        stopping.wait(_WATCH_SECONDS)
+
+
+def _print_addresses(settings: Settings) -> None:
+    """Print what a newcomer opens first, and how to sign in.
+
+    The outbox and the first admin's link exist in the development profile alone.
+    """
+    click.echo(f"portal  {settings.public_url}/portal")
+    click.echo(f"docs    {settings.public_url}/docs")
+    if settings.is_development:
+        click.echo(f"outbox  {settings.public_url}/outbox")
+    click.echo(f"sign in {_describe_sign_in(settings)}")
+
+
+def _describe_sign_in(settings: Settings) -> str:
+    link = None
+    if settings.is_development:
+        with suppress(Refusal):  # the database went away again: the next `dunwell up` prints it
+            link = load("dunwell.interfaces.cli.people.user:find_first_link")(settings)
+    if link is not None:
+        return f"{link} (this link can be used once; you choose your password there)"
+    return (
+        "at the portal, with your e-mail address. "
+        "New user: dunwell user create; lost password: dunwell user reset"
+    )

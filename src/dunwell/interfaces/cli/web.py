@@ -1,0 +1,84 @@
+"""`dunwell web`: one process that serves the API, alone or as a child of `dunwell up`."""
+
+import asyncio
+import signal
+import socket
+from contextlib import nullcontext
+
+import click
+import uvicorn
+import uvloop
+
+from dunwell.interfaces.cli.listener import (
+    find_operators_listener,
+    open_listener,
+    operators_option,
+    render_address,
+)
+from dunwell.interfaces.cli.operators import serve_operators
+from dunwell.interfaces.cli.options import address_options, data_dir_option, read_settings
+from dunwell.interfaces.cli.ready import announced
+from dunwell.interfaces.wiring import open_web
+from dunwell.platform.children.process import end_with_parent, relax_collector
+from dunwell.platform.config import Settings
+from dunwell.platform.config.private_folder import close_to_others
+from dunwell.platform.http.server import DrainingServer, build_server
+from dunwell.platform.resources import open_resources
+
+
+@click.command("web")
+@data_dir_option
+@address_options
+@click.option("--listener", type=int, hidden=True, help="An inherited listening socket.")
+@operators_option
+@click.option("--parent", type=int, hidden=True, help="An inherited pipe that ends with its owner.")
+def command(
+    data_dir: str | None, host: str | None, port: str | None,
+    listener: int | None, operators_listener: int | None, parent: int | None,
+) -> None:  # fmt: skip
+    """Serve the API from this process alone."""
+    if parent is not None:
+        end_with_parent(parent)
+    settings = read_settings("web", data_dir=data_dir, host=host, port=port)
+    if parent is None:
+        close_to_others(settings)
+    if listener is None:
+        listening = open_listener(settings.host, settings.port)
+    else:
+        listening = socket.socket(fileno=listener)
+    operators = find_operators_listener(settings, operators_listener)
+    relax_collector()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(settings, listening, operators, is_alone=parent is None))
+
+
+async def _serve(
+    settings: Settings, listening: socket.socket, operators: socket.socket | None, *,
+    is_alone: bool,
+) -> None:  # fmt: skip
+    """is_alone: nobody else tells when it is ready, or listens on the same sockets."""
+    async with (
+        open_resources(settings, "web") as resources,
+        open_web(resources) as web,
+        serve_operators(web.operators, operators),
+    ):
+        kind = DrainingServer if is_alone else uvicorn.Server
+        server = build_server(web.app, web.bounds, kind=kind)
+        _end_on_signals(server)
+        line = f"ready {render_address(*listening.getsockname()[:2])}"
+        async with (
+            announced(resources, line, lambda: server.started) if is_alone else nullcontext()
+        ):
+            await server.serve(sockets=[listening])
+
+
+def _end_on_signals(server: uvicorn.Server) -> None:
+    """For a signal that comes before the server minds signals itself, or that it hands on to us
+    once more when it has ended.
+    """
+
+    def end(*_: object) -> None:
+        server.should_exit = True
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)

@@ -1,0 +1,211 @@
+"""`dunwell webhook`: endpoints, their secrets, tests and replays (CONTRACT 9)."""
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+import click
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.core.events.body import EVENT_TYPES
+from dunwell.core.events.endpoint import Endpoint, NewSecret
+from dunwell.core.events.endpoints import load_endpoints, rotate_secret
+from dunwell.core.events.proof import Proof, list_proof_lines
+from dunwell.core.events.read_log import prove_deliveries
+from dunwell.core.events.replay_events import Replay, replay_events
+from dunwell.core.events.retry import is_success
+from dunwell.core.events.send_test import begin_test, find_endpoint, send_test
+from dunwell.core.events.sender import open_webhook_sender
+from dunwell.core.events.store_deliveries import Reply
+from dunwell.core.events.switch_on_endpoint import switch_on_endpoint
+from dunwell.interfaces.cli.options import data_dir_option
+from dunwell.interfaces.cli.output import echo_json, render_table
+from dunwell.interfaces.cli.work import merchant_of_key, open_changing_work, run_change, run_reading
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.texts import say_count
+
+_INSTANT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%SZ"])
+
+
+@click.group("webhook", no_args_is_help=False)
+def command() -> None:
+    """Look at webhook endpoints, test them, give them new secrets, send events again."""
+
+
+@command.command("list")
+@data_dir_option
+@click.argument("merchant")
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+def list_endpoints(data_dir: str | None, merchant: str, is_json: bool) -> None:
+    """List the endpoints of MERCHANT (its key), and which are failing or switched off."""
+
+    async def read(work: Work, _: Resources) -> list[Endpoint]:
+        return await load_endpoints(work.tx, work.merchant_id)
+
+    endpoints = run_change(data_dir, "webhook", merchant_of_key(merchant), read)
+    if is_json:
+        echo_json([_as_json(each) for each in endpoints])
+    elif endpoints:
+        heads = ("ID", "URL", "EVENTS", "STATE", "FAILING SINCE")
+        click.echo(render_table(heads, [_as_row(each) for each in endpoints]))
+    else:
+        click.echo("The merchant has no webhook. Name some in its file and apply that.")
+
+
+@command.command("rotate")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("url")
+def rotate(data_dir: str | None, merchant: str, url: str) -> None:
+    """Give the endpoint URL of MERCHANT (its key) a new secret; both sign for 24 hours."""
+
+    async def change(work: Work, resources: Resources) -> NewSecret:
+        found = await find_endpoint(work.tx, work.merchant_id, url)
+        return await rotate_secret(work, resources.keys, found.endpoint_id)
+
+    new = run_change(data_dir, "webhook", merchant_of_key(merchant), change)
+    click.echo(f"secret  {new.secret}")
+    click.echo("The secret is shown this once only; keep it safe.", err=True)
+
+
+@command.command("test")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("url")
+def test(data_dir: str | None, merchant: str, url: str) -> None:
+    """Send one signed test delivery to the endpoint URL of MERCHANT (its key).
+
+    Prints what it answers; exit 1 unless that is a 2xx.
+    """
+
+    async def try_once(resources: Resources) -> Reply:
+        async with open_changing_work(resources, merchant_of_key(merchant)) as work:
+            found = await find_endpoint(work.tx, work.merchant_id, url)
+            begun = await begin_test(work, found.endpoint_id)
+        settings = resources.settings
+        async with open_webhook_sender(
+            allow_loopback=settings.is_development, authorities=settings.ca
+        ) as sender:
+            return await send_test(sender, resources.keys, begun)
+
+    reply = run_reading(data_dir, "webhook", try_once)
+    click.echo(f"answer  {reply.status or reply.error}")
+    if reply.answer:
+        click.echo(f"body    {reply.answer}")
+    if not is_success(reply.status):
+        click.echo("That is no success: a live delivery would be tried again.", err=True)
+        raise click.exceptions.Exit(1)
+
+
+@command.command("proof")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("url")
+@click.option("--from", "asked_from", type=click.IntRange(min=1), default=1, show_default=True,
+              help="The number to begin with.")  # fmt: skip
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+def proof(data_dir: str | None, merchant: str, url: str, asked_from: int, *, is_json: bool) -> None:
+    """Say whether the endpoint URL of MERCHANT (its key) has acknowledged all that was sent.
+
+    Exit 1 if something is missing.
+    """
+
+    async def read(work: Work, _: Resources) -> Proof:
+        found = await find_endpoint(work.tx, work.merchant_id, url)
+        return await prove_deliveries(work, found.endpoint_id, asked_from)
+
+    proven = run_change(data_dir, "webhook", merchant_of_key(merchant), read)
+    if is_json:
+        echo_json(_describe_proof(proven))
+    else:
+        click.echo("\n".join(list_proof_lines(proven)))
+    if not proven.is_complete:
+        raise click.exceptions.Exit(1)
+
+
+@command.command("on")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("url")
+def switch_on(data_dir: str | None, merchant: str, url: str) -> None:
+    """Switch the endpoint URL of MERCHANT (its key) on again, without waiting for a probe."""
+
+    async def change(work: Work, _: Resources) -> None:
+        found = await find_endpoint(work.tx, work.merchant_id, url)
+        await switch_on_endpoint(work, found.endpoint_id)
+
+    run_change(data_dir, "webhook", merchant_of_key(merchant), change)
+    click.echo("switched on")
+
+
+@command.command("replay")
+@data_dir_option
+@click.argument("merchant")
+@click.option("--since", type=_INSTANT, required=True, help="Events of this date or later, UTC.")
+@click.option("--until", type=_INSTANT, help="Only events before this date, UTC.")
+@click.option(
+    "--type", "types", type=click.Choice(EVENT_TYPES), multiple=True, help="May be repeated."
+)
+@click.option("--endpoint", "endpoint_id", type=click.UUID, help="Only to this endpoint.")
+def replay(
+    data_dir: str | None,
+    merchant: str,
+    since: datetime,
+    until: datetime | None,
+    types: tuple[str, ...],
+    endpoint_id: UUID | None,
+) -> None:
+    """Send events of MERCHANT (its key) again, behind live ones, with their ids and bodies."""
+    wanted = Replay(
+        since=since.replace(tzinfo=UTC),
+        until=None if until is None else until.replace(tzinfo=UTC),
+        types=types or None,
+        endpoint_id=endpoint_id,
+    )
+
+    async def change(work: Work, _: Resources) -> int:
+        return await replay_events(work, wanted)
+
+    count = run_change(data_dir, "webhook", merchant_of_key(merchant), change)
+    click.echo(f"{say_count(count, 'delivery')} {'is' if count == 1 else 'are'} due again")
+
+
+def _describe_proof(proven: Proof) -> dict[str, object]:
+    return {
+        "first": proven.first,
+        "last": proven.last,
+        "acknowledged": proven.acknowledged,
+        "missing": proven.open,
+        "behind": proven.behind,
+        "isCut": proven.is_cut,
+        "gaps": [
+            {"number": each.number, "eventId": each.event_id, "type": each.type,
+             "claimId": each.claim_id, "sequence": each.sequence, "why": each.kind}
+            for each in proven.gaps
+        ],
+    }  # fmt: skip
+
+
+def _as_row(endpoint: Endpoint) -> tuple[str, ...]:
+    state, since = endpoint.health.disabled_reason, endpoint.health.first_failure_at
+    return (
+        str(endpoint.endpoint_id),
+        endpoint.url,
+        ", ".join(endpoint.types),
+        "on" if state is None else f"switched off ({state})",
+        "" if since is None else f"{since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+    )
+
+
+def _as_json(endpoint: Endpoint) -> dict[str, object]:
+    """Without its secrets."""
+    health = endpoint.health
+    return {
+        "id": endpoint.endpoint_id,
+        "url": endpoint.url,
+        "events": endpoint.types,
+        "hasAuthorization": endpoint.authorization_sealed is not None,
+        "failingSince": health.first_failure_at,
+        "disabledAt": health.disabled_at,
+        "disabledReason": health.disabled_reason,
+        "probeAt": health.probe_at,
+    }

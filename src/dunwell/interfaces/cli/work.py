@@ -1,0 +1,81 @@
+"""Running one use case for one merchant from the command line, as the operator."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import COMMAND_LINE
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
+from dunwell.interfaces.cli.database import reach_database
+from dunwell.interfaces.cli.options import read_settings
+from dunwell.platform.config import Settings
+from dunwell.platform.database.database import Connection, snapshot
+from dunwell.platform.errors import NotFound
+from dunwell.platform.resources import Resources, open_resources
+
+Answer = TypeVar("Answer")
+Find = Callable[[Connection], Awaitable[int]]
+Change = Callable[[Work, Resources], Awaitable[Answer]]
+Read = Callable[[Resources], Awaitable[Answer]]
+
+
+def merchant_of_key(key: str) -> Find:
+    async def find(tx: Connection) -> int:
+        merchant_id = await find_merchant_id_by_key(tx, key)
+        if merchant_id is None:
+            raise NotFound(f"There is no merchant {key}. Check the key, or apply its file first.")
+        return merchant_id
+
+    return find
+
+
+def run_reading(data_dir: str | None, word: str, read: Read[Answer]) -> Answer:
+    """What changes nothing, or minds its transactions itself."""
+    settings = read_settings(word, data_dir=data_dir)
+    with reach_database(settings, word):
+        return asyncio.run(_read(settings, word, read))
+
+
+async def _read(settings: Settings, word: str, read: Read[Answer]) -> Answer:
+    async with open_resources(settings, word) as resources:
+        return await read(resources)
+
+
+def run_change(data_dir: str | None, word: str, find: Find, change: Change[Answer]) -> Answer:
+    """One use case in one transaction; `find` names the merchant."""
+    settings = read_settings(word, data_dir=data_dir)
+    with reach_database(settings, word):
+        return asyncio.run(_change(settings, word, find, change))
+
+
+async def _change(settings: Settings, word: str, find: Find, change: Change[Answer]) -> Answer:
+    async with (
+        open_resources(settings, word) as resources,
+        resources.database.transaction() as tx,
+    ):
+        work = await _open_work(resources, tx, await find(tx))
+        return await change(work, resources)
+
+
+@asynccontextmanager
+async def open_changing_work(resources: Resources, find: Find) -> AsyncIterator[Work]:
+    """One transaction of several."""
+    async with resources.database.transaction() as tx:
+        yield await _open_work(resources, tx, await find(tx))
+
+
+@asynccontextmanager
+async def open_reading_work(resources: Resources, find: Find) -> AsyncIterator[Work]:
+    """For long reads: nothing can be written, and everything is seen as it is at one instant."""
+    async with resources.database.connection() as connection, snapshot(connection):
+        yield await _open_work(resources, connection, await find(connection))
+
+
+async def _open_work(resources: Resources, tx: Connection, merchant_id: int) -> Work:
+    merchant = await load_merchant(tx, merchant_id)
+    assert merchant is not None, "found in this transaction"
+    actor = COMMAND_LINE
+    return Work.open(resources, tx, merchant, actor)

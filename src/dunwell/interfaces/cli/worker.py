@@ -1,0 +1,56 @@
+"""`dunwell worker`: one process that runs the loops, alone or as a child of `dunwell up`."""
+
+import asyncio
+import signal
+import socket
+from contextlib import nullcontext
+
+import click
+import uvloop
+
+from dunwell.interfaces.cli.listener import find_operators_listener, operators_option
+from dunwell.interfaces.cli.operators import serve_operators
+from dunwell.interfaces.cli.options import data_dir_option, read_settings
+from dunwell.interfaces.cli.ready import announced
+from dunwell.interfaces.wiring import choose_operators, open_loops
+from dunwell.interfaces.worker.loops import run_loops
+from dunwell.operations.recovery.hold import wait_until_resumed
+from dunwell.platform.children.process import end_with_parent, relax_collector
+from dunwell.platform.config import Settings
+from dunwell.platform.config.private_folder import close_to_others
+from dunwell.platform.resources import open_resources
+
+
+@click.command("worker")
+@data_dir_option
+@operators_option
+@click.option("--parent", type=int, hidden=True, help="An inherited pipe that ends with its owner.")
+def command(data_dir: str | None, operators_listener: int | None, parent: int | None) -> None:
+    """Run due steps, send messages and deliver webhooks from this process alone."""
+    if parent is not None:
+        end_with_parent(parent)
+    settings = read_settings("worker", data_dir=data_dir)
+    if parent is None:
+        close_to_others(settings)
+    operators = find_operators_listener(settings, operators_listener)
+    relax_collector()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_work(settings, operators, is_alone=parent is None))
+
+
+async def _work(settings: Settings, operators: socket.socket | None, *, is_alone: bool) -> None:
+    """is_alone: nobody else tells when it is ready."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with (
+        open_resources(settings, "worker") as resources,
+        serve_operators(choose_operators(resources), operators),
+    ):
+        line = "ready, worker"
+        if settings.operator_bind is not None:
+            line += f", health and figures at http://{settings.operator_bind}"
+        async with announced(resources, line) if is_alone else nullcontext():
+            await wait_until_resumed(resources, stop)
+            async with open_loops(resources, stop) as loops:
+                await run_loops(loops, stop, clock=resources.clock)

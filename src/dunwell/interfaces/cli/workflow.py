@@ -1,0 +1,37 @@
+"""`dunwell workflow`: definitions, drafts, versions (CONTRACT 6)."""
+
+import click
+
+from dunwell.interfaces.cli.words import Word, Words
+
+_READING = "dunwell.interfaces.cli.workflow_reading"
+_DRAFTS = "dunwell.interfaces.cli.workflow_drafts"
+_CHANGES = "dunwell.interfaces.cli.workflow_changes"
+_CHECKING = "dunwell.interfaces.cli.workflow_checking"
+_WORDS = {
+    "list": Word(f"{_READING}:list_workflows_command", "List the workflows of a merchant."),
+    "show": Word(f"{_READING}:show", "Print a version, or the draft."),
+    "diff": Word(f"{_READING}:diff", "Say what differs between two versions."),
+    "draft": Word(f"{_DRAFTS}:draft", "Save a file as the draft, or make a new one."),
+    "publish": Word(f"{_DRAFTS}:publish", "Publish the draft, after showing what changes."),
+    "discard": Word(f"{_DRAFTS}:discard", "Discard the draft."),
+    "deactivate": Word(f"{_CHANGES}:deactivate", "Keep new claims from a workflow."),
+    "activate": Word(f"{_CHANGES}:activate", "Let claims be assigned to it again."),
+    "rename": Word(f"{_CHANGES}:rename", "Give a workflow another name."),
+    "delete": Word(f"{_CHANGES}:delete", "Delete a workflow that nothing uses."),
+    "check": Word(f"{_CHECKING}:check", "Say what is wrong with a definition in a file."),
+    "schema": Word(f"{_CHECKING}:schema", "Print the JSON Schema of a definition."),
+    "preview": Word(
+        "dunwell.interfaces.cli.workflow_preview:command",
+        "Show what publishing the draft would do.",
+    ),
+    "message": Word(
+        "dunwell.interfaces.cli.workflow_message:command",
+        "Show one message as a debtor would get it.",
+    ),
+}
+
+
+@click.group("workflow", cls=Words, words=_WORDS, no_args_is_help=False)
+def command() -> None:
+    """Look at, change and publish the workflows of a merchant."""

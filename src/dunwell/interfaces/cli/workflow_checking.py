@@ -1,0 +1,92 @@
+"""`dunwell workflow check|schema`: a definition's faults, its JSON Schema; without a database."""
+
+from typing import Any, TextIO
+
+import click
+
+from dunwell.cases.rollout.contact_waits import find_contact_warnings
+from dunwell.contact.messages.checking import find_template_faults
+from dunwell.contact.messages.forbidden_words import find_forbidden_words
+from dunwell.core.workflows.checking import (
+    definition_schema,
+    find_definition_faults,
+    read_definition,
+)
+from dunwell.core.workflows.definition import Definition, ProcessSettings, Template
+from dunwell.core.workflows.given_definition import place_faults
+from dunwell.interfaces.cli.output import echo_json
+from dunwell.interfaces.cli.workflow_document import read_given, render_faults
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.shape import read_if_fits
+
+
+@click.command("check")
+@click.argument("file", type=click.File(encoding="utf-8"))
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+@click.pass_context
+def check(ctx: click.Context, file: TextIO, is_json: bool) -> None:
+    """Say everything that would keep the definition in FILE from being published.
+
+    What depends on a merchant (its bank account, earlier versions) is told when it is saved there.
+    """
+    given = read_given(file)
+    faults = _find_all(given.document)
+    if not faults and not is_json:
+        for warning in find_contact_warnings(read_definition(given.document)):
+            click.echo(f"warning: {warning.message}", err=True)
+    if is_json:
+        echo_json(place_faults(given, faults))
+    elif faults:
+        click.echo("\n".join(render_faults(given, faults)))
+    else:
+        click.echo(f"{given.file_name}: no faults.")
+    ctx.exit(1 if faults else 0)
+
+
+@click.command("schema")
+def schema() -> None:
+    """Print the JSON Schema of a definition, for editors and checks outside."""
+    echo_json(definition_schema())
+
+
+def _find_all(document: object) -> list[Fault]:
+    faults = find_definition_faults(document)
+    texts = _read_texts(document)
+    faults += find_template_faults(texts)
+    faults += find_forbidden_words(texts, {})
+    return list(dict.fromkeys(faults))
+
+
+def _read_texts(document: object) -> Definition:
+    """Its texts as far as they can be read, whatever else does not fit: who mends a field hears of
+    the texts at the same time."""
+    given = _read_object(document)
+    return Definition(
+        settings=ProcessSettings(languages=["en"]),
+        steps=[],
+        templates={
+            name: _read_template(each)
+            for name, each in _read_object(given.get("templates")).items()
+        },
+        snippets={
+            name: {
+                language: text
+                for language, text in _read_object(each).items()
+                if isinstance(text, str)
+            }
+            for name, each in _read_object(given.get("snippets")).items()
+        },
+    )
+
+
+def _read_template(document: object) -> Template:
+    """With those of its channels that can be read."""
+    channels = _read_object(document).items()
+    fitting = {name: each for name, each in channels if read_if_fits({name: each}, Template)}
+    return read_if_fits(fitting, Template) or Template()
+
+
+def _read_object(document: object) -> dict[str, Any]:
+    if not isinstance(document, dict):
+        return {}
+    return {name: each for name, each in document.items() if isinstance(name, str)}

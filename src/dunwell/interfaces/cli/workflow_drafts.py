@@ -1,0 +1,172 @@
+"""`dunwell workflow draft|publish|discard`: from a file to a version that claims run on."""
+
+from typing import TextIO
+from uuid import UUID
+
+import click
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.cases.rollout.drop_draft import drop_draft
+from dunwell.cases.rollout.plan_publication import PublicationPlan, describe_reach, plan_publication
+from dunwell.cases.rollout.publish_workflow import publish_workflow
+from dunwell.cases.rollout.read_workflows import DRAFT, show_version
+from dunwell.cases.rollout.views import DefinitionView
+from dunwell.core.workflows.checking import read_definition
+from dunwell.core.workflows.drafts import new_draft
+from dunwell.core.workflows.given_definition import GivenDefinition
+from dunwell.core.workflows.open_workflow import check_switched, find_workflow
+from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.versions import Verdict, Version
+from dunwell.interfaces.cli.options import data_dir_option
+from dunwell.interfaces.cli.output import confirm, echo_json
+from dunwell.interfaces.cli.work import merchant_of_key, run_change
+from dunwell.interfaces.cli.workflow_document import read_given, render_faults
+from dunwell.interfaces.cli.workflow_reading import render_differences, render_view
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.resources import Resources
+
+_YES = click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
+
+
+@click.command("draft")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("name")
+@click.argument("file", required=False, type=click.File(encoding="utf-8"))
+@click.option("--expect", type=click.UUID, help="Save only if this version is the newest still.")
+def draft(
+    data_dir: str | None, merchant: str, name: str, file: TextIO | None, expect: UUID | None
+) -> None:
+    """Save FILE (YAML or JSON; - reads standard input) as the draft of workflow NAME.
+
+    Without FILE, make a new draft from the latest version and print it. A draft may have faults;
+    they are told, and keep it from being published.
+    """
+    if file is None:
+        click.echo(render_view(_make_new(data_dir, merchant, name)), nl=False)
+        return
+    given = read_given(file)
+    try:
+        definition = read_definition(given.document)
+    except ValidationError as refusal:
+        click.echo("\n".join(render_faults(given, refusal.faults)), err=True)
+        raise click.exceptions.Exit(1) from refusal
+    expected_id = expect or given.version_id
+
+    async def change(work: Work, _: Resources) -> PublicationPlan | None:
+        saved = await save_draft(work, name, definition, expected_id=expected_id)
+        return await plan_publication(work, saved.workflow_id) if saved.is_draft else None
+
+    plan = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+    if plan is None:
+        click.echo(f'"{name}" is published just so: there is no draft, and nothing to publish')
+        return
+    click.echo(f'draft of "{name}" saved ({plan.draft_id})')
+    click.echo("\n".join(_describe_plan(plan)))
+    _tell_faults(given, plan)
+    _tell_warnings(plan)
+
+
+def _make_new(data_dir: str | None, merchant: str, name: str) -> DefinitionView:
+    async def change(work: Work, _: Resources) -> DefinitionView:
+        check_switched(work.merchant)
+        workflow = await find_workflow(work.tx, work.merchant_id, name)
+        await new_draft(work, workflow.workflow_id)
+        return await show_version(work, name, DRAFT)
+
+    return run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+
+
+def _tell_faults(given: GivenDefinition, plan: PublicationPlan) -> None:
+    if plan.faults:
+        click.echo("It cannot be published yet:", err=True)
+        click.echo("\n".join(render_faults(given, plan.faults)), err=True)
+
+
+def _tell_warnings(plan: PublicationPlan) -> None:
+    for warning in plan.warnings:
+        click.echo(f"warning: {warning.message}", err=True)
+
+
+def _describe_plan(plan: PublicationPlan) -> list[str]:
+    if plan.before is None:
+        return [f"It would be {plan.after}, the first version."]
+    if plan.verdict is Verdict.NONE:
+        return [f"It does not differ from {plan.before}."]
+    return [
+        f"{plan.before} -> {plan.after} ({plan.verdict.lower()})",
+        *(f"  {line}" for line in render_differences(plan.differences, plan.text_changes)),
+        f"{describe_reach(plan)}.",
+    ]
+
+
+@click.command("publish")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("name")
+@click.option("--comment", help="Why; kept with the version.")
+@_YES
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON; needs --yes.")
+def publish(
+    data_dir: str | None, merchant: str, name: str, comment: str | None, *, is_sure: bool,
+    is_json: bool,
+) -> None:  # fmt: skip
+    """Publish the draft of workflow NAME, after showing what changes and whom it reaches."""
+    workflow_id, plan = _plan(data_dir, merchant, name)
+    if not is_json:
+        click.echo(f'"{name}"')
+        click.echo("\n".join(_describe_plan(plan)))
+    if plan.faults:
+        raise ValidationError(plan.faults)
+    if not is_json:
+        _tell_warnings(plan)
+    if plan.verdict is not Verdict.NONE:
+        confirm(f"Publish it as {plan.after}?", is_sure=is_sure)
+
+    async def change(work: Work, _: Resources) -> Version:
+        return await publish_workflow(work, workflow_id, comment, expected_id=plan.draft_id)
+
+    version = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+    if not is_json:
+        click.echo(f"published as {version.name} ({version.version_id})")
+        return
+    echo_json(
+        {
+            "workflowId": workflow_id,
+            "version": version.name,
+            "versionId": version.version_id,
+            "verdict": plan.verdict,
+            "differences": plan.differences,
+            "claimsReached": plan.reached,
+            "claimsStaying": plan.staying,
+            "warnings": [str(each.message) for each in plan.warnings],
+        }
+    )
+
+
+def _plan(data_dir: str | None, merchant: str, name: str) -> tuple[UUID, PublicationPlan]:
+    async def change(work: Work, _: Resources) -> tuple[UUID, PublicationPlan]:
+        check_switched(work.merchant)
+        workflow = await find_workflow(work.tx, work.merchant_id, name)
+        return workflow.workflow_id, await plan_publication(work, workflow.workflow_id)
+
+    return run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+
+
+@click.command("discard")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("name")
+@_YES
+def discard(data_dir: str | None, merchant: str, name: str, is_sure: bool) -> None:
+    """Discard the draft of workflow NAME; one that was never published goes with it."""
+    confirm(f'Discard the draft of "{name}"?', is_sure=is_sure)
+
+    async def change(work: Work, _: Resources) -> bool:
+        check_switched(work.merchant)
+        workflow = await find_workflow(work.tx, work.merchant_id, name)
+        return await drop_draft(work, workflow.workflow_id)
+
+    is_gone = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+    gone = ", and the workflow with it: it was never published" if is_gone else ""
+    click.echo(f'draft of "{name}" discarded{gone}')

@@ -1,0 +1,82 @@
+"""`dunwell workflow message`: one message of a workflow as a debtor would get it."""
+
+from pathlib import Path
+from typing import get_args
+
+import click
+import msgspec
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.cases.rollout.preview_message import (
+    MessagePreview,
+    Wanted,
+    prepare_message,
+    render_preview,
+)
+from dunwell.cases.rollout.read_workflows import show_version
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.core.workflows.definition import Definition
+from dunwell.interfaces.cli.options import data_dir_option
+from dunwell.interfaces.cli.work import merchant_of_key, open_changing_work, run_reading
+from dunwell.platform.resources import Resources
+
+
+@click.command("message")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("name")
+@click.argument("template")
+@click.argument("channel", type=click.Choice(get_args(Channel), case_sensitive=False))
+@click.option("--version", help="v1.2, draft or latest (without it, the latest).")
+@click.option("--language", help="A language of the workflow; else the claim's or the merchant's.")
+@click.option("--claim", type=int, help="For this claim; else for a made-up one.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the letter's PDF, or the e-mail's HTML, to this file.",
+)  # fmt: skip
+def command(  # noqa: PLR0913 - the words of a command line
+    data_dir: str | None, merchant: str, name: str, template: str, channel: Channel,
+    *, version: str | None, language: str | None, claim: int | None, out: Path | None,
+) -> None:  # fmt: skip
+    """Show TEMPLATE of workflow NAME in CHANNEL as a debtor would get it; nothing is sent."""
+    wanted = Wanted(template, channel, language, claim)
+
+    async def read(resources: Resources) -> MessagePreview:
+        async with open_changing_work(resources, merchant_of_key(merchant)) as work:
+            view = await show_version(work, name, version)
+            definition = msgspec.convert(view.definition, Definition)
+            prepared = await prepare_message(work, resources, definition, wanted)
+        printer = LetterPrinter(1, fonts=resources.settings.fonts)
+        try:
+            return await render_preview(prepared, printer=printer)
+        finally:
+            await printer.close()
+
+    preview = run_reading(data_dir, "workflow", read)
+    click.echo(_render(preview))
+    if out is not None:
+        click.echo(_write(preview, out))
+
+
+def _render(preview: MessagePreview) -> str:
+    head = [
+        f"To:       {', '.join(preview.recipient.splitlines())}",
+        f"Language: {preview.language}",
+    ]
+    if preview.subject is not None:
+        head.append(f"Subject:  {preview.subject}")
+    if preview.parts is not None:
+        parts = preview.parts
+        counted = "1 part" if parts.count == 1 else f"{parts.count} parts"
+        head.append(f"Costs:    {counted} ({parts.length} characters of {parts.alphabet})")
+    if preview.cost is not None:
+        head.append(f"Price:    {preview.cost.normalize():f} cents")
+    return "\n".join([*head, "", preview.text])
+
+
+def _write(preview: MessagePreview, out: Path) -> str:
+    content = preview.pdf or (preview.html.encode() if preview.html else None)
+    if content is None:
+        return "An SMS has no file; --out was not used."
+    out.write_bytes(content)
+    return f"Written: {out}"

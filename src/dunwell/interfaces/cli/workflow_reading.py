@@ -1,0 +1,143 @@
+"""`dunwell workflow list|show|diff`: what there is, one version, what differs between two."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+import click
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.cases.rollout.read_workflows import (
+    DRAFT,
+    LATEST,
+    compare_versions,
+    list_workflows,
+    show_version,
+)
+from dunwell.cases.rollout.views import Comparison, DefinitionView, WorkflowView
+from dunwell.core.workflows.versions import Verdict
+from dunwell.interfaces.cli.options import data_dir_option
+from dunwell.interfaces.cli.output import echo_json, render_table
+from dunwell.interfaces.cli.work import merchant_of_key, run_change
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.yaml_document import render_yaml
+
+
+@click.command("list")
+@data_dir_option
+@click.argument("merchant")
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+def list_workflows_command(data_dir: str | None, merchant: str, is_json: bool) -> None:
+    """List the workflows of MERCHANT (its key)."""
+
+    async def change(work: Work, _: Resources) -> list[WorkflowView]:
+        return await list_workflows(work)
+
+    workflows = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+    if is_json:
+        echo_json(workflows)
+    elif not workflows:
+        click.echo(f"{merchant} has no workflows.")
+    else:
+        click.echo(_render_list(workflows))
+
+
+def _render_list(workflows: list[WorkflowView]) -> str:
+    heads = ("NAME", "VERSION", "DRAFT", "ASSIGNED", "IN PROCESS")
+    rows = [
+        (
+            each.name,
+            each.version or "-",
+            "-" if each.draft_id is None else "yes",
+            "yes" if each.assignment_enabled else "deactivated",
+            f"{each.active_claims:,}",
+        )
+        for each in workflows
+    ]
+    return render_table(heads, rows, right=("IN PROCESS",))
+
+
+@click.command("show")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("name")
+@click.argument("version", required=False)
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+def show(
+    data_dir: str | None, merchant: str, name: str, version: str | None, is_json: bool
+) -> None:
+    """Print VERSION (v1.2, draft, latest) of workflow NAME; `dunwell workflow draft` takes it back.
+
+    Without VERSION the latest published one, or the draft where nothing is published yet.
+    """
+
+    async def change(work: Work, _: Resources) -> DefinitionView:
+        return await show_version(work, name, version)
+
+    view = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+    if is_json:
+        echo_json(view)
+    else:
+        click.echo(render_view(view), nl=False)
+
+
+def render_view(view: DefinitionView) -> str:
+    """The definition as YAML; what else is known of it stands in comments above."""
+    state = "" if view.assignment_enabled else ", deactivated"
+    heads = ("VERSION", "PUBLISHED", "IN PROCESS", "COMMENT")
+    rows = [
+        (each.version, _render_at(each.published_at), f"{each.active_claims:,}", each.comment or "")
+        for each in view.versions
+    ]
+    lines = [
+        f'Workflow "{view.name}" ({view.workflow_id}){state}',
+        f"Version {view.version} ({view.version_id})",
+        "",
+        *render_table(heads, rows, right=("IN PROCESS",)).splitlines(),
+    ]
+    comment = "\n".join(
+        f"# {line}".rstrip() for text in lines for line in text.splitlines() or [""]
+    )
+    return f"{comment}\n\n{render_yaml(view.definition)}"
+
+
+def _render_at(instant: datetime | None) -> str:
+    return "-" if instant is None else instant.strftime("%Y-%m-%d %H:%M UTC")
+
+
+@click.command("diff")
+@data_dir_option
+@click.argument("merchant")
+@click.argument("name")
+@click.argument("before", default=LATEST)
+@click.argument("after", default=DRAFT)
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+def diff(
+    data_dir: str | None, merchant: str, name: str, before: str, after: str, *, is_json: bool
+) -> None:
+    """Say what AFTER (the draft) changes about BEFORE (the latest) in workflow NAME."""
+
+    async def change(work: Work, _: Resources) -> Comparison:
+        return await compare_versions(work, name, before, after)
+
+    comparison = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
+    if is_json:
+        echo_json(comparison)
+        return
+    verdict = {
+        Verdict.NONE: "nothing differs",
+        Verdict.MINOR: "minor: only what single actions do differs",
+        Verdict.MAJOR: "major: steps, their order, kinds, waits, guards or settings differ",
+    }[comparison.verdict]
+    click.echo(f"{comparison.before} -> {comparison.after}  {verdict}")
+    for line in render_differences(comparison.differences, comparison.text_changes):
+        click.echo(f"  {line}")
+
+
+def render_differences(
+    differences: list[str], text_changes: Mapping[str, list[str]]
+) -> Iterator[str]:
+    """One line for each difference; under a text's, what changed inside it."""
+    for line in differences:
+        yield line
+        place = line.removesuffix(" changed")
+        yield from (f"    {changed}".rstrip() for changed in text_changes.get(place, []))

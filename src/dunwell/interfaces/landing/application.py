@@ -1,0 +1,256 @@
+"""The debtor's pages as an application: its routes, what it answers to all else, what it needs.
+
+Every address answers every method with a page: what an address does not take gets a page that leads
+on, in the session's language and with its creditor.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.exceptions import ExceptionMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match, Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from dunwell.accounts.installation.identity import FindOperator, find_nobody
+from dunwell.cases.payments.provider import Providers
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.core.files.inspection import Inspector
+from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.interfaces.landing.arranging import (
+    routes as arranging,
+)
+from dunwell.interfaces.landing.arranging import (
+    routes_later,
+    routes_modality,
+    routes_plan,
+)
+from dunwell.interfaces.landing.claim import routes as claim
+from dunwell.interfaces.landing.claim import routes_documents, routes_others, routes_room
+from dunwell.interfaces.landing.entering import routes as entering
+from dunwell.interfaces.landing.entering import routes_new_link, routes_real, routes_verify
+from dunwell.interfaces.landing.objecting import routes as objecting
+from dunwell.interfaces.landing.objecting import routes_evidence
+from dunwell.interfaces.landing.paying import routes as paying
+from dunwell.interfaces.landing.paying import routes_receipts, routes_transfer
+from dunwell.interfaces.landing.reaching import routes as reaching
+from dunwell.interfaces.landing.reaching import routes_addresses, routes_unsubscribe
+from dunwell.interfaces.landing.render.addresses import IN_CLAIM, PATHS, forgive_case, strip_handle
+from dunwell.interfaces.landing.render.pages import Pages
+from dunwell.interfaces.landing.render.wording import CATALOGUES, load_languages
+from dunwell.interfaces.landing.session.cookies import HANDLE
+from dunwell.interfaces.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.landing.web import assets
+from dunwell.interfaces.landing.web.answer import compress_page
+from dunwell.interfaces.landing.web.in_session import Run
+from dunwell.interfaces.landing.web.leading import lead_on
+from dunwell.interfaces.landing.web.problems import answer_failure
+from dunwell.interfaces.landing.web.site import Site
+from dunwell.interfaces.landing.web.visit import Visit
+from dunwell.platform.resources import Resources
+
+_SLICES = (
+    claim, routes_documents, routes_others, routes_room, entering, routes_new_link, routes_real,
+    routes_verify,
+    paying, routes_transfer, routes_receipts, arranging, routes_plan, routes_later,
+    routes_modality, objecting, routes_evidence, reaching, routes_addresses,
+    routes_unsubscribe, assets,
+)  # fmt: skip
+_PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
+if _PAGES.keys() != PATHS.keys():
+    raise ImportError(
+        "Each page has an address in render/addresses.py and a handler in a slice's PAGES; one has"
+        f" not: {_PAGES.keys() ^ PATHS.keys()}"
+    )
+# Address -> method -> what it does.
+ROUTES: Mapping[str, Mapping[str, Run]] = {
+    path: _PAGES[page] for page, path in (*PATHS.items(), *IN_CLAIM.items())
+}
+# What stands in a claim alone, as messages and bookmarks from before there were handles name it.
+LEADING: Mapping[str, Run] = {
+    strip_handle(path): lead_on(_PAGES[page]["GET"])
+    for page, path in PATHS.items()
+    if strip_handle(path) != path
+}
+# Of the claim's own page, which all others of a claim begin with.
+_CLAIM = PATHS["claim"]
+_OF_CLAIM = re.compile(_CLAIM.replace("{handle}", HANDLE) + "(|/.*)", re.ASCII)
+# Where a request's scope bears the route that it was found to fit.
+_FOUND = "dunwell.route"
+# What begins with one of these is the debtor's pages', also between and below their addresses.
+_ROOTS = frozenset(path.split("/")[1] for path in PATHS.values())
+# What is answered by a page: of routes that do not fit, and whatever else is raised.
+_RAISED = (HTTPException, Exception)
+
+
+def build_landing_routes(  # noqa: PLR0913, PLR0917 - what a process opens once
+    resources: Resources,
+    providers: Providers,
+    hand_off_origins: Mapping[str, str] | None = None,
+    catalogues: Path = CATALOGUES,
+    inspector: Inspector | None = None,
+    printer: LetterPrinter | None = None,
+    find_operator: FindOperator = find_nobody,
+) -> Sequence[BaseRoute]:
+    """hand_off_origins: of providers' own pages, by the provider's name (`Site`). catalogues: the
+    folder of the languages there are beside English. inspector: looks into debtors' files. printer:
+    of their papers. Whoever gives one of these closes it. find_operator: who runs the installation.
+    """
+    site = build_site(
+        resources, providers, hand_off_origins, catalogues,
+        inspector=inspector, printer=printer, find_operator=find_operator,
+    )  # fmt: skip
+    return list_routes(site)
+
+
+def list_routes(site: Site) -> Sequence[BaseRoute]:
+    """Of a site that is shown elsewhere too."""
+    application = _build_application(site)
+    return [_Below(application), _Elsewhere(application)]
+
+
+def build_site(  # noqa: PLR0913 - what a process opens once
+    resources: Resources,
+    providers: Providers,
+    hand_off_origins: Mapping[str, str] | None = None,
+    catalogues: Path = CATALOGUES,
+    *,
+    inspector: Inspector | None = None,
+    printer: LetterPrinter | None = None,
+    find_operator: FindOperator = find_nobody,
+) -> Site:
+    """What the pages share; as `build_landing_routes`."""
+    settings = resources.settings
+    languages = load_languages(catalogues)
+    return Site(
+        resources=resources,
+        providers=providers,
+        pages=Pages(
+            languages=languages,
+            domain=urlsplit(settings.public_url).netloc,
+            style=assets.name_stylesheet(),
+            icon=assets.name_icon(),
+            scripts=assets.name_scripts(),
+            phone=settings.contact_phone,
+            find_operator=find_operator,
+        ),
+        hand_off_origins=hand_off_origins or {},
+        notices=NoticeWriter(languages, settings.public_url, find_operator),
+        storage=SealedFiles.open(resources),
+        inspector=inspector or Inspector(),
+        printer=printer or LetterPrinter(1, fonts=settings.fonts),
+    )
+
+
+class _Handle(Convertor[str]):
+    """What is no claim's handle names no page."""
+
+    regex = HANDLE
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("handle", _Handle())
+
+
+class _Below(BaseRoute):
+    """Whatever stands below the roots, where a pattern of Starlette's ends at a line's end."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        is_ours = scope["type"] == "http" and scope["path"].split("/")[1].lower() in _ROOTS
+        return (Match.FULL if is_ours else Match.NONE), {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["path"] = forgive_case(scope["path"])
+        await self._app(scope, receive, send)
+
+
+class _Elsewhere(BaseRoute):
+    """An address of nobody's that a person looks at: a browser asks for a page, as no program of a
+    merchant's does. It comes behind all other routes."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        is_looked_at = (
+            scope["type"] == "http"
+            and scope["method"] in ("GET", "HEAD")
+            and "text/html" in Headers(scope=scope).get("accept", "")
+        )
+        return (Match.FULL if is_looked_at else Match.NONE), {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
+class _PlainPages(BaseRoute):
+    """The pages of a claim whose address says nothing but their name behind its handle: found by
+    that name, where a hundred patterns would be tried one after the other."""
+
+    def __init__(self, routes: Mapping[str, Route]) -> None:
+        """By the end of their addresses, from the slash behind the handle; "": the claim's own."""
+        self._routes = routes
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        found = _OF_CLAIM.fullmatch(scope["path"])
+        route = None if found is None else self._routes.get(found[1])
+        if route is None:
+            return Match.NONE, {}
+        match, child = route.matches(scope)
+        return match, {**child, _FOUND: route}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        route: Route = scope[_FOUND]
+        await route.handle(scope, receive, send)
+
+
+def _build_application(site: Site) -> Router:
+    async def answer_instead(request: Request, error: Exception) -> Response:
+        return await answer_failure(site, _find_visit(site, request), error)
+
+    leading = [_build_route(site, path, {"GET": run}) for path, run in LEADING.items()]
+    routes = {path: _build_route(site, path, runs) for path, runs in ROUTES.items()}
+    plain = {
+        path.removeprefix(_CLAIM): route
+        for path, route in routes.items()
+        if path.startswith(_CLAIM) and path.count("{") == 1
+    }
+    return Router(
+        [_PlainPages(plain), *leading, *routes.values()],
+        redirect_slashes=False,
+        middleware=[Middleware(ExceptionMiddleware, dict.fromkeys(_RAISED, answer_instead))],
+    )
+
+
+def _build_route(site: Site, path: str, runs: Mapping[str, Run]) -> Route:
+    async def serve(request: Request) -> Response:
+        visit = _find_visit(site, request)
+        visit.route = path
+        response = await runs["GET" if visit.method == "HEAD" else visit.method](site, visit)
+        return compress_page(response) if visit.takes_gzip and not visit.carried else response
+
+    return Route(path.replace("{handle}", "{handle:handle}"), serve, methods=[*runs])
+
+
+def _find_visit(site: Site, request: Request) -> Visit:
+    """The same one for all that a request is asked in."""
+    if not hasattr(request.state, "visit"):
+        origin = site.resources.settings.public_url
+        request.state.visit = Visit(request.scope, request.receive, origin)
+    visit: Visit = request.state.visit
+    return visit

@@ -1,0 +1,159 @@
+"""A plan or a deferment that was asked for: how it stands, its confirmation, taking it back.
+
+Of a closed claim nothing of it is shown any more.
+"""
+
+from uuid import UUID
+
+from starlette.responses import Response
+
+from dunwell.cases.modalities.answer_modality import withdraw_modality
+from dunwell.cases.modalities.confirmation import is_agreed, tell_answer
+from dunwell.cases.modalities.modality import Modality, ModalityType
+from dunwell.cases.modalities.store import read_modality
+from dunwell.contact.messages.letters.paper import write_paper
+from dunwell.contact.notices.notice import Addressee
+from dunwell.contact.notices.send_notice import find_repeated, send_notice
+from dunwell.interfaces.landing.arranging.paper import compose_confirmation
+from dunwell.interfaces.landing.arranging.store import ENDED_MODALITY
+from dunwell.interfaces.landing.arranging.views import ModalityWithdrawPage, describe_modality
+from dunwell.interfaces.landing.paying.methods import can_pay
+from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.answer import answer_file
+from dunwell.interfaces.landing.web.in_session import (
+    RoutedPages,
+    from_level,
+    in_session,
+    in_session_with,
+    takes_form_from,
+    takes_form_with,
+    unless_closed,
+)
+from dunwell.interfaces.landing.web.site import Site
+from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.platform.errors import InvalidState, NotFound
+
+# The page that leads here, which a reader comes back to with more to show.
+_PLACE = "options"
+# What the page can say of what was done before.
+_NOTES = ("instead", "sent", "refused")
+
+
+@in_session_with(ENDED_MODALITY)
+@unless_closed
+@from_level(Level.FACT, _PLACE)
+async def show_modality(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    frame, modality = site.frame_opened(visit, opened), _read(visit, opened)
+    note = visit.read_query("note")
+    page = describe_modality(
+        opened, modality, opened.merchant.now(site.resources.clock),
+        can_pay=can_pay(site, opened), note=note if note in _NOTES else None,
+    )  # fmt: skip
+    return site.answer(frame, page)
+
+
+@in_session_with(ENDED_MODALITY)
+@unless_closed
+@from_level(Level.FACT, _PLACE)
+async def send_pdf(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    modality = _read_agreed(visit, opened)
+    words = site.pages.languages[site.frame_opened(visit, opened).language]
+    paper = compose_confirmation(words, opened, modality, site.pages.find_operator())
+    pdf = await site.printer.serving(opened.debtor_key).print_paper(write_paper(paper))
+    return answer_file(pdf, "application/pdf", "confirmation.pdf")
+
+
+@takes_form_with(ENDED_MODALITY)
+@unless_closed
+@takes_form_from(Level.FACT, _PLACE)
+async def send_copy(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
+    """To the address on file, which the page shows masked."""
+    modality = _read_agreed(visit, opened)
+    frame, facts = site.frame_opened(visit, opened), opened.facts
+    email = facts.on_file.email
+    if email is None:
+        raise NotFound("There is no address to send it to.")
+    addressee = Addressee(facts.claim_id, "EMAIL", email, frame.language)
+    told = tell_answer(modality, facts.reference_number)
+    notice = site.notices.write(opened.merchant, addressee, told)
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
+        sent = await find_repeated(work, notice) or await send_notice(
+            work, site.resources.keys, notice
+        )
+    note = "sent" if isinstance(sent, UUID) else "refused"
+    return site.redirect(frame, "modality", modality_id=modality.modality_id, note=note)
+
+
+@in_session_with(ENDED_MODALITY)
+@unless_closed
+@from_level(Level.FACT, _PLACE)
+async def confirm_withdrawal(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    modality = _read(visit, opened)
+    if modality.ended_at is not None:
+        return _go_to(site, visit, opened, modality)
+    frame = site.frame_opened(visit, opened)
+    page = ModalityWithdrawPage(
+        modality=modality,
+        is_plan=modality.type is ModalityType.PAYMENT_PLAN,
+        currency=opened.facts.currency,
+        outstanding_cents=opened.facts.outstanding_cents,
+    )
+    return site.answer(frame, page)
+
+
+@takes_form_with(ENDED_MODALITY)
+@unless_closed
+@takes_form_from(Level.FACT, _PLACE)
+async def withdraw(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
+    """What has ended otherwise meanwhile stays as it is: the page says how."""
+    modality = _read(visit, opened)
+    try:
+        async with site.resources.database.transaction() as tx:
+            work = site.work(tx, opened.merchant, opened.session.session_id)
+            await withdraw_modality(work, opened.facts.claim_id, modality.modality_id)
+    except InvalidState:
+        pass
+    return _go_to(site, visit, opened, modality)
+
+
+@in_session
+async def go_back(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    """An address that only takes forms, opened by hand or by choosing a language there."""
+    return site.redirect(site.frame_opened(visit, opened), "modality", modality_id=_read_id(visit))
+
+
+def _read_agreed(visit: Visit, opened: OpenedClaim) -> Modality:
+    """Raises NotFound where there is nothing to confirm."""
+    modality = _read(visit, opened)
+    if not is_agreed(modality):
+        raise NotFound("There is nothing to confirm.")
+    return modality
+
+
+def _read(visit: Visit, opened: OpenedClaim) -> Modality:
+    """The one in the path. Raises NotFound, also when it is another claim's."""
+    if opened.modality is not None and opened.modality.modality_id == _read_id(visit):
+        return opened.modality
+    return read_modality(ENDED_MODALITY.read(opened.detail))
+
+
+def _read_id(visit: Visit) -> UUID:
+    try:
+        return UUID(visit.path_params["modality_id"])
+    except ValueError:
+        raise NotFound("There is no such request of this claim.") from None
+
+
+def _go_to(site: Site, visit: Visit, opened: OpenedClaim, modality: Modality) -> Response:
+    frame = site.frame_opened(visit, opened)
+    return site.redirect(frame, "modality", modality_id=modality.modality_id)
+
+
+PAGES: RoutedPages = {
+    "modality": {"GET": show_modality},
+    "modality_pdf": {"GET": send_pdf},
+    "modality_email": {"GET": go_back, "POST": send_copy},
+    "modality_withdraw": {"GET": confirm_withdrawal, "POST": withdraw},
+}

@@ -1,0 +1,103 @@
+"""What a claim's page shows first for a month: how a dispute was answered, that a payment plan or a
+deferral was refused, that a payment plan has ended."""
+
+from datetime import date, datetime, timedelta
+from uuid import UUID
+
+import msgspec
+
+from dunwell.cases.modalities.modality import EndReason, Modality, ModalityType
+from dunwell.core.claims.holds import HoldKind
+from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.session.states import PageState, find_day, find_hold
+from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+
+_NEWS = timedelta(days=30)
+
+
+class Answer(msgspec.Struct, frozen=True, gc=False):
+    """To the latest objection. resolution: the creditor's words, if the session may see them."""
+
+    dispute_id: UUID
+    is_accepted: bool
+    answered_on: date
+    resolution: str | None
+
+
+class EndedPlan(msgspec.Struct, frozen=True, gc=False):
+    """A plan that ended because an instalment was not paid in its grace."""
+
+    modality_id: UUID
+    ended_on: date
+    # Of the instalment.
+    due_on: date
+    left_cents: int
+    # Until when nothing is done; none: not known yet, or it is over.
+    rests_until: datetime | None
+
+
+class Refusal(msgspec.Struct, frozen=True, gc=False):
+    """A payment plan or a deferral that was asked for and refused."""
+
+    modality_id: UUID
+    is_plan: bool
+    answered_on: date
+    # The creditor's words, if it gave any and the session may see them.
+    reason: str | None
+
+
+def find_answer(opened: OpenedClaim, now: datetime) -> Answer | None:
+    """now: the merchant's, as below."""
+    answer, timezone = opened.facts.answer, opened.merchant.configuration.timezone
+    if answer is None or now >= answer.answered_at + _NEWS:
+        return None
+    shows_all = opened.session.level.reaches(Level.FACT)
+    return Answer(
+        answer.dispute_id,
+        answer.is_accepted,
+        find_day(answer.answered_at, timezone),
+        answer.resolution if shows_all else None,
+    )
+
+
+def find_ended_plan(opened: OpenedClaim, state: PageState, now: datetime) -> EndedPlan | None:
+    """Unless something else was agreed or asked for since, or nothing is left to pay."""
+    plan, timezone = opened.unsuccessful, opened.merchant.configuration.timezone
+    if plan is None or plan.ended_at is None or plan.ended_reason is not EndReason.BROKEN:
+        return None
+    hold = find_hold(opened.facts, HoldKind.MODALITY_ACTIVE, now)
+    if hold is None and now >= plan.ended_at + _NEWS:
+        return None
+    missed = next((each for each in plan.schedule if not each.is_paid), None)
+    if missed is None or opened.modality or state in (PageState.PAID, PageState.CLOSED):
+        return None
+    return EndedPlan(
+        modality_id=plan.modality_id,
+        ended_on=find_day(plan.ended_at, timezone),
+        due_on=missed.due_on,
+        left_cents=missed.left_cents,
+        rests_until=hold.until if hold else None,
+    )
+
+
+def find_refusal(opened: OpenedClaim, state: PageState, now: datetime) -> Refusal | None:
+    """Unless something else was asked for since, or nothing is left to pay."""
+    refused, timezone = opened.unsuccessful, opened.merchant.configuration.timezone
+    if refused is None or refused.ended_reason is not EndReason.REJECTED or opened.modality:
+        return None
+    if not is_recent_refusal(refused, now) or state in (PageState.PAID, PageState.CLOSED):
+        return None
+    assert refused.answered_at is not None, "a refusal has its time"
+    shows_all = opened.session.level.reaches(Level.FACT)
+    return Refusal(
+        modality_id=refused.modality_id,
+        is_plan=refused.type is ModalityType.PAYMENT_PLAN,
+        answered_on=find_day(refused.answered_at, timezone),
+        reason=refused.reason if shows_all else None,
+    )
+
+
+def is_recent_refusal(modality: Modality, now: datetime) -> bool:
+    answered_at = modality.answered_at
+    is_refused = modality.ended_reason is EndReason.REJECTED and answered_at is not None
+    return is_refused and answered_at is not None and now < answered_at + _NEWS

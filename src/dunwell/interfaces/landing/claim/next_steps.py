@@ -1,0 +1,144 @@
+"""What a claim's page says of what happens next, and when, by what stands on the claim.
+
+    the claim is                               the page says
+    paid                                       that nothing is left to do
+    closed                                     nothing here: its page says so first
+    being checked (an objection, a request)    by when there is an answer, or that it is late;
+                                               nothing happens before it
+    in a plan, or deferred, for a link alone   that nothing happens while it is kept
+    in a plan                                  the next rate, and until when it can be mended
+    in a plan that broke, and not told so yet  that it is told first, and what is quiet after it
+    stopped without an end that is known       that nothing happens meanwhile
+    stopped until a day                        until when, and what follows then
+    open                                       what follows
+
+What follows is the process's own forecast (`escalation.announcing`).
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+
+import msgspec
+
+from dunwell.accounts.merchants.answer_days import find_answer_day
+from dunwell.cases.modalities.plans import Instalment
+from dunwell.cases.modalities.progress import GRACE, find_request_answer_day
+from dunwell.contact.escalation.announcing import Announced
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import ACTIVE
+from dunwell.interfaces.landing.session.facts import ClaimFacts
+from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.session.states import (
+    PageState,
+    Topic,
+    decide_state,
+    find_day,
+    find_next_rate,
+    is_awaited,
+    list_standing,
+    list_topics,
+)
+from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+
+# A hold until midnight is one until the day before.
+_INSTANT = timedelta(microseconds=1)
+
+
+class NextKind(StrEnum):
+    PAID = "PAID"
+    CLOSED = "CLOSED"
+    ANSWER = "ANSWER"
+    REQUEST = "REQUEST"
+    AGREED = "AGREED"
+    PLAN = "PLAN"
+    PLAN_ENDED = "PLAN_ENDED"
+    STILL = "STILL"
+    COURSE = "COURSE"
+
+
+_REQUESTED = {Topic.PLAN_REQUESTED, Topic.DEFERMENT_REQUESTED}
+_AGREED = {Topic.PLAN_ACTIVE, Topic.DEFERRED}
+
+
+class NextSteps(msgspec.Struct, frozen=True, gc=False):
+    kind: NextKind
+    # Of a course: the day until which nothing happens, if it is stopped; then what follows.
+    still_until: date | None = None
+    announced: Sequence[Announced] = ()
+    # Of objections and of a request: when all have their answer, and whether that day is over.
+    answer_on: date | None = None
+    is_late: bool = False
+    # Of a plan: the first rate that is not paid, whether its day is over, and the last day of its
+    # grace.
+    rate: Instalment | None = None
+    is_missed: bool = False
+    mend_by: date | None = None
+    today: date | None = None
+
+
+def decide_kind(opened: OpenedClaim, now: datetime) -> NextKind:
+    """now: the merchant's. Only of a course is anything foreseen."""
+    facts, modality = opened.facts, opened.modality
+    state = decide_state(facts, now)
+    if state in (PageState.PAID, PageState.CLOSED):
+        return NextKind(state)
+    topics = set(list_topics(facts, state, modality, now))
+    if Topic.DISPUTED in topics:
+        return NextKind.ANSWER
+    if topics & _REQUESTED:
+        return NextKind.REQUEST
+    if topics & _AGREED and not opened.session.level.reaches(Level.FACT):
+        return NextKind.AGREED
+    if Topic.PLAN_ACTIVE in topics and find_next_rate(modality) is not None:
+        return NextKind.PLAN
+    return _decide_course(facts, topics, now)
+
+
+def _decide_course(facts: ClaimFacts, topics: Collection[Topic], now: datetime) -> NextKind:
+    """Of a claim that nobody has to answer, and without an agreement."""
+    endless = {hold.kind for hold in list_standing(facts, now) if hold.until is None}
+    if Topic.PLAN_ENDED in topics and endless == {HoldKind.MODALITY_ACTIVE}:
+        return NextKind.PLAN_ENDED
+    return NextKind.STILL if endless or is_awaited(facts) else NextKind.COURSE
+
+
+def is_foreseeable(opened: OpenedClaim, now: datetime) -> bool:
+    is_running = opened.facts.status in ACTIVE and opened.facts.process is not None
+    return is_running and decide_kind(opened, now) is NextKind.COURSE
+
+
+def find_held_until(opened: OpenedClaim, now: datetime) -> datetime | None:
+    """When the last of what stops it ends, as far as that is known."""
+    ends = [hold.until for hold in list_standing(opened.facts, now) if hold.until]
+    return max(ends, default=None)
+
+
+def describe_next(opened: OpenedClaim, now: datetime, announced: Sequence[Announced]) -> NextSteps:
+    """announced: what is foreseen, where it is."""
+    kind, configuration = decide_kind(opened, now), opened.merchant.configuration
+    zone = configuration.timezone
+    today = find_day(now, zone)
+    if kind is NextKind.ANSWER:
+        days = configuration.disputes.answer_within_days
+        opened_at = [each.opened_at for each in opened.facts.disputes]
+        answer_on = max((find_answer_day(at, days, zone) for at in opened_at), default=None)
+        is_late = answer_on is not None and answer_on < today
+        return NextSteps(kind, answer_on=answer_on, is_late=is_late)
+    if kind is NextKind.REQUEST:
+        assert opened.modality is not None, "what was asked for"
+        answer_on = find_request_answer_day(
+            opened.modality, configuration.modalities.answer_within_days, zone
+        )
+        return NextSteps(kind, answer_on=answer_on, is_late=answer_on < today)
+    if kind is NextKind.PLAN:
+        rate = find_next_rate(opened.modality)
+        assert rate is not None
+        return NextSteps(
+            kind, rate=rate, is_missed=rate.due_on < today, mend_by=rate.due_on + GRACE
+        )
+    if kind is NextKind.COURSE:
+        held_until = find_held_until(opened, now)
+        still_until = find_day(held_until - _INSTANT, zone) if held_until else None
+        return NextSteps(kind, still_until, announced, today=today)
+    return NextSteps(kind)

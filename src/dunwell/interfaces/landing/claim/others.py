@@ -1,0 +1,103 @@
+"""A debtor's other open claims of the same merchant, for who has typed in a code that went to an
+address which is on file of them too (CONTRACT 17)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.messages.identities import digest_address, normalize_address
+from dunwell.contact.notices.notice import NoticeChannel
+from dunwell.core.claims.store import lock_claim
+from dunwell.interfaces.landing.session.details import KEY, Detail
+from dunwell.interfaces.landing.session.open_session import Opening, open_session
+from dunwell.interfaces.landing.session.session import Level, Session, render_value
+from dunwell.interfaces.landing.session.store import find_session
+from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.platform.crypto import KeyRing, sha256
+from dunwell.platform.database.sql import compose, load_statement, nest_rows
+
+MOST = 50
+_PURPOSE = "landing-other-claim"
+_compose = partial(load_statement, __file__, "others.sql", most=str(MOST))
+# Rides on debtors_email.
+_BY_EMAIL = _compose(column="email", indexed="lower(other.email) = lower($4)")
+# Rides on debtors_mobile_number.
+_BY_NUMBER = _compose(column="mobile_number", indexed="other.mobile_number = $4")
+
+
+class OtherClaim(msgspec.Struct, frozen=True, gc=False):
+    claim_id: int
+    reference_number: str
+    currency: str
+    # By which it was found.
+    address: str
+    outstanding_cents: int
+
+
+@dataclass(frozen=True, slots=True)
+class OtherOpening:
+    """One of them to open, with the new session's id."""
+
+    claim_id: int
+    session_id: UUID
+    randomness: bytes
+
+
+OTHERS: Detail[dict[NoticeChannel, list[OtherClaim]]] = Detail(
+    compose(
+        "json_build_object('EMAIL', {email}, 'SMS', {number})",
+        email=nest_rows(_BY_EMAIL, *KEY, "s.level", "d.email"),
+        number=nest_rows(_BY_NUMBER, *KEY, "s.level", "d.mobile_number"),
+    ),
+    dict[NoticeChannel, list[OtherClaim]],
+)
+
+
+def list_others(keys: KeyRing, opened: OpenedClaim) -> Sequence[OtherClaim]:
+    """Of an opened claim with OTHERS, those at an address whose code was typed in."""
+    session = opened.session
+    if not session.level.reaches(Level.CODE) or not session.proven_digests:
+        return ()
+    found: dict[int, OtherClaim] = {}
+    for channel, claims in OTHERS.read(opened.detail).items():
+        address = opened.facts.on_file.find(channel)
+        if address is None or not _is_proven(keys, session, channel, address):
+            continue
+        wanted = normalize_address(channel, address)
+        for each in claims:
+            if normalize_address(channel, each.address) == wanted:
+                found[each.claim_id] = each
+    return sorted(found.values(), key=lambda each: each.claim_id)
+
+
+async def open_other(work: Work, keys: KeyRing, session: Session, other: OtherOpening) -> str:
+    """The cookie's value. What the code has proven of this session's claim it proves of the other,
+    for as long. Of forms that come together one opens it."""
+    work.need(Right.READ_CLAIMS)
+    await lock_claim(work.tx, work.merchant_id, other.claim_id)
+    # The same form, sent twice, gets the same one.
+    derived = keys.digest(_PURPOSE, session.session_hash + other.claim_id.to_bytes(8))
+    value = render_value(derived)
+    standing = await find_session(work.tx, sha256(value.encode()))
+    if standing is not None and standing.is_live(work.real_now):
+        return value
+    opening = Opening(
+        claim_id=other.claim_id,
+        communication_id=None,
+        channel=None,
+        level=session.level,
+        session_id=other.session_id,
+        randomness=derived if standing is None else other.randomness,
+        goes_on_from=session,
+    )
+    return await open_session(work, keys, opening)
+
+
+def _is_proven(keys: KeyRing, session: Session, channel: NoticeChannel, address: str) -> bool:
+    digests = digest_address(keys, session.merchant_id, channel, address)
+    return any(digest in session.proven_digests for digest in digests)

@@ -1,0 +1,130 @@
+"""Takes down that somebody asks for a new link, who says to know a claim's reference and the
+address on file; a worker finds out whether it is so, and sends it.
+
+Nobody learns from the page whether there is such a claim: when it answers, nobody has looked yet.
+Each is looked at once: its removal and what is sent are one transaction.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+import structlog
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.contact.notices.facts import LinkFacts
+from dunwell.contact.notices.notice import HOUR, Addressee, Kind
+from dunwell.contact.notices.send_notice import send_notice
+from dunwell.contact.notices.store import has_recent
+from dunwell.core.claims.store import lock_claim
+from dunwell.interfaces.landing.entering.contacts import find_contact
+from dunwell.interfaces.landing.entering.store_asked_links import (
+    AskedLink,
+    find_asked_links,
+    save_asked_link,
+    take_asked_link,
+)
+from dunwell.interfaces.landing.entering.store_tries import remove_tries
+from dunwell.interfaces.landing.entering.store_ways import find_references
+from dunwell.interfaces.landing.entering.tries import Locked
+from dunwell.interfaces.landing.entering.visitors import admit_request, count_visitors_request
+from dunwell.interfaces.landing.telling.writer import NoticeWriter
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
+
+ASKED_SECONDS = 1.0
+# A reference is one merchant's, but two may have thought of the same one.
+_MOST_SENT = 5
+_SET_SIZE = 100
+# One link of a claim is enough, whoever asks again: a second click, somebody impatient.
+ONE_WITHIN = timedelta(minutes=5)
+_ASKER = debtor_actor("new-link")
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Whose claim has that reference and that address on file."""
+
+    merchant: Merchant
+    addressee: Addressee
+
+
+async def ask_link(
+    tx: Connection, asked_link_id: UUID, asked: AskedLink, visitor: bytes
+) -> Locked | None:
+    """None: it is taken down and counted. `visitor`: `digest_visitor`'s."""
+    locked = await admit_request(tx, visitor, asked.asked_at)
+    if locked is not None:
+        return locked
+    await count_visitors_request(tx, visitor, asked.asked_at)
+    await save_asked_link(tx, asked_link_id, asked)
+    return None
+
+
+async def send_asked_links(resources: Resources, writer: NoticeWriter) -> int:
+    """How many were looked at; 0 when nothing was left."""
+    async with resources.database.connection() as connection:
+        waiting = await find_asked_links(connection, _SET_SIZE)
+    for asked_link_id in waiting:
+        try:
+            await _look_at(resources, writer, asked_link_id)
+        except Unavailable:
+            raise
+        except Exception as error:
+            # One that cannot be sent must not come again and again.
+            log.exception("cannot send an asked link", error=type(error).__name__)
+            async with resources.database.transaction() as tx:
+                await take_asked_link(tx, asked_link_id)
+    return len(waiting)
+
+
+async def _look_at(resources: Resources, writer: NoticeWriter, asked_link_id: UUID) -> None:
+    async with resources.database.transaction() as tx:
+        asked = await take_asked_link(tx, asked_link_id)
+        # Who has waited for an hour has given up.
+        if asked is None or asked.asked_at + HOUR <= resources.clock.now():
+            return
+        found = await _find(tx, asked)
+        # All of them before the first address, as whoever sends there has the claim first.
+        for each in found:
+            await lock_claim(tx, each.merchant.merchant_id, each.addressee.claim_id)
+        for each in found:
+            await _send(tx, resources, writer, each)
+
+
+async def _find(tx: Connection, asked: AskedLink) -> list[_Found]:
+    """Of all merchants, the first few."""
+    found: list[_Found] = []
+    for claim in await find_references(tx, asked.reference):
+        channel = find_contact(asked.contact, claim.addresses)
+        if channel is None:
+            continue
+        merchant = await load_merchant(tx, claim.merchant_id)
+        assert merchant is not None
+        language = claim.language or merchant.configuration.language
+        address = claim.addresses[channel]
+        found.append(_Found(merchant, Addressee(claim.claim_id, channel, address, language)))
+        if len(found) == _MOST_SENT:
+            break
+    return found
+
+
+async def _send(tx: Connection, resources: Resources, writer: NoticeWriter, found: _Found) -> None:
+    """Unless one is on its way, there were enough for this claim, or the merchant has no such
+    channel. The claim is locked: of two workers the second sees the first one's."""
+    since = resources.clock.now() - ONE_WITHIN
+    if await has_recent(
+        tx, found.merchant.merchant_id, found.addressee, kind=Kind.LINK, since=since
+    ):
+        return
+    notice = writer.write(found.merchant, found.addressee, LinkFacts())
+    work = Work.open(resources, tx, found.merchant, _ASKER)
+    if isinstance(await send_notice(work, resources.keys, notice), UUID):
+        # To the address on file: what somebody tried before counts no more.
+        await remove_tries(tx, found.merchant.merchant_id, found.addressee.claim_id)

@@ -1,0 +1,96 @@
+"""Tells whether a letter, e-mail or text message is ours, and nothing else.
+
+A letter and an e-mail are known by the code and the amount in them. A text message has no code: it
+is known by its link, which cannot be guessed, so its amount may be missing. Nothing is opened, so
+nothing is raised. Wrong ones count as wrong codes do.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.messages.codes import (
+    list_check_digests,
+    list_code_digests,
+    read_check,
+    read_code,
+)
+from dunwell.contact.messages.links import TOKEN_LENGTH, hash_token
+from dunwell.interfaces.landing.entering.letter_sums import is_known_amount
+from dunwell.interfaces.landing.entering.store_ways import (
+    Checked,
+    find_checked,
+    find_code,
+    find_link,
+    load_letter_sums,
+)
+from dunwell.interfaces.landing.entering.tries import Slowed, Wrong
+from dunwell.interfaces.landing.entering.visitors import admit_codes, count_visitors_wrong
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """Whose message it is."""
+
+    merchant: Merchant
+    is_letter: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TypedMessage:
+    """What somebody has copied from a message. origin: of our pages."""
+
+    code: str
+    amount: str
+    origin: str
+
+    def read_token(self) -> str | None:
+        """Of a link to our own pages, or of its last part; None: it is no such link. A link within
+        other words does not count: those may lead elsewhere."""
+        scheme, _, host = self.origin.partition("://")
+        link = (
+            rf"(?:(?:{scheme}://)?{re.escape(host)}/q/)?([A-Za-z0-9_-]{{{TOKEN_LENGTH}}})[.,;:!?]*"
+        )
+        found = re.fullmatch(link, self.code.strip(), re.ASCII | re.IGNORECASE)
+        return None if found is None else found[1]
+
+
+async def check_message(
+    tx: Connection, keys: KeyRing, typed: TypedMessage, visitor: bytes, now: datetime
+) -> Confirmed | Wrong | Slowed:
+    """What it wrote is to be committed, whatever it answers."""
+    code, token = typed.code, typed.read_token()
+    known = await admit_codes(tx, visitor, now)
+    if isinstance(known, Slowed):
+        return known
+    is_letter = read_code(code) is not None
+    if not is_letter and read_check(code) is None and token is None:
+        # Not a guess: a slip of the finger.
+        return Wrong()
+    found = await _find(tx, keys, code) if token is None else await _find_linked(tx, token)
+    for each in found:
+        if token is not None and not typed.amount.strip():
+            return Confirmed(each.merchant, is_letter)
+        sums = await load_letter_sums(tx, each.merchant.merchant_id, each.claim_id)
+        if sums is not None and is_known_amount(typed.amount, sums):
+            return Confirmed(each.merchant, is_letter)
+    return await count_visitors_wrong(tx, visitor, known, now)
+
+
+async def _find_linked(tx: Connection, token: str) -> Sequence[Checked]:
+    way = await find_link(tx, hash_token(token))
+    return [] if way is None else [Checked(way.merchant, way.claim_id)]
+
+
+async def _find(tx: Connection, keys: KeyRing, typed: str) -> Sequence[Checked]:
+    """Those whose code it is: a letter's leads to one claim, a shorter one may lead to two."""
+    code = read_code(typed)
+    if code is not None:
+        way = await find_code(tx, list_code_digests(keys, code))
+        return [] if way is None else [Checked(way.merchant, way.claim_id)]
+    short = read_check(typed)
+    return [] if short is None else await find_checked(tx, list_check_digests(keys, short))

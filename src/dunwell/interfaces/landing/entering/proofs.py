@@ -1,0 +1,143 @@
+"""What a way in asks for before it opens, and how what is typed is compared.
+
+A claim without the fact a merchant asks for is asked for the next one, then for a code to the
+address on file. Nothing here says which of them a claim has, but the question itself. Pure.
+"""
+
+import hashlib
+import hmac
+import re
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dunwell.accounts.merchants.configuration import Channel, Configuration, Proof
+from dunwell.contact.notices.notice import NoticeChannel
+from dunwell.interfaces.landing.render.dates import read_birth_date
+from dunwell.interfaces.landing.session.on_file import OnFile
+
+Fact = Literal["POSTAL_CODE", "DATE_OF_BIRTH", "CONTRACT_NUMBER", "CUSTOMER_NUMBER"]
+# What a session is asked for where the merchant's links ask for nothing.
+_USUAL: tuple[Fact, ...] = ("POSTAL_CODE", "DATE_OF_BIRTH", "CUSTOMER_NUMBER", "CONTRACT_NUMBER")
+# Written before the number by some, as in D-20459.
+_COUNTRY_MARK = re.compile(r"^[a-z]{1,2}(?=[0-9]{4,5}$)")
+_CODE_CHANNELS: tuple[NoticeChannel, ...] = ("EMAIL", "SMS")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is on file of a claim's debtor."""
+
+    facts: Mapping[Fact, str]
+    # Where a code can be sent.
+    addresses: Mapping[NoticeChannel, str]
+
+
+NOTHING_KNOWN = Known({}, {})
+
+
+def know(on_file: OnFile) -> Known:
+    facts: dict[Fact, str | None] = {
+        "POSTAL_CODE": on_file.postal_code, "DATE_OF_BIRTH": on_file.date_of_birth,
+        "CONTRACT_NUMBER": on_file.contract_number, "CUSTOMER_NUMBER": on_file.customer_number,
+    }  # fmt: skip
+    addresses: dict[NoticeChannel, str | None] = {
+        "EMAIL": on_file.email, "SMS": on_file.mobile_number,
+    }  # fmt: skip
+    return Known(
+        {fact: value for fact, value in facts.items() if value},
+        {channel: address for channel, address in addresses.items() if address},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """It opens by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskFact:
+    fact: Fact
+
+
+@dataclass(frozen=True, slots=True)
+class AskCode:
+    """Six digits, sent by this channel to the address on file."""
+
+    channel: NoticeChannel
+
+
+@dataclass(frozen=True, slots=True)
+class CallUs:
+    """Nothing is on file to ask for: the phone, or the code of a letter."""
+
+
+Way = Open | AskFact | AskCode | CallUs
+
+
+def find_policy(configuration: Configuration, channel: Channel | None) -> Sequence[Proof]:
+    """What links of a channel ask for. A link of no communication asks as an e-mail's does."""
+    return configuration.landing_page.verification.get(channel or "EMAIL", ())
+
+
+def decide_entry(
+    policy: Sequence[Proof], known: Known, link: Channel | None, channels: Collection[Channel]
+) -> Way:
+    """`link`: the channel the link went by. `channels`: those the merchant has."""
+    if not policy:
+        return Open()
+    code_channel = find_code_channel(known, link, channels)
+    for proof in policy:
+        if proof == "CODE":
+            if code_channel is not None:
+                return AskCode(code_channel)
+        elif proof in known.facts:
+            return AskFact(proof)
+    return AskCode(code_channel) if code_channel else CallUs()
+
+
+def choose_fact(policy: Sequence[Proof], known: Known) -> Fact | None:
+    """What raises a session that a link opened; none when no such fact is on file."""
+    wanted = [proof for proof in policy if proof != "CODE"] or _USUAL
+    return next((fact for fact in wanted if fact in known.facts), None)
+
+
+def find_code_channel(
+    known: Known, link: Channel | None, channels: Collection[Channel]
+) -> NoticeChannel | None:
+    """Another one than the link's if there is one: who took the link has not taken both."""
+    there = [each for each in _CODE_CHANNELS if each in known.addresses and each in channels]
+    return next((each for each in there if each != link), there[0] if there else None)
+
+
+def read_typed(fact: Fact, form: Mapping[str, str]) -> str | None:
+    """The fact as it is compared, from the form's fields; none when it can be none: a slip of the
+    finger."""
+    if fact == "DATE_OF_BIRTH":
+        return read_birth_date(form, "born")
+    return _simplify(fact, form.get("fact", "")) or None
+
+
+def is_proven(fact: Fact, typed: str, known: Known) -> bool:
+    """`typed`: `read_typed`'s. Takes the same time wherever the two differ."""
+    on_file = known.facts.get(fact)
+    if on_file is None:
+        return False
+    expected = on_file if fact == "DATE_OF_BIRTH" else _simplify(fact, on_file)
+    if fact == "DATE_OF_BIRTH" and len(typed) < len(expected):
+        # Of a year with two digits, the century is not asked.
+        expected = expected[len("19") :]
+    return hmac.compare_digest(_digest(expected), _digest(typed))
+
+
+def _digest(text: str) -> bytes:
+    """As long whatever the text."""
+    return hashlib.sha256(text.encode()).digest()
+
+
+def _simplify(fact: Fact, text: str) -> str:
+    """Case, blanks, signs and the forms of letters do not count."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    plain = "".join(letter for letter in folded if letter.isalnum())
+    return _COUNTRY_MARK.sub("", plain) if fact == "POSTAL_CODE" else plain

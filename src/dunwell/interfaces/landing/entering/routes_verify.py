@@ -1,0 +1,211 @@
+"""Raising what a session shows: a known fact, a letter's code, a code to the address on file."""
+
+from starlette.responses import Response
+
+from dunwell.contact.notices.notice import NoticeChannel
+from dunwell.interfaces.landing.entering.proofs import (
+    Fact,
+    Known,
+    choose_fact,
+    find_code_channel,
+    find_policy,
+    know,
+)
+from dunwell.interfaces.landing.entering.proving import (
+    Brought,
+    Ended,
+    Prove,
+    Raised,
+    Tried,
+    take_proof,
+)
+from dunwell.interfaces.landing.entering.sent_codes import (
+    Recipient,
+    answer_code_field,
+    answer_sent,
+    describe_lock,
+    read_typed_code,
+)
+from dunwell.interfaces.landing.entering.store_tries import UNDELIVERED
+from dunwell.interfaces.landing.entering.tries import Locked, Slowed, Wrong
+from dunwell.interfaces.landing.entering.try_code import try_code
+from dunwell.interfaces.landing.entering.try_fact import Asked, try_fact
+from dunwell.interfaces.landing.entering.try_sent_code import Right, try_sent_code
+from dunwell.interfaces.landing.entering.views import CodeField, VerifyPage
+from dunwell.interfaces.landing.entering.visitors import digest_visitor
+from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.session.store import load_on_file
+from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.in_session import (
+    PLACES,
+    RoutedPages,
+    in_session,
+    in_session_with,
+    takes_form,
+)
+from dunwell.interfaces.landing.web.problems import answer_problem
+from dunwell.interfaces.landing.web.site import Site
+from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.platform.database.database import Connection
+
+
+async def go_to_place(site: Site, visit: Visit) -> Response:
+    name = visit.read_query("for") or ""
+    return site.redirect(site.frame(visit), "verify", place=name if name in PLACES else "claim")
+
+
+async def go_to_verify(site: Site, visit: Visit) -> Response:
+    """An address that only takes forms, opened by hand or by choosing a language there."""
+    return site.redirect(site.frame(visit), "verify", place=_name_place(visit))
+
+
+@in_session
+async def show_verify(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    path, needed = _find_place(visit)
+    if opened.session.level.reaches(needed):
+        return site.redirect(site.frame_opened(visit, opened), path)
+    return _answer_verify(site, visit, opened)
+
+
+async def enter_fact(site: Site, visit: Visit) -> Response:
+    async def prove(tx: Connection, brought: Brought) -> Tried | None:
+        session = brought.opened.session
+        known = know(await load_on_file(tx, session.merchant_id, session.claim_id))
+        fact = _choose_fact(brought.opened, known)
+        if fact is None:
+            return None
+        wanted = Asked(session.merchant_id, session.claim_id, known, fact)
+        tried = await try_fact(tx, wanted, brought.form, now=site.now())
+        return tried or Right(is_repeated=False)
+
+    return await _take(site, visit, Level.FACT, prove=prove, wrong="FACT")
+
+
+async def enter_letters_code(site: Site, visit: Visit) -> Response:
+    async def prove(tx: Connection, brought: Brought) -> Tried:
+        session, keys = brought.opened.session, site.resources.keys
+        visitor = digest_visitor(keys, visit.client_host)
+        tried = await try_code(
+            tx, keys, brought.form.get("code", ""), visitor=visitor, now=site.now(),
+            only=(session.merchant_id, session.claim_id),
+        )  # fmt: skip
+        return tried if isinstance(tried, Wrong | Slowed) else Right(is_repeated=False)
+
+    return await _take(site, visit, Level.FACT, prove=prove, wrong="LETTER")
+
+
+@takes_form
+async def send(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
+    session, frame = opened.session, site.frame_opened(visit, opened)
+    known = know(opened.facts.on_file)
+    channel = _find_channel(opened, known)
+    if channel is None:
+        return site.redirect(frame, "verify", place=_name_place(visit))
+    recipient = Recipient(
+        merchant=opened.merchant,
+        claim_id=session.claim_id,
+        channel=channel,
+        address=known.addresses[channel],
+        asked_by=str(session.session_id),
+    )
+    return await answer_sent(site, frame, recipient, _make_field(visit, channel))
+
+
+@in_session_with(UNDELIVERED)
+async def show_sent(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    return _answer_code_field(site, visit, opened, is_wrong=False)
+
+
+async def enter_sent(site: Site, visit: Visit) -> Response:
+    async def prove(tx: Connection, brought: Brought) -> Tried:
+        session, keys = brought.opened.session, site.resources.keys
+        typed = read_typed_code(
+            site, visit, brought.form, merchant_id=session.merchant_id, claim_id=session.claim_id
+        )
+        return await try_sent_code(tx, keys, typed, site.now())
+
+    return await _take(site, visit, Level.CODE, prove=prove, wrong="CODE")
+
+
+async def _take(site: Site, visit: Visit, level: Level, prove: Prove, wrong: str) -> Response:
+    """`wrong`: as of `_answer_tried`."""
+    opened, taken = await take_proof(site, visit, level, prove)
+    if isinstance(taken, Raised):
+        path, _ = _find_place(visit)
+        frame = site.frame_opened(visit, opened) if opened else site.frame(visit)
+        return site.redirect(frame, path, cookie=taken.value)
+    if opened is None or isinstance(taken, Ended):
+        return site.answer_ended(visit, opened)
+    if taken is None:
+        return site.redirect(site.frame_opened(visit, opened), "verify", place=_name_place(visit))
+    return await _answer_tried(site, visit, opened, tried=taken, wrong=wrong)
+
+
+async def _answer_tried(
+    site: Site, visit: Visit, opened: OpenedClaim, tried: Wrong | Locked | Slowed, wrong: str
+) -> Response:
+    """`wrong`: which of the page's forms did not fit."""
+    if isinstance(tried, Locked | Slowed):
+        return answer_problem(site, site.frame_opened(visit, opened), describe_lock(tried))
+    if wrong == "CODE":
+        opened = await site.find_opened(visit, UNDELIVERED) or opened
+        return _answer_code_field(site, visit, opened, is_wrong=True)
+    return _answer_verify(site, visit, opened, wrong)
+
+
+def _answer_verify(
+    site: Site, visit: Visit, opened: OpenedClaim, wrong: str | None = None
+) -> Response:
+    known, (_, needed) = know(opened.facts.on_file), _find_place(visit)
+    page = VerifyPage(
+        place=_name_place(visit),
+        needed=needed,
+        fact=_choose_fact(opened, known),
+        channel=_find_channel(opened, known),
+        wrong=wrong,
+    )
+    return site.answer(site.frame_opened(visit, opened), page, 422 if wrong else 200)
+
+
+def _answer_code_field(
+    site: Site, visit: Visit, opened: OpenedClaim, *, is_wrong: bool
+) -> Response:
+    frame, is_undelivered = site.frame_opened(visit, opened), UNDELIVERED.read(opened.detail)
+    channel = _find_channel(opened, know(opened.facts.on_file))
+    if channel is None:
+        return site.redirect(frame, "verify", place=_name_place(visit))
+    field = _make_field(visit, channel, is_undelivered=bool(is_undelivered))
+    return answer_code_field(site, frame, field, is_wrong=is_wrong)
+
+
+def _choose_fact(opened: OpenedClaim, known: Known) -> Fact | None:
+    policy = find_policy(opened.merchant.configuration, opened.session.channel)
+    return choose_fact(policy, known)
+
+
+def _find_channel(opened: OpenedClaim, known: Known) -> NoticeChannel | None:
+    channels = opened.merchant.configuration.channels
+    return find_code_channel(known, opened.session.channel, channels)
+
+
+def _find_place(visit: Visit) -> tuple[str, Level]:
+    return PLACES[_name_place(visit)]
+
+
+def _make_field(visit: Visit, channel: NoticeChannel, *, is_undelivered: bool = False) -> CodeField:
+    where = {"place": _name_place(visit)}
+    return CodeField(channel, "verify", where, is_undelivered=is_undelivered)
+
+
+def _name_place(visit: Visit) -> str:
+    place: str = visit.path_params["place"]
+    return place if place in PLACES else "claim"
+
+
+PAGES: RoutedPages = {
+    "prove": {"GET": go_to_place},
+    "verify": {"GET": show_verify, "POST": enter_fact},
+    "verify_letter": {"GET": go_to_verify, "POST": enter_letters_code},
+    "verify_send": {"GET": go_to_verify, "POST": send},
+    "verify_code": {"GET": show_sent, "POST": enter_sent},
+}

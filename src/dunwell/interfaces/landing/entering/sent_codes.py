@@ -1,0 +1,72 @@
+"""What the pages of a link and of a session share where a code is sent and typed in."""
+
+from dataclasses import dataclass
+from math import ceil
+from uuid import UUID
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.notices.facts import CodeFacts
+from dunwell.contact.notices.notice import Addressee, NoticeChannel, TooMany
+from dunwell.interfaces.landing.entering.send_code import send_code
+from dunwell.interfaces.landing.entering.tries import Locked, Slowed, lock_for
+from dunwell.interfaces.landing.entering.try_sent_code import Typed
+from dunwell.interfaces.landing.entering.views import CodeField, SentCodePage
+from dunwell.interfaces.landing.entering.visitors import digest_visitor
+from dunwell.interfaces.landing.render.pages import Frame
+from dunwell.interfaces.landing.web.answer import answer_page
+from dunwell.interfaces.landing.web.problems import Problem, too_many
+from dunwell.interfaces.landing.web.site import Site
+from dunwell.interfaces.landing.web.visit import Form, Visit
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """Whose code goes where; `asked_by`: the session, or the way that leads to one."""
+
+    merchant: Merchant
+    claim_id: int
+    channel: NoticeChannel
+    address: str
+    asked_by: str
+
+
+async def answer_sent(site: Site, frame: Frame, recipient: Recipient, field: CodeField) -> Response:
+    """Sends a code, then on to the field for it."""
+    resources = site.resources
+    addressee = Addressee(recipient.claim_id, recipient.channel, recipient.address, frame.language)
+    notice = site.notices.write(recipient.merchant, addressee, CodeFacts())
+    async with resources.database.transaction() as tx:
+        work = site.work(tx, recipient.merchant, recipient.asked_by)
+        sent = await send_code(work, resources.keys, notice)
+    if isinstance(sent, TooMany):
+        return answer_sent_often(site, frame, field, sent)
+    assert isinstance(sent, UUID), "a channel the merchant has"
+    return site.redirect(frame, f"{field.page}_code", **field.values)
+
+
+def answer_sent_often(site: Site, frame: Frame, field: CodeField, refusal: TooMany) -> Response:
+    """The newest code still works there."""
+    seconds = lock_for(refusal.again_at - site.now())
+    body = site.pages.render(frame, SentCodePage(field, wait_minutes=ceil(seconds / 60)))
+    return answer_page(body, 429, more={"Retry-After": str(seconds)})
+
+
+def describe_lock(tried: Locked | Slowed) -> Problem:
+    """Of what was not looked at."""
+    if isinstance(tried, Slowed):
+        return too_many(tried.retry_after_seconds, "SLOWED")
+    return too_many(
+        tried.retry_after_seconds, "LOCKED" if tried.retry_after_seconds else "LOCKED_FOR_LINK"
+    )
+
+
+def answer_code_field(site: Site, frame: Frame, field: CodeField, *, is_wrong: bool) -> Response:
+    page = SentCodePage(field, is_wrong=is_wrong)
+    return site.answer(frame, page, 422 if is_wrong else 200)
+
+
+def read_typed_code(site: Site, visit: Visit, form: Form, merchant_id: int, claim_id: int) -> Typed:
+    visitor = digest_visitor(site.resources.keys, visit.client_host)
+    return Typed(merchant_id, claim_id, form.get("code", ""), visitor)

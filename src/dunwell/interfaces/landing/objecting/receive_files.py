@@ -1,0 +1,221 @@
+"""Takes in a form that may bring files: each file is checked, written anew and put away before the
+next one is read, so that a form never weighs more than one file.
+
+Nothing leads to what was put away until a draft or a dispute does; what none takes goes when the
+session is over, after a crash too.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from dunwell.cases.disputes.evidence import MOST_AT_ONCE
+from dunwell.core.files.names import tidy_name
+from dunwell.core.files.put_away import put_away, throw_away
+from dunwell.core.files.read_storage_use import check_storage_room
+from dunwell.core.files.storage_use import StorageFull
+from dunwell.core.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
+from dunwell.core.files.upload_file import check_upload
+from dunwell.interfaces.landing.session.session import is_like_token
+from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.site import Site
+from dunwell.interfaces.landing.web.visit import ForeignForm, Form, Visit
+from dunwell.platform.errors import (
+    InvalidRequest,
+    PayloadTooLarge,
+    RateLimited,
+    Unavailable,
+    UnsupportedMediaType,
+    ValidationError,
+)
+from dunwell.platform.http.multipart import FormLimits, Part
+from dunwell.platform.http.spool import UPLOADS, SpoolShare
+
+# Until then a draft or a dispute has taken it.
+_UNTAKEN = timedelta(hours=1)
+_MOST_TEXT_BYTES = 64 * 1024
+_MOST_PARTS = 30
+# Of a form that nobody takes: the texts of our forms come before their files and are far shorter.
+_MOST_UNTAKEN_BYTES = 256 * 1024
+_MOST_BODY_BYTES = MOST_AT_ONCE * MAX_FILE_BYTES + 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class FileRefusal:
+    """A file that was not taken, by its name; none: all of them. code: TOO_LARGE, TOO_MANY, TYPE,
+    EMPTY, AWAY (files cannot be checked just now), FULL (the merchant has no storage left)."""
+
+    code: str
+    name: str | None = None
+
+
+@dataclass(slots=True)
+class Received:
+    """`opened`: its claim with the session as it is by now, which may have ended; none: it is gone.
+    `is_stale`: the form is of a session that this one has taken the place of, so it is not to be
+    acted on; what was typed may be kept."""
+
+    fields: Form = field(default_factory=dict)
+    uploads: list[PreparedUpload] = field(default_factory=list)
+    refusals: list[FileRefusal] = field(default_factory=list)
+    opened: OpenedClaim | None = None
+    is_stale: bool = False
+
+
+async def receive_files(site: Site, visit: Visit, opened: OpenedClaim) -> Received:
+    """A form of this session, whose token comes before its files.
+
+    Raises ForeignForm and InvalidRequest; then nothing is put away.
+    """
+    received = await _receive(site, visit, opened)
+    received.opened = await site.find_opened(visit)
+    return received
+
+
+async def read_texts(visit: Visit) -> Form:
+    """The texts of a form that no session takes; its files are thrown away, and what follows the
+    first quarter of a megabyte is not read. Raises ForeignForm and InvalidRequest."""
+    texts: Form = {}
+    limits = FormLimits(
+        parts=_MOST_PARTS, text_bytes=_MOST_TEXT_BYTES, file_bytes=0, overflow=_pass_over,
+        open_file=_Nowhere,
+    )  # fmt: skip
+    try:
+        async for part in visit.read_parts(limits, _MOST_UNTAKEN_BYTES):
+            if part.file_name is None:
+                texts[part.name] = _decode(part)
+    except PayloadTooLarge:
+        pass
+    return texts
+
+
+class _Nowhere:
+    """A file's content that nobody keeps."""
+
+    def __len__(self) -> int:
+        return 0
+
+    def write(self, chunk: bytes) -> None:
+        """Nothing is kept."""
+
+    def read(self) -> bytes:
+        return b""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+async def _receive(site: Site, visit: Visit, opened: OpenedClaim) -> Received:
+    received, count = Received(), 0
+    # One file of the form is held at a time.
+    share = UPLOADS.share_of(opened.debtor_key)
+    share.check_room(MAX_FILE_BYTES)
+    try:
+        async for part in visit.read_parts(_limit_form(share), _MOST_BODY_BYTES):
+            if part.file_name is None:
+                received.fields[part.name] = _decode(part)
+            elif part.file_name or part.file or part.is_too_large:
+                _check_token(site, visit, opened, received)
+                count += 1
+                await _take_file(site, opened, received, part=part, count=count)
+            if part.file is not None:
+                part.file.close()
+        _check_token(site, visit, opened, received)
+    except PayloadTooLarge:
+        _check_token(site, visit, opened, received)
+        received.refusals.append(FileRefusal("TOO_LARGE"))
+    except BaseException:
+        await discard(site, opened, received.uploads)
+        raise
+    return received
+
+
+def _check_token(site: Site, visit: Visit, opened: OpenedClaim, received: Received) -> None:
+    """Raises ForeignForm for a form of which it is not sure that it is one of our pages'."""
+    try:
+        site.check_token(opened.session, received.fields)
+    except ForeignForm:
+        if not (visit.is_surely_ours and is_like_token(received.fields.get("token", ""))):
+            raise
+        received.is_stale = True
+
+
+async def discard(site: Site, opened: OpenedClaim, uploads: Sequence[PreparedUpload]) -> None:
+    """What was put away and is not wanted."""
+    ticket_ids = [upload.ticket_id for upload in uploads]
+    await throw_away(site.resources.database, site.storage, opened.merchant.merchant_id, ticket_ids)
+
+
+async def _take_file(
+    site: Site, opened: OpenedClaim, received: Received, part: Part, count: int
+) -> None:
+    name = tidy_name(part.file_name or "")
+    code = (
+        await _prepare(site, opened, received, name=name, part=part)
+        if count <= MOST_AT_ONCE
+        else None
+    )
+    if count == MOST_AT_ONCE + 1:
+        received.refusals.append(FileRefusal("TOO_MANY"))
+    elif code is not None:
+        received.refusals.append(FileRefusal(code, name))
+
+
+async def _prepare(
+    site: Site, opened: OpenedClaim, received: Received, name: str, part: Part
+) -> str | None:
+    """Why the file is not taken; None: it is."""
+    if part.is_too_large:
+        return "TOO_LARGE"
+    if not part.file:
+        return "EMPTY"
+    ticket_id, database = site.resources.ids.new(site.now()), site.resources.database
+    merchant_id = opened.merchant.merchant_id
+    limit_bytes = site.resources.settings.merchant_storage_bytes
+    upload = NewUpload(name, name, part.file)
+    try:
+        # Before the work of checking it; its size may change by being written anew.
+        await check_storage_room(database, merchant_id, 1, limit_bytes)
+        checked = await check_upload(
+            site.inspector, merchant_id, ticket_id, upload, sender=opened.debtor_key
+        )
+        await put_away(
+            database,
+            site.storage,
+            checked,
+            now=site.now(),
+            expires_at=max(opened.session.expires_at, site.now() + _UNTAKEN),
+            limit_bytes=limit_bytes,
+        )
+    except StorageFull:
+        return "FULL"
+    except (UnsupportedMediaType, ValidationError):
+        return "TYPE"
+    except (RateLimited, Unavailable):
+        return "AWAY"
+    received.uploads.append(checked.prepared)
+    return None
+
+
+def _decode(part: Part) -> str:
+    """Line ends as they were typed: browsers send two signs for each."""
+    if part.is_too_large:
+        raise InvalidRequest("A text of the form is too long.")
+    try:
+        return part.content.decode().replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise InvalidRequest("The form cannot be read.") from None
+
+
+def _pass_over(_part: Part, _limit: int) -> None:
+    """The rest of it is not kept, and its reader is told."""
+
+
+def _limit_form(share: SpoolShare) -> FormLimits:
+    return FormLimits(
+        parts=_MOST_PARTS,
+        text_bytes=_MOST_TEXT_BYTES,
+        file_bytes=MAX_FILE_BYTES,
+        overflow=_pass_over,
+        open_file=share.open,
+    )

@@ -1,0 +1,62 @@
+"""What the pages of a dispute read with the claim."""
+
+from uuid import UUID
+
+import msgspec
+
+from dunwell.cases.disputes.dispute import Dispute
+from dunwell.cases.disputes.evidence import EvidenceFile
+from dunwell.cases.disputes.evidence_store import LOAD_FILES
+from dunwell.cases.disputes.store import LOAD_DISPUTE
+from dunwell.interfaces.landing.session.details import KEY, Detail
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose, nest, nest_rows
+
+
+class DisputeWithFiles(msgspec.Struct, frozen=True, gc=False):
+    """A dispute, and its evidence, the oldest first."""
+
+    dispute: Dispute
+    files: list[EvidenceFile]
+    # What was typed of its reason and not sent with it, as a draft's fields, and the files' names.
+    unsent: dict[str, str] | None = None
+    kept_files: list[str] = []
+
+
+# By primary key.
+_LOAD_RECIPIENT = """
+SELECT recipient FROM communication_contents WHERE merchant_id = $1 AND communication_id = $2
+"""
+# By primary key; $3: the dispute's reason.
+_LOAD_UNSENT = """
+SELECT draft.fields
+FROM debtor_drafts draft
+WHERE draft.merchant_id = $1 AND draft.session_id = lpad(to_hex($2), 32, '0')::uuid
+    AND draft.subject = 'dispute:' || $3 AND draft.fields <> '{}'
+"""
+# By primary keys.
+_LOAD_KEPT = """
+SELECT upload.file_name AS name
+FROM debtor_draft_files kept
+JOIN uploads upload ON upload.merchant_id = kept.merchant_id AND upload.ticket_id = kept.ticket_id
+WHERE kept.merchant_id = $1 AND kept.session_id = lpad(to_hex($2), 32, '0')::uuid
+    AND kept.subject = 'dispute:' || $3
+ORDER BY kept.ticket_id
+"""
+DISPUTE: Detail[DisputeWithFiles] = Detail(
+    compose(
+        "(SELECT json_build_object('dispute', row_to_json(one), 'files', {files},"
+        " 'unsent', {unsent}, 'kept_files', ARRAY{kept}) FROM {dispute} one)",
+        dispute=nest(LOAD_DISPUTE, *KEY, "$2"),
+        files=nest_rows(LOAD_FILES, "s.merchant_id", "ARRAY[one.dispute_id]"),
+        unsent=nest(_LOAD_UNSENT, *KEY, "coalesce(one.reason, one.type)"),
+        kept=nest(_LOAD_KEPT, *KEY, "coalesce(one.reason, one.type)"),
+    ),
+    DisputeWithFiles, "dispute_id", "There is no such dispute of this claim.",
+)  # fmt: skip
+
+
+async def load_recipient(tx: Connection, merchant_id: int, communication_id: UUID) -> str | None:
+    """Where a message of a process went. None: its content is not kept any more."""
+    recipient: str | None = await tx.fetchval(_LOAD_RECIPIENT, merchant_id, communication_id)
+    return recipient

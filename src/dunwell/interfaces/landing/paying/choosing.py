@@ -1,0 +1,144 @@
+"""What a debtor wants to pay, as the pages' addresses and forms say it.
+
+A choice is carried in the address, so that looking at it changes nothing: `cents=5000` for a part,
+`items=3,5` for chosen items, `want=whole` for all of it. Pure.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dunwell.accounts.merchants.configuration import PartialPayments
+from dunwell.cases.payments.choice import (
+    Bounds,
+    Choice,
+    ChoiceKind,
+    Group,
+    choose_items,
+    find_bounds,
+    list_groups,
+    sum_outstanding,
+)
+from dunwell.core.claims.balance import Item
+from dunwell.interfaces.landing.render.amounts import read_amount
+from dunwell.interfaces.landing.session.facts import ClaimFacts
+
+_MOST_DIGITS = 12
+# The fields of an address that say a choice.
+FIELDS = ("want", "amount", "item", "cents", "items")
+Query = Mapping[str, Sequence[str]]
+
+
+class Refused(StrEnum):
+    """Why what was typed or ticked cannot be paid."""
+
+    UNREADABLE = "UNREADABLE"
+    TOO_SMALL = "TOO_SMALL"
+    TOO_GREAT = "TOO_GREAT"
+    NO_ITEM = "NO_ITEM"
+    # What an address or a form carried is not to be had any more.
+    CHANGED = "CHANGED"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What of a claim can be paid at once."""
+
+    outstanding_cents: int
+    # None: no part of one's own choice.
+    bounds: Bounds | None
+    # Empty: no items to choose among.
+    groups: Sequence[Group]
+
+    @property
+    def whole(self) -> Choice:
+        return Choice(ChoiceKind.WHOLE, self.outstanding_cents)
+
+    @property
+    def has_any(self) -> bool:
+        """Whether there is anything to choose."""
+        return self.bounds is not None or bool(self.groups)
+
+
+def find_options(
+    facts: ClaimFacts, partial: PartialPayments | None, *, shows_items: bool
+) -> Options:
+    """shows_items: whether the session may see them."""
+    items = [
+        Item(
+            item_id=each.item_id,
+            position=position,
+            type=each.type,
+            value_cents=each.value_cents,
+            allocated_cents=each.allocated_cents,
+            due_on=each.due_on,
+            reference=each.reference,
+            item_on=each.item_on,
+            fee_of=each.fee_of,
+        )
+        for position, each in enumerate(facts.items)
+    ]
+    groups = list_groups(partial, items) if shows_items else []
+    return Options(sum_outstanding(items), find_bounds(partial, items), groups)
+
+
+def read_choice(query: Query, options: Options, currency: str, language: str) -> Choice | Refused:
+    """All of it where nothing else is said."""
+    if "items" in query:
+        ids = _read_numbers(query["items"][-1].split(","))
+        return _choose(options, ids) or Refused.CHANGED
+    if "cents" in query:
+        found = _read_numbers(query["cents"][-1:])
+        part = _check_part(options, found[0]) if found else Refused.CHANGED
+        return Refused.CHANGED if isinstance(part, Refused) else part
+    wanted = query.get("want", [""])[-1]
+    if wanted == "items":
+        return _choose(options, _read_numbers(query.get("item", ()))) or Refused.NO_ITEM
+    if wanted == "part":
+        cents = read_amount(query.get("amount", [""])[-1], currency, language)
+        return Refused.UNREADABLE if cents is None else _check_part(options, cents)
+    return options.whole
+
+
+def read_carried_choice(form: Mapping[str, str], options: Options, currency: str) -> Choice | None:
+    """What a form carries on, worked out anew; None: another sum was shown for it."""
+    carried = {name: [form[name]] for name in ("cents", "items") if name in form}
+    choice = read_choice(carried, options, currency, "")
+    if isinstance(choice, Refused) or form.get("shown") != str(choice.cents):
+        return None
+    return choice
+
+
+def render_choice(choice: Choice) -> str:
+    """As an address carries it."""
+    if choice.kind is ChoiceKind.PART:
+        return f"cents={choice.cents}"
+    if choice.kind is ChoiceKind.ITEMS:
+        return f"items={','.join(map(str, choice.item_ids))}"
+    return "want=whole"
+
+
+def _check_part(options: Options, cents: int) -> Choice | Refused:
+    if cents == options.outstanding_cents:
+        return options.whole
+    bounds = options.bounds
+    if cents > options.outstanding_cents:
+        return Refused.TOO_GREAT
+    if bounds is None or cents < bounds.least_cents:
+        return Refused.TOO_SMALL
+    return Choice(ChoiceKind.PART, cents)
+
+
+def _choose(options: Options, ids: Sequence[int]) -> Choice | None:
+    """All of it when everything is chosen."""
+    choice = choose_items(options.groups, ids)
+    if choice is not None and choice.cents == options.outstanding_cents:
+        return options.whole
+    return choice
+
+
+def _read_numbers(texts: Sequence[str]) -> list[int]:
+    """None at all when one is no number."""
+    if not all(text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS for text in texts):
+        return []
+    return [int(text) for text in texts]

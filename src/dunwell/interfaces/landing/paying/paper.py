@@ -1,0 +1,61 @@
+"""A receipt on paper: what its page says, in the same words.
+
+Of a closed claim it says what was paid and nothing of what is left.
+"""
+
+from collections.abc import Callable
+
+from dunwell.accounts.installation.identity import Operator
+from dunwell.cases.payments.find_request import Paid
+from dunwell.contact.messages.creditors import find_creditor
+from dunwell.contact.messages.formatting import render_money
+from dunwell.contact.messages.letters.paper import Body, Paper, compose_paper
+from dunwell.interfaces.landing.render.formats import build_filters
+from dunwell.interfaces.landing.render.wording import Language
+from dunwell.interfaces.landing.session.facts import ClaimFacts
+from dunwell.interfaces.landing.session.states import is_closed
+from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+
+
+def compose_receipt(
+    language: Language, opened: OpenedClaim, payment: Paid, method: str,
+    operator: Operator | None = None,
+) -> Paper:  # fmt: skip
+    """Raises MerchantNotConfigured."""
+    say, facts = language.words.gettext, opened.facts
+    closed = is_closed(facts)
+    creditor = find_creditor(opened.merchant, operator)
+
+    def money(cents: int) -> str:
+        return render_money(cents, facts.currency, language.code)
+
+    moment = build_filters(language.code)["moment"]
+    timezone = opened.merchant.configuration.timezone
+    body = Body(
+        title=say("Receipt"),
+        lead=[_tell_return(say, facts)] if payment.reversed_at else [],
+        rows=[
+            (say("Paid"), money(payment.amount_cents)),
+            (say("To"), creditor.legal_name),
+            (say("For"), facts.reference_number),
+            (say("On"), moment(payment.paid_at, timezone)),
+            (say("Paid with"), method),
+            (say("Payment number"), payment.transaction_id),
+            *([] if closed else [(say("Still to pay"), money(facts.outstanding_cents))]),
+        ],
+        notes=[] if closed else [_tell_rest(say, facts.outstanding_cents)],
+    )
+    brand = opened.merchant.configuration.brand
+    return compose_paper(brand, creditor, language.code, body)
+
+
+def _tell_return(say: Callable[[str], str], facts: ClaimFacts) -> str:
+    if is_closed(facts):
+        return say("This payment was returned.")
+    return say("This payment was returned. The amount is open again.")
+
+
+def _tell_rest(say: Callable[[str], str], outstanding_cents: int) -> str:
+    if outstanding_cents == 0:
+        return say("Nothing is left to pay. We will not write to you about it again.")
+    return say("We write to you about the rest only.")

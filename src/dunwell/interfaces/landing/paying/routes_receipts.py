@@ -1,0 +1,128 @@
+"""Coming back from a provider, and the receipt: as a page, as a PDF, by e-mail.
+
+Coming back marks nothing as paid; it only has the provider asked. Of a closed claim nothing is said
+of what is left, and what the payment was made with and the address on file are not for a link
+alone.
+"""
+
+from uuid import UUID
+
+from starlette.responses import Response
+
+from dunwell.cases.payments.find_request import LOAD_RECEIPT, Paid, Receipt
+from dunwell.cases.payments.provider import ProviderAway
+from dunwell.cases.payments.request_states import BANK_TRANSFER, RequestState
+from dunwell.cases.payments.settle_payment import settle_payment
+from dunwell.contact.messages.letters.paper import write_paper
+from dunwell.contact.notices.facts import ReceiptFacts
+from dunwell.contact.notices.notice import Addressee
+from dunwell.contact.notices.send_notice import find_repeated, send_notice
+from dunwell.interfaces.landing.paying.methods import can_pay
+from dunwell.interfaces.landing.paying.paper import compose_receipt
+from dunwell.interfaces.landing.paying.views import (
+    describe_back,
+    describe_method,
+    describe_receipt,
+    find_copy_address,
+)
+from dunwell.interfaces.landing.session.details import KEY, Detail
+from dunwell.interfaces.landing.session.states import is_closed
+from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.answer import answer_file
+from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
+from dunwell.interfaces.landing.web.site import Site
+from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.platform.database.sql import nest_row
+from dunwell.platform.errors import NotFound
+
+# What the page can say of a copy that was asked for.
+_COPIES = ("sent", "refused")
+RECEIPT: Detail[Receipt] = Detail(
+    nest_row(LOAD_RECEIPT, *KEY, "$2"), Receipt, "request_id",
+    "There is no such payment of this claim.",
+)  # fmt: skip
+
+
+@in_session_with(RECEIPT)
+async def come_back(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    receipt = RECEIPT.read(opened.detail)
+    if receipt.provider == BANK_TRANSFER:
+        return site.redirect(site.frame_opened(visit, opened), "transfer_sent")
+    if receipt.state is not RequestState.COMPLETED:
+        await _settle(site, opened, receipt.request_id)
+        opened = await site.find_opened(visit, RECEIPT) or opened
+        receipt = RECEIPT.read(opened.detail)
+    page = describe_back(opened, receipt, can_pay=can_pay(site, opened))
+    return site.answer(site.frame_opened(visit, opened), page)
+
+
+@in_session_with(RECEIPT)
+async def show_receipt(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    receipt, payment = _read_paid(opened)
+    copy = visit.read_query("copy")
+    page = describe_receipt(opened, receipt, payment, copy if copy in _COPIES else None)
+    return site.answer(site.frame_opened(visit, opened), page)
+
+
+@in_session_with(RECEIPT)
+async def send_pdf(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    receipt, payment = _read_paid(opened)
+    frame = site.frame_opened(visit, opened)
+    words = site.pages.languages[frame.language]
+    method, operator = describe_method(opened, receipt, payment), site.pages.find_operator()
+    paper = compose_receipt(words, opened, payment=payment, method=method, operator=operator)
+    pdf = await site.printer.serving(opened.debtor_key).print_paper(write_paper(paper))
+    return answer_file(pdf, "application/pdf", "receipt.pdf")
+
+
+@takes_form_with(RECEIPT)
+async def send_copy(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
+    """To the address on file, which the page shows masked."""
+    receipt, payment = _read_paid(opened)
+    frame, facts = site.frame_opened(visit, opened), opened.facts
+    email = find_copy_address(opened)
+    if email is None:
+        raise NotFound("There is no address to send it to.")
+    told = ReceiptFacts(
+        reference_number=facts.reference_number,
+        currency=facts.currency,
+        amount_cents=payment.amount_cents,
+        paid_at=payment.paid_at,
+        number=payment.transaction_id,
+        method=describe_method(opened, receipt, payment),
+        outstanding_cents=None if is_closed(facts) else facts.outstanding_cents,
+    )
+    addressee = Addressee(facts.claim_id, "EMAIL", email, frame.language)
+    notice = site.notices.write(opened.merchant, addressee, told)
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
+        sent = await find_repeated(work, notice) or await send_notice(
+            work, site.resources.keys, notice
+        )
+    outcome = "sent" if isinstance(sent, UUID) else "refused"
+    return site.redirect(frame, "receipt", request_id=receipt.request_id, copy=outcome)
+
+
+def _read_paid(opened: OpenedClaim) -> tuple[Receipt, Paid]:
+    receipt = RECEIPT.read(opened.detail)
+    if receipt.payment is None:
+        raise NotFound("Nothing was paid by this request.")
+    return receipt, receipt.payment
+
+
+async def _settle(site: Site, opened: OpenedClaim, request_id: UUID) -> None:
+    """What is not known now comes by notice, or with the next look."""
+    try:
+        await settle_payment(
+            site.resources, site.providers, opened.merchant.merchant_id, request_id
+        )
+    except ProviderAway:
+        return
+
+
+PAGES: RoutedPages = {
+    "return": {"GET": come_back},
+    "receipt": {"GET": show_receipt},
+    "receipt_pdf": {"GET": send_pdf},
+    "receipt_email": {"GET": show_receipt, "POST": send_copy},
+}

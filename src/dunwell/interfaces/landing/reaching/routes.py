@@ -1,0 +1,106 @@
+"""How a debtor is reached: the language, the channels, and where the addresses are changed."""
+
+import msgspec
+from starlette.responses import Response
+
+from dunwell.cases.intake.change_contact_data import change_contact_data
+from dunwell.interfaces.landing.reaching.choose_channels import (
+    choose_channels,
+    list_ways,
+    read_ways,
+)
+from dunwell.interfaces.landing.reaching.store import SUPPRESSIONS
+from dunwell.interfaces.landing.reaching.views import describe_preferences
+from dunwell.interfaces.landing.reaching.ways import WayToReach
+from dunwell.interfaces.landing.session.addresses import CHANNELS
+from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.in_session import (
+    RoutedPages,
+    check_feature,
+    from_level,
+    in_session,
+    in_session_with,
+    takes_form,
+    takes_form_from,
+)
+from dunwell.interfaces.landing.web.site import Site
+from dunwell.interfaces.landing.web.visit import Form, Visit
+
+# Comes back to the page, which shows masked addresses.
+_PLACE = "reach"
+# What the page can say was saved.
+_SAVED = ("language", "channels", "email", "sms")
+
+
+@in_session_with(SUPPRESSIONS)
+@from_level(Level.FACT, _PLACE)
+async def show_preferences(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    check_feature(opened, "PREFERENCES")
+    return await _answer(site, visit, opened, saved=visit.read_query("saved"))
+
+
+@takes_form
+@takes_form_from(Level.FACT, _PLACE)
+async def save_language(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
+    """The claim's: its messages come in it from now on, and so does this page."""
+    check_feature(opened, "PREFERENCES")
+    frame, language = site.frame_opened(visit, opened), form.get("language", "")
+    if language not in frame.offered:
+        return site.redirect(frame, "preferences")
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
+        await change_contact_data(work, opened.facts.claim_id, {"language": language})
+    return site.redirect(
+        msgspec.structs.replace(frame, chosen=None), "preferences", saved="language"
+    )
+
+
+@takes_form
+@takes_form_from(Level.FACT, _PLACE)
+async def save_channels(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
+    check_feature(opened, "PREFERENCES")
+    wanted = [channel for channel in CHANNELS if form.get(channel) == "use"]
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, opened.session.session_id)
+        chosen = await choose_channels(work, site.resources.keys, opened.facts.claim_id, wanted)
+    if chosen is None:
+        return await _answer(site, visit, opened, is_last=True)
+    return site.redirect(site.frame_opened(visit, opened), "preferences", saved="channels")
+
+
+@in_session
+async def go_back(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+    """An address that only takes forms, opened by hand or by choosing a language there."""
+    return site.redirect(site.frame_opened(visit, opened), "preferences")
+
+
+async def _answer(
+    site: Site, visit: Visit, opened: OpenedClaim,
+    *, saved: str | None = None, is_last: bool = False,
+) -> Response:  # fmt: skip
+    """is_last: no way would have been left."""
+    frame = site.frame_opened(visit, opened)
+    page = describe_preferences(
+        opened, frame, site.pages.languages, await _find_ways(site, opened),
+        saved=saved if saved in _SAVED else None, is_last=is_last,
+    )  # fmt: skip
+    return site.answer(frame, page, 422 if is_last else 200)
+
+
+async def _find_ways(site: Site, opened: OpenedClaim) -> list[WayToReach]:
+    """Of addresses that have changed since the session was opened, suppressions are asked for."""
+    keys, on_file = site.resources.keys, opened.facts.on_file
+    ways = read_ways(keys, opened.merchant, on_file, SUPPRESSIONS.read(opened.detail))
+    if ways is not None:
+        return ways
+    async with site.resources.database.connection() as connection:
+        work = site.work(connection, opened.merchant, opened.session.session_id)
+        return await list_ways(work, keys, on_file)
+
+
+PAGES: RoutedPages = {
+    "preferences": {"GET": show_preferences},
+    "language": {"GET": go_back, "POST": save_language},
+    "channels": {"GET": go_back, "POST": save_channels},
+}

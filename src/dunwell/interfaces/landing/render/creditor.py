@@ -1,0 +1,129 @@
+"""The creditor as the pages show it: names, address, ways to ask, the look of its brand. Pure."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dunwell.accounts.installation.identity import Operator, Role
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.messages.formatting import render_iban, render_line
+from dunwell.interfaces.landing.render.addresses import build_address
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    holder: str
+    # In fours.
+    iban: str
+    bic: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Creditor:
+    name: str
+    legal_name: str
+    address: tuple[str, ...]
+    register: str | None
+    authority: str | None
+    vat_id: str | None
+    representatives: str
+    email: str | None
+    phone: str | None
+    # The phone number as it is dialled.
+    dialled: str
+    hours: str | None
+    # Which it writes its own words in.
+    language: str
+    bank: Bank | None
+    # By language, its own words on where to find advice, in lines.
+    advice: Mapping[str, Sequence[str]]
+    # Addresses of ours; none where the brand brings nothing of its own.
+    style: str | None
+    logo: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownOperator:
+    """Who runs the installation; no role: nobody was named."""
+
+    role: Role | None = None
+    legal_name: str | None = None
+    address: tuple[str, ...] = ()
+    representatives: str = ""
+    register: str | None = None
+    authority: str | None = None
+    vat_id: str | None = None
+    email: str | None = None
+    phone: str | None = None
+    dialled: str = ""
+    hours: str | None = None
+    # Of a debt collector: its number, and who looks after it.
+    registration: str | None = None
+    registrar: tuple[str, ...] = ()
+
+
+def describe_creditor(merchant: Merchant) -> Creditor:
+    configuration = merchant.configuration
+    legal, contact, brand = configuration.legal, configuration.contact, configuration.brand
+    whose = {"merchant_id": merchant.merchant_id, "revision": merchant.revision}
+    phone = render_line(contact.phone) if contact else ""
+    return Creditor(
+        name=render_line(merchant.name),
+        legal_name=render_line(legal.name if legal else merchant.name),
+        address=read_lines(legal.address) if legal else (),
+        register=legal.register if legal else None,
+        authority=legal.supervisory_authority if legal else None,
+        vat_id=legal.vat_id if legal else None,
+        representatives=", ".join(map(render_line, legal.representatives)) if legal else "",
+        email=contact.email if contact else None,
+        phone=phone or None,
+        dialled=dial(phone),
+        hours=contact.hours if contact else None,
+        language=configuration.language,
+        bank=_describe_bank(merchant),
+        advice={
+            language: tuple(map(render_line, read_lines(text)))
+            for language, text in configuration.landing_page.advice.items()
+        },
+        style=build_address("brand", **whose, name="brand.css") if brand.color else None,
+        logo=build_address("brand", **whose, name="logo") if brand.logo else None,
+    )
+
+
+def describe_operator(operator: Operator | None, phone: str | None) -> ShownOperator:
+    """phone: of the installation's settings, which goes before the operator's own."""
+    phone = phone or (operator.contact.phone if operator else None)
+    if operator is None:
+        return ShownOperator(phone=phone, dialled=dial(phone or ""))
+    legal, registration = operator.legal, operator.registration
+    return ShownOperator(
+        role=operator.role,
+        legal_name=render_line(legal.name),
+        address=read_lines(legal.address),
+        representatives=", ".join(map(render_line, legal.representatives)),
+        register=legal.register,
+        authority=legal.supervisory_authority,
+        vat_id=legal.vat_id,
+        email=operator.contact.email,
+        phone=phone,
+        dialled=dial(phone or ""),
+        hours=operator.contact.hours,
+        registration=registration.number if registration else None,
+        registrar=read_lines(registration.authority) if registration else (),
+    )
+
+
+def dial(phone: str) -> str:
+    """A phone number as it is dialled."""
+    return re.sub(r"[^0-9+]", "", phone)
+
+
+def _describe_bank(merchant: Merchant) -> Bank | None:
+    account = merchant.configuration.payment.bank_account
+    if account is None:
+        return None
+    return Bank(render_line(account.holder), render_iban(account.iban) or "", account.bic)
+
+
+def read_lines(text: str) -> tuple[str, ...]:
+    return tuple(line.strip() for line in text.splitlines() if line.strip())

@@ -1,0 +1,116 @@
+"""The cookies of opened claims: one for each, under a handle of its own (CONTRACT 17).
+
+The handle stands in the claim's addresses too, so that a page and a form say which claim they are
+about. It is made of the first session's hash and tells nothing; a longer or a raised session, and
+the claim opened anew, go on under it, so that what stands open in another tab keeps its address.
+"""
+
+import base64
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeGuard
+
+from dunwell.interfaces.landing.session.session import Session, hash_value
+from dunwell.platform.crypto import sha256
+
+# Claims open in one browser (CONTRACT 17); each request carries the cookies of all. Before a ninth
+# closes the oldest, its page asks.
+MOST_OPEN = 8
+# Of a request that brings more, no more are looked at.
+_MOST_READ = 16
+_LENGTH = 10
+# Longer than most words of our addresses, and like none of them.
+HANDLE = f"[a-z2-7]{{{_LENGTH}}}"
+_HANDLE = re.compile(HANDLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a claim lives in a browser, and the handles that go for it: of claims that are not open
+    any more."""
+
+    handle: str
+    dropped: tuple[str, ...] = ()
+
+
+def derive_handle(session_hash: bytes) -> str:
+    digest = sha256(b"handle " + session_hash)
+    return base64.b32encode(digest).decode()[:_LENGTH].lower()
+
+
+def name_cookie(handle: str, *, is_secure: bool) -> str:
+    return _name_prefix(is_secure=is_secure) + handle
+
+
+def read_cookies(cookies: Mapping[str, str], *, is_secure: bool) -> dict[str, bytes]:
+    """By handle, the hashes of the sessions they may be of."""
+    prefix, found = _name_prefix(is_secure=is_secure), dict[str, bytes]()
+    for name, value in cookies.items():
+        handle, session_hash = name.removeprefix(prefix), hash_value(value)
+        is_ours = name.startswith(prefix) and _HANDLE.fullmatch(handle)
+        if is_ours and session_hash is not None and len(found) < _MOST_READ:
+            found[handle] = session_hash
+    return found
+
+
+def render_cookie(handle: str, value: str, *, is_secure: bool) -> str:
+    """The Set-Cookie header; with an empty value, the one that removes the cookie.
+
+    It lives as long as the browser, so that a session that timed out can be told from none.
+    """
+    name = name_cookie(handle, is_secure=is_secure)
+    parts = [f"{name}={value}", "Path=/", "HttpOnly", "SameSite=Lax"]
+    if is_secure:
+        parts.append("Secure")
+    if not value:
+        parts.append("Max-Age=0")
+    return "; ".join(parts)
+
+
+def choose_place(
+    held: Mapping[str, Session | None], merchant_id: int, claim_id: int, session_hash: bytes,
+    now: datetime,
+) -> Place:  # fmt: skip
+    """For a session of this claim that was opened just now. held: what the browser's cookies name,
+    by handle; none: nothing any more."""
+    handle, ordered = derive_handle(session_hash), sort_by_age(held)
+    for each in ordered:
+        session = held[each]
+        if session and (session.merchant_id, session.claim_id) == (merchant_id, claim_id):
+            handle = each
+    others = [each for each in ordered if each != handle]
+    excess = max(0, len(others) + 1 - MOST_OPEN)
+    ended = [each for each in others if not _is_live(held[each], now)]
+    return Place(handle, tuple(ended[:excess]))
+
+
+def list_to_close(held: Mapping[str, Session | None], handle: str, now: datetime) -> list[str]:
+    """The handles of the open claims that must close so that this one may stay open, the oldest
+    first. Nothing for a claim that has found room, or that is not open."""
+    live = [(session.opened_at, each) for each, session in held.items() if _is_live(session, now)]
+    opened = [each for _, each in sorted(live)]
+    if handle not in opened[MOST_OPEN:]:
+        return []
+    return opened[: len(opened) - MOST_OPEN]
+
+
+def sort_by_age(held: Mapping[str, Session | None]) -> list[str]:
+    """The handles of what was opened first, before those of what was opened last; what is known no
+    more comes first."""
+
+    def tell(handle: str) -> float:
+        session = held[handle]
+        return 0 if session is None else session.expires_at.timestamp()
+
+    return sorted(held, key=tell)
+
+
+def _is_live(session: Session | None, now: datetime) -> TypeGuard[Session]:
+    return session is not None and session.is_live(now)
+
+
+def _name_prefix(*, is_secure: bool) -> str:
+    """`__Host-` makes browsers keep it to this host, this path, and TLS."""
+    return "__Host-dunwell-" if is_secure else "dunwell-"

@@ -1,0 +1,135 @@
+"""What a page can show of one claim, as plain values.
+
+Which of it a session may see, and what a state means for a page, stands in `view`. Pure.
+"""
+
+from datetime import date, datetime
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.cases.disputes.dispute import DisputeState
+from dunwell.cases.disputes.reasons import DisputeType
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import Status
+from dunwell.interfaces.landing.session.on_file import OnFile
+
+
+class ItemFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    type: str
+    value_cents: int
+    reference: str | None
+    item_on: date | None
+    due_on: date | None
+    allocated_cents: int
+    item_id: int
+    # The item a fee was added for.
+    fee_of: int | None
+
+
+class PaymentFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    amount_cents: int
+    paid_at: datetime
+    # None: not paid on this page, so there is no receipt of ours.
+    request_id: UUID | None
+
+
+class HoldFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    kind: HoldKind
+    until: datetime | None
+    since: datetime
+    hold_id: UUID | None = None
+
+
+class RequestFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The claim's newest payment request."""
+
+    request_id: UUID
+    provider: str
+    amount_cents: int
+    state: str
+    # Of an announced bank transfer.
+    sent_on: date | None = None
+
+
+class DisputeFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A dispute that is open."""
+
+    dispute_id: UUID
+    type: DisputeType
+    opened_at: datetime
+    answers: dict[str, str] = {}
+
+
+class AnswerFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """How the latest of its objections was answered."""
+
+    dispute_id: UUID
+    is_accepted: bool
+    answered_at: datetime
+    # The merchant's words.
+    resolution: str | None = None
+
+
+class WithheldFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The dispute because of which the page shows nothing of the claim (`disputes.withheld`)."""
+
+    dispute_id: UUID
+    reason: str
+    opened_at: datetime
+    state: DisputeState
+    actor_kind: ActorKind
+    actor_id: str | None
+    is_address_suppressed: bool
+
+
+class ClaimFacts(msgspec.Struct, frozen=True, gc=False):
+    claim_id: int
+    reference_number: str
+    currency: str
+    status: Status
+    first_name: str | None
+    last_name: str | None
+    company_name: str | None
+    language: str | None
+    items: list[ItemFacts]
+    # Those that stand, the oldest first.
+    payments: list[PaymentFacts]
+    # Those not lifted; one whose end has come may still be among them.
+    holds: list[HoldFacts]
+    request: RequestFacts | None
+    # Workflow and major.
+    process: tuple[UUID, int] | None = None
+    on_file: OnFile = OnFile()
+    # No payment of a plan or a deferment may be due after this day.
+    max_deferral_on: date | None = None
+    # Those that are open, the oldest first.
+    disputes: list[DisputeFacts] = []
+    answer: AnswerFacts | None = None
+    # None: this session may see the claim.
+    withheld: WithheldFacts | None = None
+    document_count: int = 0
+    # Of any state; without them pages need not look for them.
+    has_modalities: bool = True
+    has_disputes: bool = True
+
+    @property
+    def total_cents(self) -> int:
+        return sum(item.value_cents for item in self.items)
+
+    @property
+    def outstanding_cents(self) -> int:
+        return self.total_cents - sum(item.allocated_cents for item in self.items)
+
+    @property
+    def paid_cents(self) -> int:
+        return sum(payment.amount_cents for payment in self.payments)
+
+    @property
+    def due_on(self) -> date | None:
+        """Of the first PRIMARY item."""
+        for item in self.items:
+            if item.type == "PRIMARY":
+                return item.due_on
+        return None

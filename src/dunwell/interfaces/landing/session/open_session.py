@@ -1,0 +1,70 @@
+"""Opens a claim's page for an hour and tells the merchant, once: DETAILS_ACCESSED (CONTRACT 10).
+
+Only a POST comes here: what scanners and previews fetch raises nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.rights import Right
+from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.events.payloads import details_accessed
+from dunwell.interfaces.landing.session.addresses import digest_addresses, list_addresses
+from dunwell.interfaces.landing.session.session import ALL_LAST, LASTS, Level, Session, render_value
+from dunwell.interfaces.landing.session.store import load_on_file, save_session
+from dunwell.platform.crypto import KeyRing, sha256
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What is opened, and the session to open it with. `session_id` is the event's sessionId.
+    `goes_on_from`: what was proven in it is proven in this one, for as long."""
+
+    claim_id: int
+    communication_id: UUID | None
+    channel: Channel | None
+    level: Level
+    session_id: UUID
+    randomness: bytes
+    goes_on_from: Session | None = None
+    # Of the address that a code went to which was typed in now.
+    proven_digests: Sequence[bytes] = ()
+
+
+async def open_session(work: Work, keys: KeyRing, opening: Opening) -> str:
+    """The cookie's value, which is kept nowhere. Raises NotFound when the claim is gone."""
+    work.need(Right.READ_CLAIMS)
+    value = render_value(opening.randomness)
+    before = opening.goes_on_from
+    first_opened_at = before.first_opened_at if before else work.real_now
+    session = Session(
+        merchant_id=work.merchant_id,
+        session_hash=sha256(value.encode()),
+        session_id=opening.session_id,
+        claim_id=opening.claim_id,
+        communication_id=opening.communication_id,
+        channel=opening.channel,
+        level=opening.level,
+        expires_at=min(work.real_now + LASTS, first_opened_at + ALL_LAST),
+        ended_at=None,
+        opened_at=work.real_now,
+        first_opened_at=first_opened_at,
+        proven_digests=[*opening.proven_digests, *(before.proven_digests if before else ())],
+    )
+    # First, as it locks the claim.
+    await raise_event(
+        work,
+        session.claim_id,
+        lambda head: details_accessed(head, session.session_id, session.channel),
+    )
+    on_file = await load_on_file(work.tx, work.merchant_id, session.claim_id)
+    addresses = list_addresses(on_file, work.merchant.configuration.channels)
+    digests = digest_addresses(keys, work.merchant_id, addresses)
+    known = [digest for each in digests.values() for digest in each]
+    await save_session(work.tx, session, known)
+    await save_audit(work, "session.open", f"claim:{session.claim_id}", level=session.level)
+    return value

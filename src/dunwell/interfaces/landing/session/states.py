@@ -1,0 +1,176 @@
+"""What a claim's state means for its page: what is said, what can be done. Pure."""
+
+from datetime import date, datetime
+from enum import StrEnum
+from zoneinfo import ZoneInfo
+
+from dunwell.cases.modalities.modality import (
+    HOLDS,
+    Modality,
+    ModalityState,
+    ModalityType,
+    find_open_rate,
+)
+from dunwell.cases.modalities.plans import Instalment
+from dunwell.cases.payments.request_states import BANK_TRANSFER, RequestState
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import Status
+from dunwell.interfaces.landing.session.facts import ClaimFacts, HoldFacts
+
+_LONGEST_INITIALS = 3
+
+
+class PageState(StrEnum):
+    OPEN = "OPEN"
+    # Money is under way.
+    PENDING = "PENDING"
+    # Stopped by a hold; it can be paid all the same.
+    HELD = "HELD"
+    PAID = "PAID"
+    # Archived or withdrawn: no amounts, the creditor's contact.
+    CLOSED = "CLOSED"
+
+
+class Topic(StrEnum):
+    """What stands on a claim beside its amount; several may at once."""
+
+    PAYMENT_PENDING = "PAYMENT_PENDING"
+    PLAN_REQUESTED = "PLAN_REQUESTED"
+    DEFERMENT_REQUESTED = "DEFERMENT_REQUESTED"
+    PLAN_ACTIVE = "PLAN_ACTIVE"
+    DEFERRED = "DEFERRED"
+    DISPUTED = "DISPUTED"
+    # Its objections are answered; the quiet days after that are not over.
+    RESTING = "RESTING"
+    # Its plan broke; the day after that was told is not over.
+    PLAN_ENDED = "PLAN_ENDED"
+    PAUSED = "PAUSED"
+
+
+class Outcome(StrEnum):
+    """What became of a payment, as the page somebody comes back to tells it."""
+
+    RECEIVED = "RECEIVED"
+    PENDING = "PENDING"
+    # The provider has heard of no decision: nothing is known to be taken.
+    LEFT = "LEFT"
+    ENDED = "ENDED"
+
+
+_TOPICS = {
+    (ModalityType.PAYMENT_PLAN, ModalityState.REQUESTED): Topic.PLAN_REQUESTED,
+    (ModalityType.PAYMENT_PLAN, ModalityState.APPROVED): Topic.PLAN_ACTIVE,
+    (ModalityType.PAYMENT_DEFEREMENT, ModalityState.REQUESTED): Topic.DEFERMENT_REQUESTED,
+    (ModalityType.PAYMENT_DEFEREMENT, ModalityState.APPROVED): Topic.DEFERRED,
+}
+_BY_HOLD = {HoldKind.DISPUTE: Topic.DISPUTED, HoldKind.PAUSE: Topic.PAUSED}
+_CLOSED = (Status.ARCHIVED, Status.WITHDRAWN)
+_OUTCOMES = {
+    RequestState.COMPLETED: Outcome.RECEIVED,
+    RequestState.PENDING: Outcome.PENDING,
+    RequestState.CREATED: Outcome.LEFT,
+    RequestState.OPEN: Outcome.LEFT,
+}
+
+
+def decide_state(facts: ClaimFacts, now: datetime) -> PageState:
+    """`now`: the merchant's time, which rules its holds."""
+    if facts.status in _CLOSED:
+        return PageState.CLOSED
+    if facts.status is Status.COLLECTED or facts.outstanding_cents == 0:
+        return PageState.PAID
+    standing = list_standing(facts, now)
+    if is_awaited(facts) or any(hold.kind is HoldKind.PAYMENT_PENDING for hold in standing):
+        return PageState.PENDING
+    return PageState.HELD if standing else PageState.OPEN
+
+
+def list_topics(
+    facts: ClaimFacts, state: PageState, modality: Modality | None, now: datetime
+) -> list[Topic]:
+    """What the page has to say, in its order; nothing of a claim that is paid or closed.
+
+    `state`: as `decide_state` has it. `modality`: the one that has not ended. The level of a
+    session does not matter here.
+    """
+    if state in (PageState.CLOSED, PageState.PAID):
+        return []
+    kinds = {hold.kind for hold in list_standing(facts, now)}
+    found = [Topic.PAYMENT_PENDING] if state is PageState.PENDING else []
+    if modality is not None and kinds.intersection(HOLDS):
+        found.append(_TOPICS[modality.type, modality.state])
+    elif modality is None and HoldKind.MODALITY_ACTIVE in kinds:
+        found.append(Topic.PLAN_ENDED)
+    topics = _BY_HOLD | ({HoldKind.DISPUTE: Topic.RESTING} if is_answered(facts) else {})
+    found += [topic for kind, topic in topics.items() if kind in kinds]
+    # Held by what the page knows nothing of.
+    return found or ([Topic.PAUSED] if state is PageState.HELD else [])
+
+
+def is_answered(facts: ClaimFacts) -> bool:
+    """Whether there were objections, and each has its answer."""
+    return facts.answer is not None and not facts.disputes
+
+
+def find_hold(facts: ClaimFacts, kind: HoldKind, now: datetime) -> HoldFacts | None:
+    """Of those of a kind that stand, the one that ends last."""
+    standing = [hold for hold in list_standing(facts, now) if hold.kind is kind]
+    endless = next((hold for hold in standing if hold.until is None), None)
+    return endless or max(standing, key=lambda hold: hold.until or now, default=None)
+
+
+def find_next_rate(modality: Modality | None) -> Instalment | None:
+    """The first rate of a plan in force that is not paid in full."""
+    return None if modality is None else find_open_rate(modality)
+
+
+def is_closed(facts: ClaimFacts) -> bool:
+    return facts.status in _CLOSED
+
+
+def is_payable(state: PageState) -> bool:
+    return state in (PageState.OPEN, PageState.HELD)
+
+
+def is_awaited(facts: ClaimFacts) -> bool:
+    """Whether the newest payment request waits for a provider's money. An announced transfer is
+    waited for as long as its hold stands."""
+    request = facts.request
+    return (
+        request is not None
+        and request.state == RequestState.PENDING
+        and request.provider != BANK_TRANSFER
+    )
+
+
+def find_announced(facts: ClaimFacts, now: datetime) -> date | None:
+    """When a bank transfer was sent that is waited for; None: there is none."""
+    is_waited_for = any(hold.kind is HoldKind.PAYMENT_PENDING for hold in list_standing(facts, now))
+    request = facts.request
+    if request is None or request.state != RequestState.PENDING or not is_waited_for:
+        return None
+    return request.sent_on
+
+
+def list_standing(facts: ClaimFacts, now: datetime) -> list[HoldFacts]:
+    return [hold for hold in facts.holds if hold.until is None or now < hold.until]
+
+
+def decide_outcome(state: RequestState) -> Outcome:
+    return _OUTCOMES.get(state, Outcome.ENDED)
+
+
+def render_initials(facts: ClaimFacts) -> str:
+    """Whom the claim is for, as much as a link alone may tell: "E. M."."""
+    words = [word.strip() for word in (facts.first_name, facts.last_name) if word]
+    if not words:
+        words = (facts.company_name or "").split()[:_LONGEST_INITIALS]
+    letters = [word[:1].upper() for word in words]
+    return "\N{NO-BREAK SPACE}".join(f"{letter}." for letter in letters if letter.isalnum())
+
+
+def find_day(instant: date | datetime, timezone: str) -> date:
+    """The day of an instant where the merchant is."""
+    if isinstance(instant, datetime):
+        return instant.astimezone(ZoneInfo(timezone)).date()
+    return instant

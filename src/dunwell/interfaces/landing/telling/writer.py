@@ -1,0 +1,207 @@
+"""Writes the messages a debtor asks for on the pages: subject, text and HTML, or an SMS.
+
+Their words stand in templates of their own and in the pages' catalogues. A template is Markdown;
+values are cut out before it is read and put in after it, escaped, so that no name can mark up or
+inject anything. The first paragraph is the subject.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+
+from dunwell.accounts.installation.identity import FindOperator, find_nobody
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.messages.codes import CODE_MASK
+from dunwell.contact.messages.creditors import find_creditor
+from dunwell.contact.messages.facts import CreditorFacts
+from dunwell.contact.messages.formatting import NamedTexts, render_greeting, render_money
+from dunwell.contact.messages.gsm import write_plainly
+from dunwell.contact.messages.letters.rendering import AmountDue
+from dunwell.contact.messages.letters.sheet import Page
+from dunwell.contact.messages.letters.short_letter import ShortLetter, compose_sheet, write_out
+from dunwell.contact.messages.links import TOKEN_MASK
+from dunwell.contact.messages.markdown import parse_line, parse_lines, parse_markdown
+from dunwell.contact.messages.parts import fill
+from dunwell.contact.messages.placeholders import LANDING_URL
+from dunwell.contact.messages.rendering import add_check, frame_email, name_check_page
+from dunwell.contact.messages.wording import find_wording
+from dunwell.contact.notices.facts import Facts, LetterFacts, find_amount_due
+from dunwell.contact.notices.notice import Addressee, Notice
+from dunwell.contact.notices.secrets import NOTICE_CODE_MASK, bears_check
+from dunwell.core.claims.fields import DebtorName
+from dunwell.interfaces.landing.render.addresses import build_address
+from dunwell.interfaces.landing.render.formats import build_filters
+from dunwell.interfaces.landing.render.translating import TranslatedTemplates
+from dunwell.interfaces.landing.render.wording import SOURCE_LANGUAGE, Language
+
+NOTICE_TEMPLATES = Path(__file__).parent / "templates"
+# What a template is rendered with to gather the values it mentions.
+_VALUES = "values"
+
+
+class _Link(str):
+    """The address of the debtor's page: a link wherever it stands."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """The window's lines, the debtor's name, the letter's date, and what is outstanding."""
+
+    window: Sequence[str]
+    name: DebtorName
+    today: date
+    outstanding_cents: int
+    currency: str
+
+
+class NoticeWriter:
+    """The notices of one installation."""
+
+    def __init__(
+        self, languages: Mapping[str, Language], public_url: str,
+        find_operator: FindOperator = find_nobody,
+    ) -> None:  # fmt: skip
+        """find_operator: who runs the installation, at this moment."""
+        self._find_operator = find_operator
+        self._environments = {
+            code: _build_environment(language) for code, language in languages.items()
+        }
+        self._entrance = urlsplit(public_url).netloc + "/q"
+        self._address = public_url + build_address("link", token=TOKEN_MASK)
+        self._shown = {
+            "url": _Link(self._address),
+            "domain": urlsplit(public_url).netloc,
+            "code": NOTICE_CODE_MASK,
+        }
+
+    def write(self, merchant: Merchant, addressee: Addressee, facts: Facts) -> Notice:
+        """In the addressee's language; in English where there is no catalogue.
+
+        Raises MerchantNotConfigured, and LookupError where these facts make no SMS.
+        """
+        language = self._choose(addressee)
+        creditor = find_creditor(merchant, self._find_operator())
+        check_at = name_check_page(self._shown["domain"]) if bears_check(facts.kind) else None
+        is_sms = addressee.channel == "SMS"
+        name = f"{facts.template}.{'txt' if is_sms else 'md'}"
+        text, told = self._render(name, merchant, language=language, facts=facts, creditor=creditor)
+        if is_sms:
+            sms = write_plainly(fill(parse_lines(text), told))
+            sms = add_check(sms, language, check_at)
+            return Notice(
+                kind=facts.kind, addressee=addressee, subject=None, body_text=sms, body_html=None
+            )
+        subject, _, body = text.strip().partition("\n\n")
+        email = frame_email(
+            fill(parse_line(subject), told),
+            parse_markdown(body),
+            told,
+            language=language,
+            creditor=creditor,
+            check_at=check_at,
+        )
+        return Notice(
+            kind=facts.kind,
+            addressee=addressee,
+            subject=email.subject,
+            body_text=email.body_text,
+            body_html=email.body_html,
+        )
+
+    def write_letter(
+        self, merchant: Merchant, addressee: Addressee, facts: LetterFacts, post: Post
+    ) -> Notice:
+        """The same on paper. Raises MerchantNotConfigured."""
+        language = self._choose(addressee)
+        creditor = find_creditor(merchant, self._find_operator())
+        due_cents = find_amount_due(facts, post.outstanding_cents)
+        text, told = self._render(
+            f"{facts.template}.md",
+            merchant,
+            language=language,
+            facts=facts,
+            creditor=creditor,
+            letter={
+                "due_cents": due_cents,
+                "outstanding_cents": post.outstanding_cents,
+                "currency": post.currency,
+                "can_transfer": creditor.bank_iban is not None,
+            },
+        )
+        subject, _, body = text.strip().partition("\n\n")
+        letter = ShortLetter(
+            subject=fill(parse_line(subject), told),
+            greeting=render_greeting(post.name, find_wording(language)),
+            body=parse_markdown(body),
+            values=told,
+            address=post.window,
+            today=self._environments[language].filters["day"](post.today),
+            reference=facts.reference_number,
+            page=Page(self._entrance, CODE_MASK, self._address),
+            due=AmountDue(due_cents, post.currency, facts.reference_number) if due_cents else None,
+        )
+        sheet = compose_sheet(letter, creditor, language)
+        return Notice(
+            kind=facts.kind,
+            addressee=addressee,
+            subject=letter.subject,
+            body_text=write_out(sheet, letter),
+            body_html=None,
+            sheet=sheet,
+        )
+
+    def _choose(self, addressee: Addressee) -> str:
+        return addressee.language if addressee.language in self._environments else SOURCE_LANGUAGE
+
+    def _render(
+        self, name: str, merchant: Merchant, language: str, facts: Facts, creditor: CreditorFacts,
+        *, letter: Mapping[str, object] | None = None,
+    ) -> tuple[str, NamedTexts]:  # fmt: skip
+        """The template's Markdown with its values cut out, and the values.
+
+        letter: what only a letter says; None for an e-mail or an SMS.
+        """
+        values: dict[str, str] = {}
+        shown = {
+            "facts": facts, "creditor": creditor, _VALUES: values,
+            "timezone": merchant.configuration.timezone, "letter": letter,
+        }  # fmt: skip
+        text = self._environments[language].get_template(name).render(self._shown | shown)
+        return text, NamedTexts(values, language, creditor.color)
+
+
+@pass_context
+def _cut_out(context: Context, value: object) -> str:
+    """A placeholder in the value's stead; the value is kept."""
+    values: dict[str, str] = context[_VALUES]
+    name = LANDING_URL if isinstance(value, _Link) else str(len(values))
+    values[name] = str(value)
+    return f"{{{{ {name} }}}}"
+
+
+def _build_environment(language: Language) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(NOTICE_TEMPLATES),
+        extensions=[TranslatedTemplates, "jinja2.ext.i18n"],
+        autoescape=False,  # noqa: S701 - values are escaped when they are put in
+        undefined=StrictUndefined,
+        finalize=_cut_out,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.globals.update(language=language, words=language.words)
+    environment.filters.update(build_filters(language.code))
+    environment.filters["money"] = lambda cents, currency: render_money(
+        cents, currency, language.code
+    )
+    install: Any = environment
+    install.install_gettext_translations(language.words, newstyle=True)
+    return environment

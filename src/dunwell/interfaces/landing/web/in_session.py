@@ -1,0 +1,150 @@
+"""Handlers of pages about an opened claim: each gets it from a live session, or is not run."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeAlias
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.configuration import Feature
+from dunwell.interfaces.landing.session.details import NOTHING, Detail
+from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.session.states import is_closed
+from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.site import Site
+from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.platform.errors import NotFound
+
+Run: TypeAlias = Callable[[Site, Visit], Awaitable[Response]]
+# By name, the methods of pages and what they do.
+RoutedPages: TypeAlias = Mapping[str, Mapping[str, Run]]
+Show: TypeAlias = Callable[[Site, Visit, OpenedClaim], Awaitable[Response]]
+Take: TypeAlias = Callable[[Site, Visit, OpenedClaim, Form], Awaitable[Response]]
+# A form, or nothing.
+_Brought = ParamSpec("_Brought")
+_Handle: TypeAlias = Callable[Concatenate[Site, Visit, OpenedClaim, _Brought], Awaitable[Response]]
+# Where a reader goes on to who was asked for more, by its name in the address that asks: the page,
+# and what it needs. No address from outside is one.
+PLACES: Mapping[str, tuple[str, Level]] = {
+    "claim": ("claim", Level.FACT),
+    "documents": ("documents", Level.FACT),
+    "others": ("others", Level.CODE),
+    "options": ("options", Level.FACT),
+    "plan": ("plan", Level.FACT),
+    "later": ("later", Level.FACT),
+    "help": ("help", Level.FACT),
+    "reach": ("preferences", Level.FACT),
+    "dispute": ("reasons", Level.FACT),
+    "preferences": ("preferences", Level.CODE),
+}
+
+
+def in_session(show: Show) -> Run:
+    """Without a live session the page says why there is none."""
+    return in_session_with(NOTHING)(show)
+
+
+def in_session_with(detail: Detail[Any], *, also_withheld: bool = False) -> Callable[[Show], Run]:
+    """The same for a page that shows more than the claim, which is read with it. also_withheld: the
+    page is shown although the claim is withheld (`disputes.withheld`); all others lead to the
+    claim's own page, which says so."""
+
+    def guard(show: Show) -> Run:
+        @wraps(show)
+        async def run(site: Site, visit: Visit) -> Response:
+            opened = await site.find_opened(visit, detail)
+            if opened is None or not site.is_live(opened):
+                return site.answer_ended(visit, opened)
+            if opened.facts.withheld and not also_withheld:
+                return site.redirect(site.frame_opened(visit, opened), "claim")
+            return await show(site, visit, opened)
+
+        return run
+
+    return guard
+
+
+def takes_form(take: Take) -> Run:
+    """A form of the session's own; one of anybody else's is refused before anything is done."""
+    return takes_form_with(NOTHING)(take)
+
+
+def takes_form_with(detail: Detail[Any], *, also_withheld: bool = False) -> Callable[[Take], Run]:
+    """The same where more than the claim is read. also_withheld: as of `in_session_with`."""
+
+    def guard(take: Take) -> Run:
+        @wraps(take)
+        async def run(site: Site, visit: Visit) -> Response:
+            form, opened = await visit.read_session_form(), await site.find_opened(visit, detail)
+            if opened is None or not site.is_live(opened):
+                return site.answer_ended(visit, opened, form=form)
+            site.check_token(opened.session, form)
+            if opened.facts.withheld and not also_withheld:
+                return site.redirect(site.frame_opened(visit, opened), "claim")
+            return await take(site, visit, opened, form)
+
+        return run
+
+    return guard
+
+
+def from_level(level: Level, name: str) -> Callable[[Show], Show]:
+    """For pages that show more than a link alone may: below the level the reader is asked for what
+    raises it, and comes back to the page of this name (`PLACES`)."""
+    _check_place(name)
+
+    def guard(show: Show) -> Show:
+        @wraps(show)
+        async def run(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+            if opened.session.level.reaches(level):
+                return await show(site, visit, opened)
+            return site.ask_more(visit, opened, name)
+
+        return run
+
+    return guard
+
+
+def _check_place(name: str) -> None:
+    """Raises ImportError: whoever proved more would land on the claim's page instead."""
+    if name not in PLACES:
+        raise ImportError(f"A page asks for more on the way to {name}, which PLACES does not name.")
+
+
+def takes_form_from(level: Level, name: str) -> Callable[[Take], Take]:
+    """The same for a form, of which nothing is done below the level."""
+    _check_place(name)
+
+    def guard(take: Take) -> Take:
+        @wraps(take)
+        async def run(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
+            if opened.session.level.reaches(level):
+                return await take(site, visit, opened, form)
+            return site.ask_more(visit, opened, name)
+
+        return run
+
+    return guard
+
+
+def unless_closed(handle: _Handle[_Brought]) -> _Handle[_Brought]:
+    """For pages that a closed claim has no more: they lead to the claim, which says so."""
+
+    @wraps(handle)
+    async def run(
+        site: Site, visit: Visit, opened: OpenedClaim, /,
+        *args: _Brought.args, **named: _Brought.kwargs,
+    ) -> Response:  # fmt: skip
+        if is_closed(opened.facts):
+            return site.redirect(site.frame_opened(visit, opened), "claim")
+        return await handle(site, visit, opened, *args, **named)
+
+    return run
+
+
+def check_feature(opened: OpenedClaim, feature: Feature) -> None:
+    """That a merchant can leave out (CONTRACT 11), and a closed claim has no more. Raises
+    NotFound."""
+    offered = opened.merchant.configuration.landing_page.features
+    if feature not in offered or is_closed(opened.facts):
+        raise NotFound("This claim has no such page.")

@@ -1,0 +1,208 @@
+"""What all routes of the debtor's pages share: who is there, in which language and session."""
+
+import math
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.cases.payments.provider import Providers
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.core.files.inspection import Inspector
+from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.interfaces.landing.render.pages import Frame, Page, Pages, Shown
+from dunwell.interfaces.landing.render.wording import choose_language
+from dunwell.interfaces.landing.session.cookies import render_cookie
+from dunwell.interfaces.landing.session.details import NOTHING, Detail
+from dunwell.interfaces.landing.session.extend_session import is_extended_by
+from dunwell.interfaces.landing.session.session import (
+    VALUE_BYTES,
+    WARNING,
+    Session,
+    derive_form_token,
+    is_form_token,
+    is_like_token,
+)
+from dunwell.interfaces.landing.session.store_opened import OpenedClaim, load_opened_claim
+from dunwell.interfaces.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.landing.web.answer import answer_page, answer_redirect
+from dunwell.interfaces.landing.web.typed_text import list_typed_texts
+from dunwell.interfaces.landing.web.views import EndedPage
+from dunwell.interfaces.landing.web.visit import ForeignForm, Form, Visit
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Opened once, when the application is built."""
+
+    resources: Resources
+    providers: Providers
+    pages: Pages
+    # The origins of providers' pages that are not ours, by the provider's name: a form's answer may
+    # redirect there (Content-Security-Policy, form-action).
+    hand_off_origins: Mapping[str, str]
+    # Of messages the debtor asks for.
+    notices: NoticeWriter
+    storage: SealedFiles
+    inspector: Inspector
+    # Of receipts and confirmations.
+    printer: LetterPrinter
+
+    @property
+    def is_secure(self) -> bool:
+        return self.resources.settings.public_url.startswith("https://")
+
+    def now(self) -> datetime:
+        """Real time, which sessions go by."""
+        return self.resources.clock.now()
+
+    def work(self, tx: Connection, merchant: Merchant, session_id: object) -> Work:
+        actor = debtor_actor(str(session_id))
+        return Work.open(self.resources, tx, merchant, actor)
+
+    def draw_randomness(self) -> bytes:
+        return secrets.token_bytes(VALUE_BYTES)
+
+    def frame(
+        self, visit: Visit, merchant: Merchant | None = None, claims_language: str | None = None
+    ) -> Frame:
+        """Of a page outside any session."""
+        return self._frame(visit, merchant, claims_language, None)
+
+    async def find_frame(self, visit: Visit) -> Frame:
+        """Of a page that anybody may look at: in a session, with its creditor."""
+        opened = await self.find_opened(visit)
+        if opened is not None and self.is_live(opened):
+            return self.frame_opened(visit, opened)
+        return self.frame(visit)
+
+    def frame_opened(self, visit: Visit, opened: OpenedClaim) -> Frame:
+        """Of a page in a live session; made once of what a visit has opened."""
+        if visit.frame is None or visit.frame[0] is not opened:
+            visit.frame = (opened, self._make_opened_frame(visit, opened))
+        return visit.frame[1]
+
+    def _make_opened_frame(self, visit: Visit, opened: OpenedClaim) -> Frame:
+        left = opened.session.expires_at - self.now()
+        shown = Shown(
+            derive_form_token(self.resources.keys, opened.session.session_hash),
+            max(1, math.ceil(left.total_seconds() / 60)),
+            left <= WARNING,
+            opened.session.can_be_extended,
+        )
+        return self._frame(visit, opened.merchant, opened.facts.language, shown)
+
+    def answer(
+        self, frame: Frame, page: Page, status: int = 200, *, form_origins: Sequence[str] = ()
+    ) -> Response:
+        """form_origins: other origins that a form's answer may redirect to."""
+        return answer_page(self.pages.render(frame, page), status, form_origins=form_origins)
+
+    async def find_opened(self, visit: Visit, detail: Detail[Any] = NOTHING) -> OpenedClaim | None:
+        """What the visitor's cookie for this address names, whether its session lasts or not, with
+        what else the page shows."""
+        session_hash = visit.session_hash
+        if session_hash is None:
+            return None
+        ids = detail.list_arguments(visit.path_params)
+        async with self.resources.database.connection() as connection:
+            visit.opened = await load_opened_claim(connection, session_hash, detail, *ids)
+        return visit.opened
+
+    def is_live(self, opened: OpenedClaim | None) -> bool:
+        return opened is not None and opened.session.is_live(self.now())
+
+    def check_token(self, session: Session, form: Form) -> None:
+        """Raises ForeignForm unless the form is this session's, or the one's that it took the place
+        of: a page that stays open beside the one where somebody asked for another hour."""
+        keys, token = self.resources.keys, form.get("token", "")
+        is_own = is_form_token(keys, session.session_hash, token)
+        if not is_own and not is_extended_by(keys, session, token):
+            raise ForeignForm("The form belongs to another session.")
+
+    def answer_ended(
+        self, visit: Visit, opened: OpenedClaim | None,
+        *, is_kept: bool = False, are_files: bool = False, form: Form | None = None,
+    ) -> Response:  # fmt: skip
+        """Why nothing is shown: timed out, ended by hand, or never opened in this browser. is_kept:
+        what was typed, or files, wait until the claim is opened anew. form: what was sent, whose
+        texts are shown again if it is surely one of our pages'."""
+        if opened is None:
+            frame, reason = self.frame(visit), "ABSENT"
+        elif opened.session.ended_at is not None:
+            frame, reason = self.frame(visit), "ENDED"
+        else:
+            frame, reason = self.frame(visit, opened.merchant, opened.facts.language), "TIMED_OUT"
+        typed = list_typed_texts(form) if form and self.is_own_form(visit, opened, form) else []
+        is_carried = opened is not None and visit.method == "GET" and bool(visit.carried)
+        return self.answer(
+            frame,
+            EndedPage(reason, is_kept, is_carried=is_carried, typed=typed, are_files=are_files),
+            403,
+        )
+
+    def is_own_form(self, visit: Visit, opened: OpenedClaim | None, form: Form) -> bool:
+        """Whether the form came from our pages. Nobody else may put words into a page of ours."""
+        token = form.get("token", "")
+        if opened and is_form_token(self.resources.keys, opened.session.session_hash, token):
+            return True
+        return visit.is_surely_ours and is_like_token(token)
+
+    def redirect(
+        self, frame: Frame, page: str, /, *, cookie: str | None = None, **values: object
+    ) -> Response:
+        """To a page of ours (`build_address`); `cookie`: the session's new value, "" to remove
+        it."""
+        answer = answer_redirect(frame.address(page, **values))
+        if cookie is not None:
+            self.set_cookie(answer, frame.handle, cookie)
+        return answer
+
+    def set_cookie(self, answer: Response, handle: str, value: str) -> None:
+        """Of the claim that lives under this handle; "" removes it."""
+        cookie = render_cookie(handle, value, is_secure=self.is_secure)
+        answer.headers.append("Set-Cookie", cookie)
+
+    def ask_more(self, visit: Visit, opened: OpenedClaim, name: str) -> Response:
+        """To the page that raises a session's level, on the way to the page of this name."""
+        return self.redirect(self.frame_opened(visit, opened), "prove", **{"for": name})
+
+    def _frame(
+        self, visit: Visit, merchant: Merchant | None, claims_language: str | None,
+        shown: Shown | None,
+    ) -> Frame:  # fmt: skip
+        offered = self._find_offered(merchant)
+        chosen = visit.chosen_language
+        merchants = merchant.configuration.language if merchant else ""
+        language = choose_language(
+            offered, chosen, claims_language, accepted=visit.accepted_languages, merchants=merchants
+        )
+        return Frame(
+            language=language,
+            offered=offered,
+            chosen=chosen if chosen in offered else None,
+            merchant=merchant,
+            session=shown,
+            carried=visit.carried,
+            handle=visit.handle,
+            today=self._find_today(merchant) if merchant else None,
+        )
+
+    def _find_today(self, merchant: Merchant) -> date:
+        return self.now().astimezone(ZoneInfo(merchant.configuration.timezone)).date()
+
+    def _find_offered(self, merchant: Merchant | None) -> tuple[str, ...]:
+        known = self.pages.codes
+        if merchant is None or merchant.configuration.landing_page.languages == known:
+            return known
+        wanted = merchant.configuration.landing_page.languages
+        return tuple(code for code in known if code in wanted) or known

@@ -1,0 +1,170 @@
+"""The portal as an application: its routes, what it answers to all else, what it needs.
+
+Every address answers every method with a page.
+"""
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
+
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.exceptions import ExceptionMiddleware
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import BaseRoute, Match, Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from dunwell.interfaces.landing.web.site import Site as DebtorSite
+from dunwell.interfaces.portal.audit import routes as audit
+from dunwell.interfaces.portal.claims import routes_acts, routes_claim, routes_list
+from dunwell.interfaces.portal.disputes import routes as disputes
+from dunwell.interfaces.portal.disputes import routes_assign, routes_texts
+from dunwell.interfaces.portal.evidence import routes as evidence
+from dunwell.interfaces.portal.jobs import routes as jobs
+from dunwell.interfaces.portal.jobs import routes_bulk
+from dunwell.interfaces.portal.lines import routes as lines
+from dunwell.interfaces.portal.lines import routes_unplaced
+from dunwell.interfaces.portal.lists import routes as lists
+from dunwell.interfaces.portal.modalities import routes as plans
+from dunwell.interfaces.portal.payments import routes as payments
+from dunwell.interfaces.portal.people import (
+    routes_account,
+    routes_audit,
+    routes_confirm,
+    routes_factors,
+    routes_invitation,
+    routes_people,
+    routes_sign_in,
+    routes_single_sign_on,
+)
+from dunwell.interfaces.portal.processes import (
+    routes_discard,
+    routes_editor,
+    routes_file,
+    routes_history,
+    routes_publish,
+    routes_settings,
+    routes_step,
+)
+from dunwell.interfaces.portal.processes import routes_list as workflows
+from dunwell.interfaces.portal.render.addresses import PATHS, ROOT
+from dunwell.interfaces.portal.render.pages import Pages
+from dunwell.interfaces.portal.render.wording import load_languages
+from dunwell.interfaces.portal.rules import routes as rules
+from dunwell.interfaces.portal.rules import routes_file as rules_file
+from dunwell.interfaces.portal.rules import routes_publish as rules_publish
+from dunwell.interfaces.portal.rules import routes_rule, routes_try
+from dunwell.interfaces.portal.setup import routes as setup
+from dunwell.interfaces.portal.setup import (
+    routes_clock,
+    routes_credentials,
+    routes_section,
+    routes_webhooks,
+)
+from dunwell.interfaces.portal.setup import routes_file as setup_file
+from dunwell.interfaces.portal.start import routes as start
+from dunwell.interfaces.portal.suppressions import routes as suppressions
+from dunwell.interfaces.portal.texts import routes as texts
+from dunwell.interfaces.portal.texts import routes_preview, routes_simulate
+from dunwell.interfaces.portal.web import assets, choosing
+from dunwell.interfaces.portal.web.answer import compress_page
+from dunwell.interfaces.portal.web.guards import Run
+from dunwell.interfaces.portal.web.problems import answer_failure
+from dunwell.interfaces.portal.web.site import Site, Surroundings
+from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.portal.webhooks import routes as webhooks
+from dunwell.interfaces.portal.webhooks import routes_acts as webhook_acts
+from dunwell.platform.errors import NotFound
+from dunwell.platform.resources import Resources
+
+_SLICES = (
+    routes_sign_in, routes_single_sign_on, routes_invitation, routes_account, routes_factors,
+    routes_confirm,
+    routes_people, routes_audit, choosing, assets, start, routes_list, routes_claim, disputes,
+    routes_texts, routes_assign, evidence, plans, lines, lists, jobs,
+    routes_bulk, audit, routes_acts,
+    webhooks, webhook_acts, payments, suppressions, routes_unplaced, rules, routes_rule, routes_try,
+    rules_publish, rules_file, workflows, routes_editor, routes_step, routes_settings,
+    routes_publish, routes_discard, routes_history, routes_file, texts, routes_preview,
+    routes_simulate,
+    setup, setup_file, routes_section, routes_credentials, routes_webhooks, routes_clock,
+)  # fmt: skip
+_PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
+if _PAGES.keys() != PATHS.keys():
+    raise ImportError(
+        "Each page has an address in render/addresses.py and a handler in a slice's PAGES; one has"
+        f" not: {_PAGES.keys() ^ PATHS.keys()}"
+    )
+# Address -> method -> what it does.
+ROUTES: Mapping[str, Mapping[str, Run]] = {path: _PAGES[page] for page, path in PATHS.items()}
+# What is answered by a page: of routes that do not fit, and whatever else is raised.
+_RAISED = (HTTPException, Exception)
+
+
+def build_portal_routes(
+    resources: Resources, debtors: DebtorSite, around: Surroundings | None = None
+) -> Sequence[BaseRoute]:
+    """debtors: the debtor's pages, with all that they need."""
+    site = Site(
+        resources=resources,
+        pages=Pages(
+            languages=load_languages(),
+            domain=urlsplit(resources.settings.public_url).netloc,
+            style=assets.name_assets()["portal"],
+            icon=assets.name_assets()["icon"],
+            scripts=assets.name_assets(),
+        ),
+        debtors=debtors,
+        around=around or Surroundings(),
+    )
+    return [_Below(_build_application(site))]
+
+
+class _Below(BaseRoute):
+    """Whatever stands below /portal."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        is_ours = scope["type"] == "http" and f"{scope['path']}/".startswith(f"{ROOT}/")
+        return (Match.FULL if is_ours else Match.NONE), {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
+def _build_application(site: Site) -> Router:
+    async def answer_instead(request: Request, error: Exception) -> Response:
+        return await answer_failure(site, _find_visit(site, request), error)
+
+    return Router(
+        [_build_route(site, path, runs) for path, runs in ROUTES.items()],
+        redirect_slashes=False,
+        middleware=[Middleware(ExceptionMiddleware, dict.fromkeys(_RAISED, answer_instead))],
+    )
+
+
+def _build_route(site: Site, path: str, runs: Mapping[str, Run]) -> Route:
+    async def serve(request: Request) -> Response:
+        visit = _find_visit(site, request)
+        visit.route = path
+        # No name or id of ours has one, and no statement takes it.
+        if any("\0" in each for each in request.path_params.values()):
+            raise NotFound("There is no such page.")
+        response = await runs["GET" if visit.method == "HEAD" else visit.method](site, visit)
+        site.keep_language(visit, response)
+        is_packed = visit.takes_gzip and not visit.carried
+        is_whole = not isinstance(response, StreamingResponse)
+        return compress_page(response) if is_packed and is_whole else response
+
+    return Route(path, serve, methods=[*runs])
+
+
+def _find_visit(site: Site, request: Request) -> Visit:
+    """The same one for all that a request is asked in."""
+    if not hasattr(request.state, "visit"):
+        origin = site.resources.settings.public_url
+        request.state.visit = Visit(request.scope, request.receive, origin)
+    visit: Visit = request.state.visit
+    return visit

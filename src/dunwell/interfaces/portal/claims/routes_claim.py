@@ -1,0 +1,142 @@
+"""One claim: the page of all that is known of it, a message as it was sent, why it stands where it
+stands, its account as of a day, its documents."""
+
+from starlette.responses import Response
+
+from dunwell.cases.payments.read_account import read_account
+from dunwell.contact.messages.read_communications import read_communication
+from dunwell.core.files.names import name_for_reader
+from dunwell.core.files.read_attachments import list_all_attachments, read_attachment
+from dunwell.interfaces.landing.claim.preview import answer_claim_preview, prepare_claim_preview
+from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.portal.claims.views import (
+    AccountPage,
+    ClaimPage,
+    ExplanationPage,
+    MessagePage,
+    describe_head,
+    describe_life,
+    find_open_dispute,
+    list_chips,
+)
+from dunwell.interfaces.portal.render.formats import read_instant
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.answer import answer_file
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, in_preview_turn
+from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
+from dunwell.interfaces.portal.web.paging import read_day
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.operations.explanation.claim_life import MOST, read_claim_life
+from dunwell.operations.explanation.explain_claim import explain_claim
+from dunwell.operations.explanation.read_seal import read_seal
+from dunwell.platform.errors import NotFound
+
+
+@at_merchant
+async def show_claim(site: Site, visit: Visit, access: Access) -> Response:
+    claim_id, chip = read_claim_id(visit), visit.ask("show")
+    async with site.work(access) as work:
+        view = await look_at_claim(work, access, claim_id)
+        explanation = await explain_claim(work, site.resources.keys, claim_id)
+        life = await read_claim_life(work, claim_id)
+        documents = await list_all_attachments(work, claim_id)
+    chips = list_chips(life)
+    chip = chip if chip in chips else ""
+    assignment = explanation.assignment
+    page = ClaimPage(
+        head=describe_head(view),
+        debtor=view.debtor,
+        items=view.items,
+        explanation=explanation,
+        workflow=assignment.name if assignment else "",
+        version=assignment.version or "" if assignment else "",
+        next_at=read_instant(explanation.next_step.at) if explanation.next_step else None,
+        created_at=view.created_at,
+        told=describe_life(life, chip),
+        chips=chips,
+        chip=chip,
+        has_more=len(life) == MOST,
+        documents=documents,
+        open_dispute_id=find_open_dispute(life),
+        has_unseen=any((each.kind, each.word) == ("REPLY", "UNSEEN") for each in life),
+    )
+    return site.answer_at(visit, access, page)
+
+
+@at_merchant
+async def show_explanation(site: Site, visit: Visit, access: Access) -> Response:
+    claim_id = read_claim_id(visit)
+    async with site.work(access) as work:
+        view = await look_at_claim(work, access, claim_id)
+        explanation = await explain_claim(work, site.resources.keys, claim_id)
+    return site.answer_at(visit, access, ExplanationPage(describe_head(view), explanation))
+
+
+@at_merchant
+async def show_message(site: Site, visit: Visit, access: Access) -> Response:
+    claim_id, message_id = read_claim_id(visit), read_id(visit, "message_id")
+    async with site.work(access) as work:
+        view = await look_at_claim(work, access, claim_id)
+        message = await read_communication(work, message_id)
+        seal = await read_seal(work, message_id)
+    if message.claim_id != claim_id:
+        raise NotFound("There is no such message of this claim.")
+    planned_at = read_instant(message.planned_at)
+    assert planned_at is not None
+    page = MessagePage(
+        head=describe_head(view),
+        message=message,
+        planned_at=planned_at,
+        handed_over_at=read_instant(message.handed_over_at),
+        settled_at=read_instant(message.settled_at),
+        seal=seal.seal if seal else None,
+        sealed_at=seal.sealed_at if seal else None,
+    )
+    return site.answer_at(visit, access, page)
+
+
+@at_merchant
+async def show_account(site: Site, visit: Visit, access: Access) -> Response:
+    """As of the day in the address, else today."""
+    claim_id, frame = read_claim_id(visit), site.frame(visit, access)
+    assert frame.today is not None
+    on = read_day(visit.ask("on")) or frame.today
+    async with site.work(access) as work:
+        view = await look_at_claim(work, access, claim_id)
+        account = await read_account(work, claim_id, on)
+    return site.answer(frame, AccountPage(describe_head(view), on, account))
+
+
+@at_merchant
+async def send_document(site: Site, visit: Visit, access: Access) -> Response:
+    """As a download: what others have written opens nowhere beside us."""
+    claim_id, attachment_id = read_claim_id(visit), read_id(visit, "attachment_id")
+    async with site.work(access) as work:
+        await look_at_claim(work, access, claim_id)
+        attached = await read_attachment(work, claim_id, attachment_id)
+    content = await site.storage.load(attached.storage_key)
+    name = name_for_reader(attached.friendly_name, attached.content_type)
+    return answer_file(content, attached.content_type, name)
+
+
+@at_merchant
+@in_preview_turn
+async def show_debtors_page(site: Site, visit: Visit, access: Access) -> Response:
+    """Nobody is told of it, and nothing on it can be sent."""
+    claim_id = read_claim_id(visit)
+    level = Level.LINK if visit.ask("level") == "link" else Level.FACT
+    async with site.work(access) as work:
+        await look_at_claim(work, access, claim_id)
+        preview = await prepare_claim_preview(site.debtors, work, claim_id, level)
+    return answer_claim_preview(site.debtors, visit, preview)
+
+
+PAGES: RoutedPages = {
+    "claim": {"GET": show_claim},
+    "claim_why": {"GET": show_explanation},
+    "claim_message": {"GET": show_message},
+    "claim_account": {"GET": show_account},
+    "claim_debtor": {"GET": show_debtors_page},
+    "claim_document": {"GET": send_document},
+}

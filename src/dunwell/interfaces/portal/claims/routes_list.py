@@ -1,0 +1,139 @@
+"""The list of claims: filters, order and columns that stand in the address, pages, saved views."""
+
+import msgspec
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.cases.rollout.read_workflows import name_workflows
+from dunwell.core.claims.find_claims import count_claims, find_claims
+from dunwell.core.claims.sorting import ClaimOrder, SortKey
+from dunwell.core.claims.store_lists import ClaimFilter
+from dunwell.interfaces.portal.claims.list_views import (
+    ClaimsPage,
+    Row,
+    choose_columns,
+    describe_row,
+    read_claim_order,
+    read_columns,
+    write_columns,
+)
+from dunwell.interfaces.portal.claims.saved_views import end_view, list_views, save_view
+from dunwell.interfaces.portal.claims.search import search_rows
+from dunwell.interfaces.portal.render.addresses import build_address
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.answer import answer_redirect
+from dunwell.interfaces.portal.web.claim_filters import Filters, read_filters, read_filters_from
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.looking import note_list, read_id
+from dunwell.interfaces.portal.web.paging import PAGE, find_page
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.platform.errors import ValidationError
+
+
+@at_merchant
+async def show_claims(site: Site, visit: Visit, access: Access) -> Response:
+    """1. read the filters; what means nothing is told, and left out
+    2. a search finds claims by what people call them, the list all that the filters leave
+    3. count as far as it is cheap"""
+    frame = site.frame(visit, access)
+    filters = _read_address(visit)
+    if visit.ask_all("column"):
+        # To an address that is short enough to be shared.
+        return site.redirect(visit, access, "claims", **filters.query)
+    sorting, order = read_claim_order(filters.sort)
+    wanted, faults = read_filters(filters, access.merchant, frame.language)
+    after, asked = visit.ask("after"), read_columns(filters.columns)
+    async with site.work(access) as work:
+        views = await list_views(work, access.person.user_id)
+        workflows = [(str(each), name) for each, name in await name_workflows(work)]
+        rows, cursor, count, is_more = list[Row](), None, None, False
+        if filters.q:
+            rows, cursor = await search_rows(work, filters.q, wanted, after)
+        else:
+            found = await find_page(
+                lambda cursor: find_claims(
+                    work, limit=PAGE, cursor=cursor, wanted=wanted, order=order
+                ),
+                after,
+            )
+            rows, cursor = [describe_row(each) for each in found.claims], found.next_cursor
+            count, is_more = await _count(work, order, wanted)
+        await note_list(work, access, filters.query, len(rows))
+    page = ClaimsPage(
+        filters=filters,
+        sorting=sorting,
+        shown=choose_columns(asked, [each.claim for each in rows]),
+        are_chosen=bool(asked),
+        faults=faults,
+        rows=rows,
+        count=count,
+        is_more=is_more,
+        after=after,
+        next_cursor=cursor,
+        currency=access.merchant.configuration.currency,
+        workflows=workflows,
+        views=views,
+        view_id=next((each.view_id for each in views if _is_same(each.query, filters)), None),
+    )
+    return site.answer(frame, page)
+
+
+async def _count(work: Work, order: ClaimOrder, wanted: ClaimFilter) -> tuple[int | None, bool]:
+    """As far as it is cheap, and whether there are more; none: it would not be."""
+    if order.key is SortKey.NEXT_STEP:
+        return None, False
+    counted = await count_claims(work, wanted)
+    return counted.number, counted.is_more
+
+
+@takes_form_at_merchant
+async def take_view(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    """Keeps the filters of the list under a name."""
+    filters = read_filters_from(fields.text)
+    address = build_address("claims", merchant_id=access.merchant_id, **filters.query)
+    query = address.partition("?")[2]
+    try:
+        async with site.work(access) as work:
+            await save_view(
+                work, access.person.user_id, fields.text("name"), query,
+                is_shared=fields["shared"] == "yes",
+            )  # fmt: skip
+    except ValidationError:
+        return site.redirect(visit, access, "claims", **filters.query, done="view_name")
+    return site.redirect(visit, access, "claims", **filters.query, done="view")
+
+
+@takes_form_at_merchant
+async def drop_view(site: Site, visit: Visit, access: Access, _fields: Fields) -> Response:
+    async with site.work(access) as work:
+        await end_view(work, access.person.user_id, read_id(visit, "view_id"))
+    return site.redirect(visit, access, "claims", done="view_end")
+
+
+@at_merchant
+async def go_to_list(_site: Site, _visit: Visit, access: Access) -> Response:
+    """An address that only takes forms, opened by hand."""
+    return answer_redirect(build_address("claims", merchant_id=access.merchant_id))
+
+
+def _read_address(visit: Visit) -> Filters:
+    """Columns come as one word, or ticked one by one."""
+    filters = read_filters_from(visit.ask)
+    ticked = visit.ask_all("column")
+    columns = write_columns([*read_columns(filters.columns), *ticked])
+    return msgspec.structs.replace(
+        filters, sort=read_claim_order(filters.sort)[0].word, columns=columns
+    )
+
+
+def _is_same(query: str, filters: Filters) -> bool:
+    given = build_address("claims", merchant_id=1, **filters.query).partition("?")[2]
+    return bool(query) and query == given
+
+
+PAGES: RoutedPages = {
+    "claims": {"GET": show_claims},
+    "views": {"GET": go_to_list, "POST": take_view},
+    "view_end": {"GET": go_to_list, "POST": drop_view},
+}

@@ -1,0 +1,196 @@
+"""What the pages about one claim show."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import ClassVar
+from uuid import UUID
+
+import msgspec
+
+from dunwell.cases.payments.read_account import Account
+from dunwell.contact.messages.communication_views import Communication
+from dunwell.contact.messages.formatting import render_name
+from dunwell.core.claims.balance import Balance, Item
+from dunwell.core.claims.fields import DebtorFields
+from dunwell.core.claims.holds import Hold
+from dunwell.core.claims.read_claim import ClaimView
+from dunwell.core.files.attached import AttachedFile
+from dunwell.interfaces.portal.render.pages import Page
+from dunwell.operations.explanation.claim_life import Happening
+from dunwell.operations.explanation.views import ClaimExplanation
+
+# The chips above the timeline -> which kinds of happenings they leave.
+CHIPS: Mapping[str, frozenset[str]] = {
+    "messages": frozenset({"CONTACT", "NOTICE"}),
+    "money": frozenset({"PAYMENT", "REVERSAL", "REQUEST"}),
+    "debtor": frozenset(
+        {"DISPUTE", "DISPUTE_END", "PLAN", "PLAN_ANSWER", "PLAN_END", "LOOK", "REPLY"}
+    ),
+    "process": frozenset({"STEP", "PAUSE", "RESUME", "CREATED"}),
+    "people": frozenset({"NOTE", "CHANGE"}),
+}
+# What is told by another entry: a communication step by its contact.
+_TOLD_ELSEWHERE = frozenset({"COMMUNICATION"})
+
+
+class Head(msgspec.Struct, frozen=True, gc=False):
+    """A claim as each of its pages shows it first."""
+
+    claim_id: int
+    reference_number: str
+    name: str
+    company_name: str
+    currency: str
+    status: str
+    holds: Sequence[Hold]
+    balance: Balance
+
+    @property
+    def is_active(self) -> bool:
+        return self.status in ("CREATED", "IN_PROCESS")
+
+    @property
+    def is_paused(self) -> bool:
+        return any(each.kind == "PAUSE" for each in self.holds)
+
+
+class Told(msgspec.Struct, frozen=True, gc=False):
+    """One entry of the timeline."""
+
+    happening: Happening
+    is_weighty: bool
+
+
+class ClaimPage(Page, frozen=True):
+    template: ClassVar[str] = "claim.html"
+    area: ClassVar[str] = "claims"
+
+    head: Head
+    debtor: DebtorFields
+    items: Sequence[Item]
+    explanation: ClaimExplanation
+    workflow: str
+    version: str
+    next_at: datetime | None
+    created_at: datetime
+    told: Sequence[Told]
+    chips: Sequence[str]
+    chip: str
+    has_more: bool
+    documents: Sequence[AttachedFile]
+    # The newest that waits for an answer.
+    open_dispute_id: UUID | None
+    # Whether nobody has looked at an answer to our e-mails.
+    has_unseen: bool
+
+
+class ExplanationPage(Page, frozen=True):
+    template: ClassVar[str] = "claim_why.html"
+    area: ClassVar[str] = "claims"
+
+    head: Head
+    explanation: ClaimExplanation
+
+
+class MessagePage(Page, frozen=True):
+    """A communication as it was sent."""
+
+    template: ClassVar[str] = "claim_message.html"
+    area: ClassVar[str] = "claims"
+
+    head: Head
+    message: Communication
+    planned_at: datetime
+    handed_over_at: datetime | None
+    settled_at: datetime | None
+    # The number of the seal that covers its entry of the ledger, and when it was put on.
+    seal: int | None
+    sealed_at: datetime | None
+
+
+class AccountPage(Page, frozen=True):
+    template: ClassVar[str] = "claim_account.html"
+    area: ClassVar[str] = "claims"
+
+    head: Head
+    on: date
+    account: Account
+
+
+class ActPage(Page, frozen=True):
+    """A form that changes a claim. act: as its address has it."""
+
+    template: ClassVar[str] = "claim_act.html"
+    area: ClassVar[str] = "claims"
+
+    act: str
+    head: Head
+    # What the form is compared by (`compare_claim`).
+    seen: str
+    values: Mapping[str, str]
+    # Field -> code of a fault, or its words.
+    faults: Sequence[tuple[str, str]]
+    # What happened since the form was opened, where somebody was faster.
+    changed: Sequence[Happening]
+    is_overtaken: bool
+    # What is stored now, beside what was typed, by field.
+    stored: Mapping[str, str]
+    reasons: Sequence[str]
+    workflows: Sequence[tuple[str, str]]
+
+
+class PreviewPage(Page, frozen=True):
+    """Leads to the debtor's page as it is."""
+
+    template: ClassVar[str] = "claim_preview.html"
+    area: ClassVar[str] = "claims"
+
+    head: Head
+
+
+def describe_head(view: ClaimView) -> Head:
+    return Head(
+        claim_id=view.claim_id,
+        reference_number=view.reference_number,
+        name=render_name(view.debtor),
+        company_name=view.debtor.company_name or "",
+        currency=view.currency,
+        status=str(view.status),
+        holds=view.holds,
+        balance=view.balance,
+    )
+
+
+def describe_life(life: Sequence[Happening], chip: str) -> list[Told]:
+    """The entries that a chip leaves; "": all of them."""
+    wanted = CHIPS.get(chip)
+    return [
+        Told(each, each.kind in ("PAYMENT", "DISPUTE", "DISPUTE_END", "PLAN", "PLAN_ANSWER"))
+        for each in life
+        if (wanted is None or each.kind in wanted) and not _is_told_elsewhere(each)
+    ]
+
+
+def find_open_dispute(life: Sequence[Happening]) -> UUID | None:
+    ended = {each.subject_id for each in life if each.kind == "DISPUTE_END"}
+    waiting = (
+        each.subject_id for each in life if each.kind == "DISPUTE" and each.subject_id not in ended
+    )
+    return next(waiting, None)
+
+
+def list_chips(life: Sequence[Happening]) -> list[str]:
+    """Those that leave anything."""
+    kinds = {each.kind for each in life}
+    return [chip for chip, wanted in CHIPS.items() if wanted & kinds]
+
+
+def _is_told_elsewhere(each: Happening) -> bool:
+    return each.kind == "STEP" and each.word == "DONE" and each.actor_kind in _TOLD_ELSEWHERE
+
+
+def read_reference(text: str | None) -> UUID | None:
+    try:
+        return UUID(text or "")
+    except ValueError:
+        return None

@@ -1,0 +1,149 @@
+"""What somebody has written of an answer and not sent yet, one for a dispute: whoever goes on finds
+it. Each change is compared with what its writer had seen; of two, neither loses a word."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit import MASKED, save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.disputes.dispute import Dispute, DisputeState
+from dunwell.cases.disputes.end_dispute import Outcome, Resolution, lock_dispute, resolve_dispute
+from dunwell.interfaces.portal.disputes.store_drafts import load_draft_row, save_draft_row
+from dunwell.operations.explanation.life_store import load_user_names
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.text.texts import find_unprintable
+
+LONGEST_ANSWER = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """outcome: "": not decided."""
+
+    outcome: Literal["", "ACCEPTED", "REJECTED"]
+    ends_claim: bool
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """revision: 0: there is none."""
+
+    answer: Answer
+    revision: int
+    saved_at: datetime | None
+    writer: str
+
+
+NOTHING = Draft(Answer("", ends_claim=True, message=""), 0, None, "")
+
+
+class DraftOvertaken(InvalidState):
+    """Somebody else has written since."""
+
+    def __init__(self, standing: Draft) -> None:
+        super().__init__("Somebody else has written on this answer.", state="CHANGED")
+        self.standing = standing
+
+
+class AnsweredAlready(InvalidState):
+    """Nothing is left to answer."""
+
+    def __init__(self, dispute: Dispute) -> None:
+        super().__init__("The dispute was answered already.", state=str(dispute.state))
+        self.dispute = dispute
+
+
+async def load_draft(work: Work, dispute_id: UUID) -> Draft:
+    work.need(Right.READ_CLAIMS)
+    row = await load_draft_row(work.tx, work.merchant_id, dispute_id)
+    if row is None:
+        return NOTHING
+    names = await load_user_names(work.tx, {row.actor_id} if row.actor_id else ())
+    writer = names.get(row.actor_id or "", row.actor_id or "")
+    return Draft(
+        Answer(row.outcome, row.ends_claim, row.message), row.revision, row.saved_at, writer
+    )
+
+
+async def save_draft(
+    work: Work, claim_id: int, dispute_id: UUID, answer: Answer, *, known: int
+) -> int:
+    """known: the revision that was seen. The new one. Raises NotFound, ValidationError,
+    AnsweredAlready and DraftOvertaken."""
+    work.need(Right.ANSWER)
+    _check(answer.message)
+    await _lock_open(work, claim_id, dispute_id)
+    standing = await load_draft(work, dispute_id)
+    if standing.answer == answer and standing.revision:
+        return standing.revision
+    if standing.revision != known:
+        raise DraftOvertaken(standing)
+    words = (answer.outcome, answer.ends_claim, answer.message)
+    writer = (work.actor.kind, work.actor.actor_id)
+    revision = await save_draft_row(
+        work.tx, work.merchant_id, dispute_id, words, saved_at=work.real_now, writer=writer
+    )
+    await save_audit(
+        work, "answer.save_draft", f"claim:{claim_id}",
+        before=_list_values(standing), after=_list_values(Draft(answer, revision, None, "")),
+        disputeId=str(dispute_id),
+    )  # fmt: skip
+    return revision
+
+
+async def send_answer(work: Work, claim_id: int, dispute_id: UUID, *, known: int) -> Dispute:
+    """The draft that was seen becomes the answer, and goes. Raises NotFound, ValidationError (it is
+    not decided), AnsweredAlready and DraftOvertaken."""
+    work.need(Right.ANSWER)
+    await _lock_open(work, claim_id, dispute_id)
+    standing = await load_draft(work, dispute_id)
+    if standing.revision != known:
+        raise DraftOvertaken(standing)
+    resolution = decide_resolution(standing.answer)
+    dispute = await resolve_dispute(work, claim_id, dispute_id, resolution)
+    await save_audit(
+        work, "answer.send", f"claim:{claim_id}",
+        before=_list_values(standing), after=_list_values(NOTHING), disputeId=str(dispute_id),
+    )  # fmt: skip
+    return dispute
+
+
+def _list_values(draft: Draft) -> dict[str, Any]:
+    """The message is for the debtor, in its writer's own words."""
+    answer = draft.answer
+    return {
+        "draft": draft.revision, "outcome": answer.outcome or None,
+        "endsClaim": answer.ends_claim, "message": MASKED if answer.message else None,
+    }  # fmt: skip
+
+
+def decide_resolution(answer: Answer) -> Resolution:
+    """Raises ValidationError while it is not decided."""
+    outcomes: dict[str, Outcome] = {
+        "ACCEPTED": DisputeState.ACCEPTED,
+        "REJECTED": DisputeState.REJECTED,
+    }
+    if answer.outcome not in outcomes:
+        raise ValidationError([Fault("/outcome", "Accept or reject it.", "REQUIRED")])
+    outcome = outcomes[answer.outcome]
+    ends_claim = answer.ends_claim if outcome is DisputeState.ACCEPTED else None
+    return Resolution(outcome, ends_claim, answer.message or None)
+
+
+async def _lock_open(work: Work, claim_id: int, dispute_id: UUID) -> None:
+    _, dispute = await lock_dispute(work, claim_id, dispute_id)
+    if dispute.state is not DisputeState.OPEN:
+        raise AnsweredAlready(dispute)
+
+
+def _check(message: str) -> None:
+    faults = list(find_unprintable(message, ("message",)))
+    if len(message) > LONGEST_ANSWER:
+        text = f"Use at most {LONGEST_ANSWER} characters."
+        faults.append(Fault("/message", text, "TOO_LONG"))
+    if faults:
+        raise ValidationError(faults)

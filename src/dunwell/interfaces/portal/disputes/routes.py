@@ -1,0 +1,262 @@
+"""The inbox of disputes, one dispute, its evidence, and the answer: written, previewed, sent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.answer_days import find_answer_day
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.assignee import Assignee, Whose
+from dunwell.cases.disputes.answer_texts import list_answer_texts
+from dunwell.cases.disputes.assign_dispute import read_assignee
+from dunwell.cases.disputes.dispute import Dispute, DisputeState, render_case_number
+from dunwell.cases.disputes.evidence import EvidenceFile
+from dunwell.cases.disputes.find_disputes import find_disputes
+from dunwell.cases.disputes.find_waiting import (
+    WaitingDispute,
+    count_waiting_disputes,
+    find_waiting_disputes,
+)
+from dunwell.cases.disputes.read_disputes import list_disputes, read_evidence
+from dunwell.cases.disputes.store_lists import ListedDispute
+from dunwell.contact.messages.formatting import render_name
+from dunwell.core.claims.read_claim import ClaimView
+from dunwell.interfaces.portal.disputes.drafts import (
+    Answer,
+    AnsweredAlready,
+    Draft,
+    DraftOvertaken,
+    decide_resolution,
+    load_draft,
+    save_draft,
+    send_answer,
+)
+from dunwell.interfaces.portal.disputes.preview import preview_answer
+from dunwell.interfaces.portal.disputes.views import DisputePage, DisputesPage, PreviewPage
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.answer import answer_file
+from dunwell.interfaces.portal.web.assigning import list_choices, read_whose
+from dunwell.interfaces.portal.web.guards import (
+    RoutedPages,
+    at_merchant,
+    in_preview_turn,
+    takes_form_at_merchant,
+)
+from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.platform.children.process import run_apart
+from dunwell.platform.errors import NotFound, ValidationError
+
+_PAGE = 50
+_MOST_COUNTED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    claim: ClaimView
+    dispute: Dispute
+    files: list[EvidenceFile]
+    others: list[Dispute]
+    draft: Draft
+    assignee: Assignee | None
+
+
+@at_merchant
+async def show_inbox(site: Site, visit: Visit, access: Access) -> Response:
+    after, given = visit.ask("after"), visit.ask("state")
+    state = DisputeState(given) if given in list(DisputeState) else DisputeState.OPEN
+    asked, whose = read_whose(visit, access)
+    async with site.work(access) as work:
+        count = await count_waiting_disputes(work, _MOST_COUNTED + 1)
+        try:
+            page = await _list(work, state, after, whose)
+        except ValidationError:
+            page = await _list(work, state, "", whose)
+    waiting, ended, cursor = page
+    shown = DisputesPage(
+        state=str(state),
+        whose=asked,
+        me=access.person.user_id,
+        waiting=waiting,
+        ended=ended,
+        count=count,
+        most=_MOST_COUNTED,
+        after=after,
+        next_cursor=cursor,
+    )
+    return site.answer_at(visit, access, shown)
+
+
+async def _list(
+    work: Work, state: DisputeState, after: str, whose: Whose
+) -> tuple[Sequence[WaitingDispute], Sequence[ListedDispute], str | None]:
+    if state is DisputeState.OPEN:
+        found = await find_waiting_disputes(work, limit=_PAGE, cursor=after or None, whose=whose)
+        return found.disputes, (), found.next_cursor
+    listed = await find_disputes(work, limit=_PAGE, cursor=after or None, state=state)
+    return (), listed.disputes, listed.next_cursor
+
+
+@at_merchant
+async def show_dispute(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer(site, visit, access)
+
+
+@takes_form_at_merchant
+async def take_answer(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    """Keeps what was written, whichever button it was; then on to the preview, or back."""
+    claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
+    typed, wish = _read(fields), fields["do"]
+    if wish == "insert":
+        typed = await _insert(site, access, typed, fields["text"])
+    try:
+        async with site.work(access) as work:
+            await save_draft(work, claim_id, dispute_id, typed, known=_read_revision(fields))
+        if wish == "preview":
+            decide_resolution(typed)
+    except (DraftOvertaken, AnsweredAlready) as overtaken:
+        return await _answer(site, visit, access, typed, overtaken=overtaken, status=409)
+    except ValidationError as refusal:
+        faults = [(each.path.rpartition("/")[2], each.code) for each in refusal.faults]
+        return await _answer(site, visit, access, typed, faults=faults, status=422)
+    to = {"claim_id": claim_id, "dispute_id": dispute_id}
+    if wish == "preview":
+        return site.redirect(visit, access, "dispute_preview", **to)
+    return site.redirect(visit, access, "dispute", **to, done="" if wish == "insert" else "draft")
+
+
+@at_merchant
+@in_preview_turn
+async def show_preview(site: Site, visit: Visit, access: Access) -> Response:
+    """Of the draft as it is stored, which is what is sent."""
+    async with site.work(access) as work:
+        case = await _load(work, access, visit)
+        if case.dispute.state is not DisputeState.OPEN or not case.draft.answer.outcome:
+            return _back(site, visit, access)
+        now = work.now
+    preview = await run_apart(
+        preview_answer,
+        access.merchant,
+        now,
+        writer=site.debtors.notices,
+        claim=case.claim,
+        dispute=case.dispute,
+        answer=case.draft.answer,
+    )
+    name = render_name(case.claim.debtor)
+    page = PreviewPage(case.claim, name, dispute=case.dispute, draft=case.draft, preview=preview)
+    return site.answer_at(visit, access, page)
+
+
+@takes_form_at_merchant
+async def take_sending(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
+    try:
+        async with site.work(access) as work:
+            await send_answer(work, claim_id, dispute_id, known=_read_revision(fields))
+    except (DraftOvertaken, AnsweredAlready) as overtaken:
+        return await _answer(site, visit, access, overtaken=overtaken, status=409)
+    except ValidationError:
+        return _back(site, visit, access)
+    return site.redirect(
+        visit, access, "dispute", claim_id=claim_id, dispute_id=dispute_id, done="answer"
+    )
+
+
+@at_merchant
+async def send_file(site: Site, visit: Visit, access: Access) -> Response:
+    """The original, as a download: a debtor's file never opens beside the portal's own pages."""
+    claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
+    file_id = read_id(visit, "file_id")
+    async with site.work(access) as work:
+        await look_at_claim(work, access, claim_id)
+        file = await read_evidence(work, claim_id, dispute_id, file_id)
+    content = await site.storage.load(file.storage_key)
+    return answer_file(content, file.content_type, file.name)
+
+
+async def _load(work: Work, access: Access, visit: Visit) -> _Case:
+    """Raises NotFound, also for a dispute of another claim."""
+    claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
+    claim = await look_at_claim(work, access, claim_id)
+    listed = await list_disputes(work, claim_id, limit=100)
+    dispute = next((each for each in listed.disputes if each.dispute_id == dispute_id), None)
+    if dispute is None:
+        raise NotFound("There is no such dispute.")
+    others = [each for each in listed.disputes if each.dispute_id != dispute_id]
+    files = [*listed.files.get(dispute_id, ())]
+    draft, assignee = await load_draft(work, dispute_id), await read_assignee(work, dispute_id)
+    return _Case(claim, dispute, files=files, others=others, draft=draft, assignee=assignee)
+
+
+async def _answer(  # noqa: PLR0913 - what the page shows, by name
+    site: Site, visit: Visit, access: Access, typed: Answer | None = None, *,
+    faults: list[tuple[str, str]] | None = None,
+    overtaken: DraftOvertaken | AnsweredAlready | None = None, status: int = 200,
+) -> Response:  # fmt: skip
+    async with site.work(access) as work:
+        case = await _load(work, access, visit)
+        texts = await list_answer_texts(work)
+        colleagues = await list_choices(work, access)
+    configuration, dispute = access.merchant.configuration, case.dispute
+    within = configuration.disputes.answer_within_days
+    page = DisputePage(
+        claim=case.claim,
+        name=render_name(case.claim.debtor),
+        dispute=dispute,
+        case_number=render_case_number(dispute.dispute_id),
+        answer_on=find_answer_day(dispute.opened_at, within, configuration.timezone),
+        files=case.files,
+        others=case.others,
+        draft=case.draft,
+        typed=typed or case.draft.answer,
+        texts=texts if access.may(Right.ANSWER) else (),
+        faults=faults or (),
+        assignee=case.assignee,
+        colleagues=colleagues,
+        me=access.person.user_id,
+        is_overtaken=isinstance(overtaken, DraftOvertaken),
+        is_answered=isinstance(overtaken, AnsweredAlready),
+    )
+    return site.answer_at(visit, access, page, status)
+
+
+def _back(site: Site, visit: Visit, access: Access) -> Response:
+    return site.redirect(
+        visit, access, "dispute",
+        claim_id=read_claim_id(visit), dispute_id=read_id(visit, "dispute_id"),
+    )  # fmt: skip
+
+
+async def _insert(site: Site, access: Access, typed: Answer, wanted: str) -> Answer:
+    """With one of the merchant's texts behind what is there."""
+    async with site.work(access) as work:
+        texts = await list_answer_texts(work)
+    text = next((each.text for each in texts if str(each.template_id) == wanted), "")
+    message = "\n\n".join(part for part in (typed.message, text) if part)
+    return Answer(typed.outcome, typed.ends_claim, message)
+
+
+def _read(fields: Fields) -> Answer:
+    outcomes: tuple[Literal["ACCEPTED", "REJECTED"], ...] = ("ACCEPTED", "REJECTED")
+    outcome: Literal["", "ACCEPTED", "REJECTED"] = next(
+        (each for each in outcomes if each == fields["outcome"]), ""
+    )
+    return Answer(outcome, fields["ends_claim"] != "no", fields.text("message"))
+
+
+def _read_revision(fields: Fields) -> int:
+    given = fields["known_revision"]
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 9 else 0
+
+
+PAGES: RoutedPages = {
+    "disputes": {"GET": show_inbox},
+    "dispute": {"GET": show_dispute, "POST": take_answer},
+    "dispute_preview": {"GET": show_preview, "POST": take_sending},
+    "dispute_file": {"GET": send_file},
+}

@@ -1,0 +1,64 @@
+"""Forms of one dispute: who answers it, and that its claim has reached the right person."""
+
+from starlette.responses import Response
+
+from dunwell.accounts.users.assignee import AssignedMeanwhile
+from dunwell.cases.disputes.assign_dispute import assign_dispute
+from dunwell.cases.disputes.end_dispute import confirm_right_person
+from dunwell.core.claims.access import check_claim
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.assigning import read_assignee
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.looking import read_claim_id, read_id
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.platform.errors import InvalidState, ValidationError
+
+
+@takes_form_at_merchant
+async def take_assignee(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    """Of two who give it away at once the second is told, and the page shows whose it is."""
+    claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
+    wanted, known = read_assignee(fields, "assignee"), read_assignee(fields, "known_assignee")
+    done = "assigned"
+    try:
+        async with site.work(access) as work:
+            await assign_dispute(work, claim_id, dispute_id, wanted, known=known)
+    except AssignedMeanwhile:
+        done = "assigned_before"
+    except (InvalidState, ValidationError):
+        done = "not_assigned"
+    return site.redirect(
+        visit, access, "dispute", claim_id=claim_id, dispute_id=dispute_id, done=done
+    )
+
+
+@takes_form_at_merchant
+async def confirm_person(site: Site, visit: Visit, access: Access, _fields: Fields) -> Response:
+    """Confirm that the right person was reached. A second click changes nothing. A dispute that has
+    never withheld its claim has no such button."""
+    claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
+    done = "right_person"
+    try:
+        async with site.work(access) as work:
+            await confirm_right_person(work, claim_id, dispute_id)
+    except InvalidState:
+        done = ""
+    return site.redirect(
+        visit, access, "dispute", claim_id=claim_id, dispute_id=dispute_id, done=done
+    )
+
+
+@at_merchant
+async def go_to_dispute(site: Site, visit: Visit, access: Access) -> Response:
+    """The address that only takes forms, opened by hand. Raises NotFound."""
+    async with site.work(access) as work:
+        await check_claim(work, read_claim_id(visit))
+    ids = {"claim_id": read_claim_id(visit), "dispute_id": read_id(visit, "dispute_id")}
+    return site.redirect(visit, access, "dispute", **ids)
+
+
+PAGES: RoutedPages = {
+    "dispute_assign": {"GET": go_to_dispute, "POST": take_assignee},
+    "dispute_right_person": {"GET": go_to_dispute, "POST": confirm_person},
+}

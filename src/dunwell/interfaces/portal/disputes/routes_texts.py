@@ -1,0 +1,64 @@
+"""The texts that a merchant answers with."""
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.disputes.answer_texts import (
+    add_answer_text,
+    end_answer_text,
+    list_answer_texts,
+)
+from dunwell.interfaces.portal.disputes.views import TextsPage
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.looking import read_id
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.platform.errors import NotFound, ValidationError
+
+
+@at_merchant
+async def show_texts(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer(site, visit, access)
+
+
+@takes_form_at_merchant
+async def take_text(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    name, text = fields.text("name"), fields.text("text")
+    try:
+        async with site.work(access) as work:
+            await add_answer_text(work, name, text)
+    except ValidationError as refusal:
+        faults = [(each.path.rpartition("/")[2], each.code) for each in refusal.faults]
+        return await _answer(site, visit, access=access, name=name, text=text, faults=faults)
+    return site.redirect(visit, access, "answer_texts", done="saved")
+
+
+@takes_form_at_merchant
+async def drop_text(site: Site, visit: Visit, access: Access, _fields: Fields) -> Response:
+    async with site.work(access) as work:
+        await end_answer_text(work, read_id(visit, "template_id"))
+    return site.redirect(visit, access, "answer_texts", done="removed")
+
+
+@at_merchant
+async def go_to_texts(site: Site, visit: Visit, access: Access) -> Response:
+    return site.redirect(visit, access, "answer_texts")
+
+
+async def _answer(
+    site: Site, visit: Visit, access: Access, name: str = "", text: str = "", *,
+    faults: list[tuple[str, str]] | None = None,
+) -> Response:  # fmt: skip
+    if not access.may(Right.ANSWER):
+        raise NotFound("There is no such page.")
+    async with site.work(access) as work:
+        texts = await list_answer_texts(work)
+    page = TextsPage(texts, name, text, faults or ())
+    return site.answer_at(visit, access, page, 422 if faults else 200)
+
+
+PAGES: RoutedPages = {
+    "answer_texts": {"GET": show_texts, "POST": take_text},
+    "answer_text_end": {"GET": go_to_texts, "POST": drop_text},
+}

@@ -1,0 +1,170 @@
+"""The pages of a file as pictures, of a dispute's evidence and of a claim's documents.
+
+A page's address says which of its pages is shown. The picture of it is drawn when the browser asks
+for it, by a child process that is shut in (`files.pictures`); no byte of the file itself is sent
+here. The original is a download, at an address of its own.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.cases.disputes.read_disputes import read_evidence
+from dunwell.core.files.pictures import FULL, THUMBNAIL, NotShowable, Shown, Size
+from dunwell.core.files.read_attachments import read_attachment
+from dunwell.core.files.storage import ContentMissing
+from dunwell.interfaces.portal.evidence.views import FileShown, PicturesPage, Why
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.answer import answer_file
+from dunwell.interfaces.portal.web.guards import RoutedPages, Run, at_merchant
+from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.platform.crypto import SealBroken
+from dunwell.platform.errors import NotFound
+
+# Small pictures at a time.
+_NEAR = 12
+_SIZES = {"small": THUMBNAIL, "large": FULL}
+_LONGEST_NUMBER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    file_id: str
+    file: FileShown
+    storage_key: str
+    content_type: str
+
+
+_Find = Callable[[Work, Visit], Awaitable[_Found]]
+
+
+async def _find_evidence(work: Work, visit: Visit) -> _Found:
+    """Raises NotFound."""
+    claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
+    file_id = read_id(visit, "file_id")
+    kept = await read_evidence(work, claim_id, dispute_id, file_id)
+    file = FileShown(
+        viewer="dispute_file_pages",
+        picture="dispute_file_page",
+        original="dispute_file",
+        ids={"claim_id": claim_id, "dispute_id": dispute_id, "file_id": file_id},
+        name=kept.name,
+        size_bytes=kept.size_bytes,
+        home="dispute",
+    )
+    return _Found(str(file_id), file, kept.storage_key, kept.content_type)
+
+
+async def _find_document(work: Work, visit: Visit) -> _Found:
+    """Raises NotFound."""
+    claim_id, attachment_id = read_claim_id(visit), read_id(visit, "attachment_id")
+    kept = await read_attachment(work, claim_id, attachment_id)
+    file = FileShown(
+        viewer="document_pages",
+        picture="document_page",
+        original="claim_document",
+        ids={"claim_id": claim_id, "attachment_id": attachment_id},
+        name=kept.friendly_name,
+        size_bytes=kept.size_bytes,
+        home="claim",
+    )
+    return _Found(str(attachment_id), file, kept.storage_key, kept.content_type)
+
+
+def _show_pages(find: _Find) -> Run:
+    @at_merchant
+    async def show(site: Site, visit: Visit, access: Access) -> Response:
+        """Its small picture is drawn at once: so the page can say when there is nothing to show."""
+        page = _read_number(visit.ask("page") or "1")
+        async with site.work(access) as work:
+            found = await find(work, visit)
+            claim_id = read_claim_id(visit)
+            claim = await look_at_claim(work, access, claim_id, file=found.file_id)
+        why, pages = await _try(site, access, found, page)
+        shown = PicturesPage(
+            file=found.file,
+            reference_number=claim.reference_number,
+            claim_id=claim_id,
+            why=why,
+            page=0 if why else page,
+            pages=pages,
+            near=[] if why else _list_near(page, pages),
+            is_large=visit.ask("size") == "large",
+        )
+        return site.answer_at(visit, access, shown, 404 if why == "NO_PAGE" else 200)
+
+    return show
+
+
+def _send_picture(find: _Find) -> Run:
+    @at_merchant
+    async def send(site: Site, visit: Visit, access: Access) -> Response:
+        """Raises NotFound, also for what cannot be drawn. That somebody looks was kept when the
+        page with the picture was opened."""
+        page, size = _read_number(visit.path_params["page"]), _read_size(visit.path_params["size"])
+        async with site.work(access) as work:
+            found = await find(work, visit)
+        try:
+            picture = await site.painter.paint(_describe(site, access, found), page, size)
+        except (NotShowable, ContentMissing, SealBroken):
+            raise NotFound("There is no picture of this page.") from None
+        return answer_file(picture, "image/png")
+
+    return send
+
+
+async def _try(site: Site, access: Access, found: _Found, page: int) -> tuple[Why, int]:
+    """Why the page cannot be shown, "": it can; and how many pages there are, 0: nobody knows.
+    Raises Unavailable."""
+    painter, shown = site.painter, _describe(site, access, found)
+    try:
+        pages = await painter.count_pages(shown)
+        if not 1 <= page <= pages:
+            return "NO_PAGE", pages
+        await painter.paint(shown, page, THUMBNAIL)
+    except NotShowable:
+        return "UNSHOWABLE", painter.find_pages(found.storage_key) or 0
+    except ContentMissing:
+        return "MISSING", 0
+    except SealBroken:
+        return "CHANGED", 0
+    return "", pages
+
+
+def _describe(site: Site, access: Access, found: _Found) -> Shown:
+    return Shown(
+        found.storage_key, found.content_type, lambda: site.storage.load(found.storage_key),
+        viewer=access.person.user_id, size_bytes=found.file.size_bytes,
+    )  # fmt: skip
+
+
+def _list_near(page: int, pages: int) -> range:
+    """The pages of the same dozen."""
+    first = (page - 1) // _NEAR * _NEAR + 1
+    return range(first, min(first + _NEAR, pages + 1))
+
+
+def _read_number(given: str) -> int:
+    """Raises NotFound."""
+    if not (given.isascii() and given.isdigit() and len(given) <= _LONGEST_NUMBER):
+        raise NotFound("There is no such page.")
+    return int(given)
+
+
+def _read_size(given: str) -> Size:
+    """Raises NotFound."""
+    if given not in _SIZES:
+        raise NotFound("There is no such picture.")
+    return _SIZES[given]
+
+
+PAGES: RoutedPages = {
+    "dispute_file_pages": {"GET": _show_pages(_find_evidence)},
+    "dispute_file_page": {"GET": _send_picture(_find_evidence)},
+    "document_pages": {"GET": _show_pages(_find_document)},
+    "document_page": {"GET": _send_picture(_find_document)},
+}

@@ -1,0 +1,135 @@
+"""Jobs: the list of them, one with its progress, what became of each row, and files to download."""
+
+from collections.abc import Sequence
+
+from starlette.responses import Response, StreamingResponse
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.core.files.names import render_disposition
+from dunwell.interfaces.portal.jobs.views import JobPage, JobsPage
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.answer import answer_live
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.looking import read_id
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.operations.explanation.life_store import load_user_names
+from dunwell.operations.jobs.cancel_job import cancel_job, may_cancel
+from dunwell.operations.jobs.cells import MARK, render_rows
+from dunwell.operations.jobs.job import JobRow, RowOutcome
+from dunwell.operations.jobs.read_export import open_export
+from dunwell.operations.jobs.read_jobs import find_jobs, list_job_rows, read_job
+from dunwell.operations.jobs.start_job import TooManyJobs, retry_failed
+from dunwell.platform.errors import InvalidState, ValidationError
+
+_PAGE, _MOST_SHOWN, _BATCH = 50, 100, 5_000
+_CSV = {
+    "Content-Type": "text/csv; charset=utf-8",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "X-Robots-Tag": "noindex, nofollow, noarchive",
+}
+
+
+@at_merchant
+async def show_jobs(site: Site, visit: Visit, access: Access) -> Response:
+    after = visit.ask("after")
+    async with site.work(access) as work:
+        try:
+            found = await find_jobs(work, limit=_PAGE, cursor=after or None)
+        except ValidationError:
+            found = await find_jobs(work, limit=_PAGE)
+        ids = {each.starter.actor_id for each in found.jobs if each.starter.actor_id}
+        names = await load_user_names(work.tx, ids)
+    return site.answer_at(visit, access, JobsPage(found.jobs, names, after, found.next_cursor))
+
+
+@at_merchant
+async def show_job(site: Site, visit: Visit, access: Access) -> Response:
+    """With an ETag, so that whoever waits for it asks for little."""
+    job_id = read_id(visit, "job_id")
+    async with site.work(access) as work:
+        view = await read_job(work, job_id)
+        rows = await _list_not_done(work, visit)
+        names = await load_user_names(work.tx, {view.job.starter.actor_id or ""})
+    reasons = [(str(kind), str(reason), count) for (kind, reason), count in view.reasons.items()]
+    starter = names.get(view.job.starter.actor_id or "", view.job.starter.actor_id or "")
+    answer = site.answer_at(
+        visit,
+        access,
+        JobPage(
+            view, starter, rows=rows, reasons=reasons, may_cancel=may_cancel(access.actor, view.job)
+        ),
+    )
+    return answer_live(answer, visit.headers)
+
+
+@takes_form_at_merchant
+async def change_job(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    """Cancels it, or begins another of the rows that failed."""
+    job_id = read_id(visit, "job_id")
+    try:
+        async with site.work(access) as work:
+            if fields["do"] == "retry":
+                job_id = (await retry_failed(work, job_id)).job_id
+            elif fields["do"] == "cancel":
+                await cancel_job(work, job_id)
+    except TooManyJobs:
+        raise
+    except InvalidState:
+        return site.redirect(visit, access, "job", job_id=job_id, done="job_over")
+    return site.redirect(visit, access, "job", job_id=job_id)
+
+
+@at_merchant
+async def send_rows(site: Site, visit: Visit, access: Access) -> Response:
+    """What became of each row, as CSV, in the reader's language."""
+    job_id = read_id(visit, "job_id")
+    language = site.frame(visit, access).language
+    heads, outcomes, why = (
+        site.pages.read_words(language, "_job_words.html", name)
+        for name in ("HEADS", "OUTCOMES", "WHY")
+    )
+    body, after = [MARK, render_rows([heads])], 0
+    async with site.work(access) as work:
+        while rows := await list_job_rows(work, job_id, after=after, limit=_BATCH):
+            body.append(
+                render_rows(
+                    (
+                        row.position,
+                        row.claim_id,
+                        outcomes.get(row.outcome, row.outcome),
+                        why.get(row.reason, row.reason),
+                        row.message,
+                    )
+                    for row in rows
+                )
+            )
+            after = rows[-1].position
+    name = {"Content-Disposition": render_disposition(f"job-{job_id}.csv")}
+    return Response(b"".join(body), 200, {**_CSV, **name})
+
+
+@at_merchant
+async def send_file(site: Site, visit: Visit, access: Access) -> Response:
+    """Part by part: nobody waits for the whole of it."""
+    job_id = read_id(visit, "job_id")
+    async with site.work(access) as work:
+        parts = await open_export(work, site.storage, job_id)
+    name = {"Content-Disposition": render_disposition(f"export-{job_id}.csv")}
+    return StreamingResponse(parts, 200, {**_CSV, **name})
+
+
+async def _list_not_done(work: Work, visit: Visit) -> Sequence[JobRow]:
+    job_id = read_id(visit, "job_id")
+    rows: list[JobRow] = []
+    for outcome in (RowOutcome.FAILED, RowOutcome.SKIPPED):
+        rows += await list_job_rows(work, job_id, outcome=outcome, limit=_MOST_SHOWN)
+    return rows[:_MOST_SHOWN]
+
+
+PAGES: RoutedPages = {
+    "jobs": {"GET": show_jobs},
+    "job": {"GET": show_job, "POST": change_job},
+    "job_rows": {"GET": send_rows},
+    "job_file": {"GET": send_file},
+}

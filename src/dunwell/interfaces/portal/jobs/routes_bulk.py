@@ -1,0 +1,108 @@
+"""Something is done to many claims: ticked or all that match, tried without effect, confirmed by
+typing how many, and then a job of the worker's."""
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.read_workflows import name_workflows
+from dunwell.interfaces.portal.jobs.bulk import Asked, read_action, read_ticked, select_all
+from dunwell.interfaces.portal.jobs.views import BulkPage
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.claim_filters import read_filters, read_filters_from
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.operations.jobs.job import MOST_ROWS, Export, ExportedList
+from dunwell.operations.jobs.start_job import DryRun, preview_job, start_export, start_job
+from dunwell.platform.errors import NotFound, ValidationError
+
+
+@takes_form_at_merchant
+async def take_bulk(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    """1. read what is asked, and select
+    2. without the right number typed: only try it, and show what would become of it
+    3. else freeze the selection in a job; a selection that is another one by now is shown anew"""
+    if not access.may(Right.CHANGE_CLAIMS):
+        raise NotFound("There is no such form.")
+    frame, filters = site.frame(visit, access), read_filters_from(fields.text)
+    wanted, _ = read_filters(filters, access.merchant, frame.language)
+    ticked = [] if fields["which"] == "all" else read_ticked(fields)
+    async with site.work(access) as work:
+        asked = read_action(fields, work.now, frame.timezone)
+        found = ticked if fields["which"] != "all" else await select_all(work, wanted)
+        selected = found or []
+        count_faults = ["TOO_WIDE"] if found is None else _find_faults(fields, len(selected))
+        faults = [*asked.faults, *count_faults]
+        if fields["do"] == "start" and not faults and asked.action is not None:
+            job = await start_job(work, asked.action, selected)
+            return site.redirect(visit, access, "job", job_id=job.job_id, done="job")
+        dry_run = await _try(work, asked, selected)
+        workflows = [(str(each), name) for each, name in await name_workflows(work)]
+    is_shown = fields["do"] in ("start", "try")
+    page = BulkPage(
+        action=asked.name,
+        claim_ids=ticked,
+        filters=filters.query,
+        values=asked.values,
+        workflows=workflows,
+        count=len(selected),
+        dry_run=dry_run,
+        skipped=[*dry_run.skipped.items()] if dry_run else (),
+        faults=faults if is_shown else [each for each in faults if each in ("NONE", "TOO_WIDE")],
+    )
+    return site.answer(frame, page, 422 if page.faults else 200)
+
+
+@takes_form_at_merchant
+async def take_export(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    """The list as CSV, by the worker."""
+    frame, filters = site.frame(visit, access), read_filters_from(fields.text)
+    wanted, _ = read_filters(filters, access.merchant, frame.language)
+    async with site.work(access) as work:
+        job = await start_export(work, Export(ExportedList.CLAIMS, _describe(wanted)))
+    return site.redirect(visit, access, "job", job_id=job.job_id)
+
+
+@at_merchant
+async def go_to_claims(site: Site, visit: Visit, access: Access) -> Response:
+    return site.redirect(visit, access, "claims")
+
+
+def _find_faults(fields: Fields, count: int) -> list[str]:
+    if not count:
+        return ["NONE"]
+    if count > MOST_ROWS:
+        return ["TOO_MANY"]
+    if fields["do"] != "start":
+        return []
+    if fields["known_count"] != str(count):
+        return ["MOVED"]
+    typed = fields.text("count").replace(",", "").replace(".", "").replace(" ", "")
+    return [] if typed == str(count) else ["COUNT"]
+
+
+async def _try(work: Work, asked: Asked, selected: list[int]) -> DryRun | None:
+    if asked.action is None or not 0 < len(selected) <= MOST_ROWS:
+        return None
+    try:
+        return await preview_job(work, asked.action, selected)
+    except (ValidationError, NotFound):
+        return None
+
+
+def _describe(wanted: object) -> dict[str, object]:
+    """What is given of a filter, as it is stored."""
+    names = wanted.__dataclass_fields__  # type: ignore[attr-defined]
+    given = {name: getattr(wanted, name) for name in names}
+    return {name: _plain(value) for name, value in given.items() if value not in (None, ())}
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, int) else str(value)
+
+
+PAGES: RoutedPages = {
+    "bulk": {"GET": go_to_claims, "POST": take_bulk},
+    "export": {"GET": go_to_claims, "POST": take_export},
+}

@@ -1,0 +1,142 @@
+"""The lines of the installation and their letter batches: for whoever operates all merchants."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from starlette.responses import Response
+
+from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.contact.sending.batches.settle_doubted import settle_doubted
+from dunwell.interfaces.portal.lines.views import (
+    AskedPage,
+    BatchesPage,
+    BatchPage,
+    LinesPage,
+    ShownAlarm,
+)
+from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
+from dunwell.interfaces.portal.web.looking import read_id
+from dunwell.interfaces.portal.web.paging import PAGE, find_page
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.operations.alerts.mail_words import describe, find_place
+from dunwell.operations.alerts.read_alarms import AlarmsView, read_alarms
+from dunwell.operations.explanation import read_letter_batches
+from dunwell.operations.explanation.read_letter_batches import (
+    read_asked_letters,
+    read_batch,
+    read_batches,
+)
+from dunwell.operations.explanation.read_lines import MOST_SENT, MOST_WAITING, read_lines
+
+_OUTCOMES = {"released": True, "not_released": False}
+
+
+@signed_in
+async def show_lines(site: Site, visit: Visit, person: SignedIn) -> Response:
+    resources = site.resources
+    async with resources.database.transaction() as tx:
+        view = await read_lines(tx, person.actor, resources.clock.now())
+        alarms = await read_alarms(tx, person.actor, resources.clock.now())
+    frame = site.frame(visit)
+    page = LinesPage(
+        view=view,
+        alarms=_show_alarms(alarms, frame.language),
+        is_stale=alarms.is_stale,
+        looked_at=alarms.looked_at,
+        is_told_nobody=alarms.is_told_nobody,
+        most_waiting=MOST_WAITING,
+        most_sent=MOST_SENT,
+    )
+    return site.answer(frame, page)
+
+
+def _show_alarms(view: AlarmsView, language: str) -> Sequence[ShownAlarm]:
+    return [
+        ShownAlarm(describe(each, language), find_place(each), each.began_at)
+        for each in view.standing
+    ]
+
+
+@signed_in
+async def show_batches(site: Site, visit: Visit, person: SignedIn) -> Response:
+    line, after = visit.ask("line"), visit.ask("after")
+    async with site.resources.database.transaction() as tx:
+        view = await find_page(
+            lambda cursor: read_batches(
+                tx, person.actor, limit=PAGE, line=line or None, cursor=cursor
+            ),
+            after,
+        )
+    page = BatchesPage(view, line, after, read_letter_batches.MOST_WAITING)
+    return site.answer(site.frame(visit), page)
+
+
+@signed_in
+async def show_batch(site: Site, visit: Visit, person: SignedIn) -> Response:
+    batch_id, after = read_id(visit, "batch_id"), visit.ask("after")
+    only_failed = visit.ask("show") == "failed"
+    async with site.resources.database.transaction() as tx:
+        view = await find_page(
+            lambda cursor: read_batch(
+                tx, person.actor, batch_id, limit=PAGE, cursor=cursor, only_failed=only_failed
+            ),
+            after,
+        )
+    return site.answer(site.frame(visit), BatchPage(view, only_failed, after))
+
+
+@signed_in
+async def show_asked(site: Site, visit: Visit, person: SignedIn) -> Response:
+    return await _answer_asked(site, visit, person=person, typed=Fields({}), fault="")
+
+
+@takes_form
+async def settle(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+    """Of two who settle the same letters at once the second is told; what it chose stays."""
+    keys = [key for key in map(_read_key, fields.all("letter")) if key is not None]
+    was_released = _OUTCOMES.get(fields["outcome"])
+    if not keys or was_released is None:
+        fault = "OUTCOME" if keys else "NOTHING"
+        return await _answer_asked(site, visit, person=person, typed=fields, fault=fault)
+    line = visit.path_params["line"]
+    async with site.resources.database.transaction() as tx:
+        settled = await settle_doubted(
+            tx, person.actor, site.resources, line=line, keys=keys, was_released=was_released
+        )
+    done = "settled" if settled == len(keys) else "settled_partly" if settled else "settled_before"
+    return site.redirect(visit, None, "letters_asked", line=line, done=done)
+
+
+async def _answer_asked(
+    site: Site, visit: Visit, person: SignedIn, typed: Fields, fault: str
+) -> Response:
+    line, after = visit.path_params["line"], visit.ask("after")
+    async with site.resources.database.transaction() as tx:
+        view = await find_page(
+            lambda cursor: read_asked_letters(tx, person.actor, line, limit=PAGE, cursor=cursor),
+            after,
+        )
+    page = AskedPage(
+        view, line, after, fault, ticked=frozenset(typed.all("letter")), outcome=typed["outcome"]
+    )
+    return site.answer(site.frame(visit), page, 422 if fault else 200)
+
+
+def _read_key(text: str) -> tuple[int, UUID] | None:
+    """A letter as its box names it: its merchant, a dot, its message."""
+    merchant, _, message = text.partition(".")
+    if not (merchant.isascii() and merchant.isdecimal() and len(merchant) <= 9):
+        return None
+    try:
+        return int(merchant), UUID(message)
+    except ValueError:
+        return None
+
+
+PAGES: RoutedPages = {
+    "lines": {"GET": show_lines},
+    "letter_batches": {"GET": show_batches},
+    "letter_batch": {"GET": show_batch},
+    "letters_asked": {"GET": show_asked, "POST": settle},
+}

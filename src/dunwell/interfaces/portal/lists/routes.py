@@ -1,0 +1,95 @@
+"""Messages, and what a person says of those nobody knows of."""
+
+from typing import get_args
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.replies.take_reply import MOST_LISTED, list_unseen
+from dunwell.contact.escalation.settle_unknown import settle_unknown
+from dunwell.contact.messages.communication_store import load_found_communications
+from dunwell.contact.messages.communication_views import CommunicationState
+from dunwell.contact.messages.lists.find_communications import (
+    CommunicationFilter,
+    find_communications,
+)
+from dunwell.interfaces.portal.lists.views import MessagesPage, RepliesPage, SettlePage
+from dunwell.interfaces.portal.render.sorting import read_sorting
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.looking import read_id
+from dunwell.interfaces.portal.web.paging import PAGE, find_page
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.platform.errors import InvalidState, NotFound
+
+
+@at_merchant
+async def show_messages(site: Site, visit: Visit, access: Access) -> Response:
+    state, channel, after = visit.ask("state"), visit.ask("channel"), visit.ask("after")
+    wanted = CommunicationFilter(
+        state=next((each for each in get_args(CommunicationState) if each == state), None),
+        channel=next((each for each in get_args(Channel) if each == channel), None),
+    )
+    sorting = read_sorting(visit.ask("sort"), {"time"}, "-time")
+    async with site.work(access) as work:
+        found = await find_page(
+            lambda cursor: find_communications(
+                work,
+                limit=PAGE,
+                cursor=cursor,
+                wanted=wanted,
+                oldest_first=not sorting.is_descending,
+            ),
+            after,
+        )
+    given = {"state": wanted.state or "", "channel": wanted.channel or ""}
+    filters = {name: str(value) for name, value in given.items() if value}
+    page = MessagesPage(
+        filters, found.communications, sorting=sorting, after=after, next_cursor=found.next_cursor
+    )
+    return site.answer_at(visit, access, page)
+
+
+@at_merchant
+async def show_replies(site: Site, visit: Visit, access: Access) -> Response:
+    async with site.work(access) as work:
+        replies = await list_unseen(work)
+    return site.answer_at(visit, access, RepliesPage(replies, MOST_LISTED))
+
+
+@at_merchant
+async def show_settling(site: Site, visit: Visit, access: Access) -> Response:
+    message_id = read_id(visit, "message_id")
+    if not access.may(Right.CONTACT_SETTINGS):
+        raise NotFound("There is no such page.")
+    async with site.work(access) as work:
+        work.need(Right.READ_CLAIMS)
+        found = await load_found_communications(work.tx, work.merchant_id, [message_id])
+    message = found.get(message_id)
+    if message is None or message.state != "UNKNOWN":
+        return site.redirect(visit, access, "messages", state="UNKNOWN")
+    return site.answer_at(visit, access, SettlePage(message))
+
+
+@takes_form_at_merchant
+async def settle(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    """Of two who settle at once the second is told what the first said."""
+    outcome = fields["outcome"]
+    if outcome not in ("sent", "not_sent"):
+        return await show_settling(site, visit)
+    try:
+        async with site.work(access) as work:
+            message_id = read_id(visit, "message_id")
+            await settle_unknown(work, message_id, was_sent=outcome == "sent")
+    except InvalidState:
+        return site.redirect(visit, access, "messages", state="UNKNOWN", done="settled_before")
+    return site.redirect(visit, access, "messages", state="UNKNOWN", done="settled")
+
+
+PAGES: RoutedPages = {
+    "messages": {"GET": show_messages},
+    "replies": {"GET": show_replies},
+    "settle": {"GET": show_settling, "POST": settle},
+}

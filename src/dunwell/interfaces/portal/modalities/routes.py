@@ -1,0 +1,173 @@
+"""The inbox of plans and deferments, and the answer to one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from uuid import UUID
+
+from starlette.responses import Response
+
+from dunwell.accounts.users.assignee import EVERYBODYS, AssignedMeanwhile
+from dunwell.cases.modalities.answer_modality import approve_modality, reject_modality
+from dunwell.cases.modalities.assign_modality import assign_modality, read_assignees
+from dunwell.cases.modalities.find_modalities import ModalityFilter, find_modalities
+from dunwell.cases.modalities.list_modalities import list_modalities
+from dunwell.cases.modalities.modality import Modality, ModalityState
+from dunwell.cases.modalities.progress import find_request_answer_day
+from dunwell.contact.messages.formatting import render_name
+from dunwell.core.claims.access import check_claim
+from dunwell.interfaces.portal.modalities.views import PlanPage, PlansPage
+from dunwell.interfaces.portal.render.sorting import read_sorting
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.assigning import list_choices, read_assignee, read_whose
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+
+_PAGE = 50
+_SHOWN = {
+    "waiting": ModalityFilter(state=ModalityState.REQUESTED, stands=True),
+    "running": ModalityFilter(state=ModalityState.APPROVED, stands=True),
+    "all": ModalityFilter(),
+}
+_LONGEST_REASON = 2_000
+
+
+@at_merchant
+async def show_plans(site: Site, visit: Visit, access: Access) -> Response:
+    show, after = visit.ask("show"), visit.ask("after")
+    show = show if show in _SHOWN else "waiting"
+    # Whoever waits longest comes first.
+    usual = "time" if show == "waiting" else "-time"
+    sorting = read_sorting(visit.ask("sort"), {"time"}, usual)
+    oldest = not sorting.is_descending
+    asked, whose = read_whose(visit, access)
+    if show != "waiting":
+        asked, whose = "", EVERYBODYS
+    wanted = replace(_SHOWN[show], whose=whose)
+    async with site.work(access) as work:
+        try:
+            found = await find_modalities(
+                work, limit=_PAGE, cursor=after or None, wanted=wanted, oldest_first=oldest
+            )
+        except ValidationError:
+            found = await find_modalities(work, limit=_PAGE, wanted=wanted, oldest_first=oldest)
+        ids = [plan.modality_id for plan, _ in found.modalities]
+        assignees = await read_assignees(work, ids)
+    page = PlansPage(
+        show=show,
+        whose=asked,
+        me=access.person.user_id,
+        plans=found.modalities,
+        answer_days=_find_answer_days(access, [plan for plan, _ in found.modalities]),
+        assignees=assignees,
+        sorting=sorting,
+        after=after,
+        next_cursor=found.next_cursor,
+    )
+    return site.answer_at(visit, access, page)
+
+
+@at_merchant
+async def show_plan(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer(site, visit, access)
+
+
+@takes_form_at_merchant
+async def take_answer(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    """The same answer again changes nothing; the other one is told to the second of two."""
+    claim_id, plan_id = read_claim_id(visit), read_id(visit, "plan_id")
+    outcome, reason = fields["outcome"], fields.text("reason")[:_LONGEST_REASON]
+    if outcome not in ("approve", "reject"):
+        return await _answer(site, visit, access, reason=reason, fault="REQUIRED")
+    try:
+        async with site.work(access) as work:
+            if outcome == "approve":
+                await approve_modality(work, claim_id, plan_id)
+            else:
+                await reject_modality(work, claim_id, plan_id, reason=reason or None)
+    except ValidationError:
+        return await _answer(site, visit, access, reason=reason, fault="CONTROL_CHARACTER")
+    except InvalidState as refusal:
+        message = refusal.said
+        return await _answer(site, visit, access, reason=reason, fault="OVERTAKEN", message=message)
+    return site.redirect(visit, access, "plan", claim_id=claim_id, plan_id=plan_id, done="answer")
+
+
+@takes_form_at_merchant
+async def take_assignee(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    """Of two who give it away at once the second is told, and the page shows whose it is."""
+    claim_id, plan_id = read_claim_id(visit), read_id(visit, "plan_id")
+    wanted, known = read_assignee(fields, "assignee"), read_assignee(fields, "known_assignee")
+    done = "assigned"
+    try:
+        async with site.work(access) as work:
+            await assign_modality(work, claim_id, plan_id, wanted, known=known)
+    except AssignedMeanwhile:
+        done = "assigned_before"
+    except (InvalidState, ValidationError):
+        done = "not_assigned"
+    return site.redirect(visit, access, "plan", claim_id=claim_id, plan_id=plan_id, done=done)
+
+
+@at_merchant
+async def go_to_plan(site: Site, visit: Visit, access: Access) -> Response:
+    """The address that only takes forms, opened by hand. Raises NotFound."""
+    async with site.work(access) as work:
+        await check_claim(work, read_claim_id(visit))
+    ids = {"claim_id": read_claim_id(visit), "plan_id": read_id(visit, "plan_id")}
+    return site.redirect(visit, access, "plan", **ids)
+
+
+async def _answer(
+    site: Site,
+    visit: Visit,
+    access: Access,
+    *,
+    reason: str = "",
+    fault: str = "",
+    message: str = "",
+) -> Response:
+    claim_id, plan_id = read_claim_id(visit), read_id(visit, "plan_id")
+    async with site.work(access) as work:
+        claim = await look_at_claim(work, access, claim_id)
+        listed = await list_modalities(work, claim_id, limit=100)
+        assignees = await read_assignees(work, [plan_id])
+        colleagues = await list_choices(work, access)
+    plan = next((each for each in listed.modalities if each.modality_id == plan_id), None)
+    if plan is None:
+        raise NotFound("There is no such plan.")
+    page = PlanPage(
+        claim=claim,
+        name=render_name(claim.debtor),
+        plan=plan,
+        answer_on=_find_answer_days(access, [plan]).get(plan_id),
+        assignee=assignees.get(plan_id),
+        colleagues=colleagues,
+        me=access.person.user_id,
+        reason=reason,
+        fault=fault,
+        message=message,
+    )
+    status = {"REQUIRED": 422, "CONTROL_CHARACTER": 422, "OVERTAKEN": 409}.get(fault, 200)
+    return site.answer_at(visit, access, page, status)
+
+
+def _find_answer_days(access: Access, plans: Sequence[Modality]) -> Mapping[UUID, date]:
+    """By the modality's id, of those that wait for an answer."""
+    configuration = access.merchant.configuration
+    within, zone = configuration.modalities.answer_within_days, configuration.timezone
+    return {
+        each.modality_id: find_request_answer_day(each, within, zone)
+        for each in plans
+        if each.state is ModalityState.REQUESTED and each.ended_at is None
+    }
+
+
+PAGES: RoutedPages = {
+    "plans": {"GET": show_plans},
+    "plan": {"GET": show_plan, "POST": take_answer},
+    "plan_assign": {"GET": go_to_plan, "POST": take_assignee},
+}

@@ -1,0 +1,210 @@
+"""Payments over all claims: what was received, what debtors have begun to pay; a payment, which can
+be taken back; a request, of which the provider can be asked, and which can be ended.
+"""
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.payments.cancel_request import cancel_request, is_cancellable
+from dunwell.cases.payments.find_payments import (
+    PaymentFilter,
+    RequestFilter,
+    find_payment_requests,
+    find_payments,
+    read_payment,
+    read_payment_request,
+)
+from dunwell.cases.payments.foresee_reversal import foresee_reversal
+from dunwell.cases.payments.provider import ProviderAway
+from dunwell.cases.payments.request_states import BANK_TRANSFER, LIVE, RequestState
+from dunwell.cases.payments.reverse_payment import reverse_payment
+from dunwell.cases.payments.settle_payment import settle_payment
+from dunwell.core.claims.compare_claim import ChangedMeanwhile, check_unchanged, load_seen
+from dunwell.interfaces.portal.payments.views import PaymentPage, PaymentRequestPage, PaymentsPage
+from dunwell.interfaces.portal.render.sorting import read_sorting
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.looking import find_typed_claims, read_id
+from dunwell.interfaces.portal.web.paging import PAGE, find_page, read_day, span_of_day
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+
+_MOST_TYPED = 200
+
+
+@at_merchant
+async def show_payments(site: Site, visit: Visit, access: Access) -> Response:
+    """Of the day in the address, if one is named."""
+    show = visit.ask("show")
+    if show == "requests":
+        return await _show_requests(site, visit, access)
+    kind = show if show == "unmatched" else "payments"
+    on, after = read_day(visit.ask("on")), visit.ask("after")
+    since, until = span_of_day(access.merchant, on)
+    wanted = PaymentFilter(since=since, until=until, is_unmatched=kind == "unmatched")
+    sorting = read_sorting(visit.ask("sort"), {"time"}, "-time")
+    oldest = not sorting.is_descending
+    async with site.work(access) as work:
+        found = await find_page(
+            lambda cursor: find_payments(
+                work, limit=PAGE, cursor=cursor, wanted=wanted, oldest_first=oldest
+            ),
+            after,
+        )
+    typed = visit.ask("typed")[:_MOST_TYPED]
+    page = PaymentsPage(
+        kind,
+        on,
+        payments=found.payments,
+        requests=(),
+        sorting=sorting,
+        after=after,
+        next_cursor=found.next_cursor,
+        typed=typed,
+    )
+    return site.answer_at(visit, access, page)
+
+
+async def _show_requests(site: Site, visit: Visit, access: Access) -> Response:
+    after, asked = visit.ask("after"), visit.ask("state")
+    state = next((each for each in RequestState if each == asked), None)
+    wanted = RequestFilter(state=state)
+    sorting = read_sorting(visit.ask("sort"), {"time"}, "-time")
+    oldest = not sorting.is_descending
+    async with site.work(access) as work:
+        found = await find_page(
+            lambda cursor: find_payment_requests(
+                work, limit=PAGE, cursor=cursor, wanted=wanted, oldest_first=oldest
+            ),
+            after,
+        )
+    page = PaymentsPage(
+        "requests",
+        None,
+        payments=(),
+        requests=found.requests,
+        sorting=sorting,
+        after=after,
+        next_cursor=found.next_cursor,
+        state=state or "",
+    )
+    return site.answer_at(visit, access, page)
+
+
+@at_merchant
+async def find_claim_to_pay(site: Site, visit: Visit, access: Access) -> Response:
+    """One claim fits: its form. Several: the list of claims. None: told where it was typed."""
+    if not access.may(Right.RECORD_MONEY):
+        raise NotFound("There is no such page.")
+    typed = visit.ask("q")[:_MOST_TYPED]
+    async with site.work(access) as work:
+        found = await find_typed_claims(work, typed)
+    if len(found) == 1:
+        return site.redirect(visit, access, "claim_act", claim_id=found[0], act="payment")
+    if not found:
+        return site.redirect(visit, access, "payments", typed=typed)
+    return site.redirect(visit, access, "claims", q=typed)
+
+
+@at_merchant
+async def show_payment(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer_payment(site, visit, access)
+
+
+@takes_form_at_merchant
+async def take_back(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    """Of two people the second finds the claim changed, and nothing is done twice."""
+    payment_id, reason = read_id(visit, "payment_id"), fields.text("reason")
+    error = "" if reason else "REQUIRED"
+    try:
+        async with site.work(access) as work:
+            work.need(Right.RECORD_MONEY)
+            claim_id = (await read_payment(work, payment_id)).payment.claim_id
+            await check_unchanged(work, claim_id, fields["known_seen"])
+            if not error:
+                await reverse_payment(work, claim_id, payment_id, reason)
+    except ChangedMeanwhile:
+        return await _answer_payment(site, visit, access, reason=reason, is_overtaken=True)
+    except ValidationError:
+        error = "LINE"
+    if error:
+        return await _answer_payment(site, visit, access, reason=reason, error=error)
+    return site.redirect(visit, access, "payment", payment_id=payment_id, done="reversed")
+
+
+async def _answer_payment(
+    site: Site, visit: Visit, access: Access, *, reason: str = "", error: str = "",
+    is_overtaken: bool = False,
+) -> Response:  # fmt: skip
+    payment_id = read_id(visit, "payment_id")
+    async with site.work(access) as work:
+        claim_id = (await read_payment(work, payment_id)).payment.claim_id
+        seen = await load_seen(work, claim_id)
+        listed = await read_payment(work, payment_id)
+        foreseen = await foresee_reversal(work, claim_id, payment_id)
+    page = PaymentPage(
+        listed=listed,
+        foreseen=foreseen,
+        seen=seen,
+        reason=reason,
+        error=error,
+        is_overtaken=is_overtaken,
+        done_here=visit.ask("done"),
+    )
+    status = 409 if is_overtaken else 422 if error else 200
+    return site.answer_at(visit, access, page, status)
+
+
+@at_merchant
+async def show_request(site: Site, visit: Visit, access: Access) -> Response:
+    async with site.work(access) as work:
+        listed = await read_payment_request(work, read_id(visit, "request_id"))
+    request = listed.request
+    page = PaymentRequestPage(
+        listed=listed,
+        is_cancellable=is_cancellable(request),
+        is_askable=request.provider != BANK_TRANSFER and request.state in LIVE,
+        done_here=visit.ask("done"),
+    )
+    return site.answer_at(visit, access, page)
+
+
+@takes_form_at_merchant
+async def change_request(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    """do: end, or ask the provider."""
+    request_id = read_id(visit, "request_id")
+    run = _end_request if fields["do"] == "end" else _ask_provider
+    done = await run(site, visit, access)
+    return site.redirect(visit, access, "payment_request", request_id=request_id, done=done)
+
+
+async def _end_request(site: Site, visit: Visit, access: Access) -> str:
+    try:
+        async with site.work(access) as work:
+            await cancel_request(work, read_id(visit, "request_id"))
+    except InvalidState:
+        return "not_ended"
+    return "ended"
+
+
+async def _ask_provider(site: Site, visit: Visit, access: Access) -> str:
+    """It is booked as what the provider says, in nobody's name but the system's."""
+    request_id = read_id(visit, "request_id")
+    async with site.work(access) as work:
+        work.need(Right.RECORD_MONEY)
+        await read_payment_request(work, request_id)
+    try:
+        providers = site.debtors.providers
+        await settle_payment(site.resources, providers, access.merchant_id, request_id)
+    except ProviderAway:
+        return "away"
+    return "asked"
+
+
+PAGES: RoutedPages = {
+    "payments": {"GET": show_payments},
+    "payment_find": {"GET": find_claim_to_pay},
+    "payment": {"GET": show_payment, "POST": take_back},
+    "payment_request": {"GET": show_request, "POST": change_request},
+}

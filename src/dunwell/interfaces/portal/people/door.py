@@ -1,0 +1,167 @@
+"""What the routes about people share: who is at the door, the cookie of a sign-in under way, and
+the codes of authenticator apps as pictures.
+"""
+
+import math
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+
+from markupsafe import Markup
+from starlette.responses import Response
+
+from dunwell.accounts.users.open_session import OpenedSession
+from dunwell.accounts.users.passkeys import find_relying_party
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.session_rules import (
+    REMEMBERED,
+    SECRET_BYTES,
+    hash_secret,
+    render_secret,
+)
+from dunwell.accounts.users.single_sign_on.start_attempt import ATTEMPT_LASTS
+from dunwell.accounts.users.store_sessions import save_end_by_hash
+from dunwell.accounts.users.totp import render_app_address
+from dunwell.accounts.users.visitor import Visitor
+from dunwell.contact.messages.letters.code_image import draw_svg
+from dunwell.interfaces.portal.people.views import SignInPage
+from dunwell.interfaces.portal.render.addresses import build_address, is_ours
+from dunwell.interfaces.portal.web.answer import answer_redirect
+from dunwell.interfaces.portal.web.session_cookie import read_secret
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Visit
+
+_GROUP = 4
+# Cookies: of a sign-in that waits for its second factor, of a browser that signed in before, of one
+# that has opened a one-time link.
+_ENTRY, _DEVICE = "dunwell-portal-entry", "dunwell-portal-device"
+# Of somebody who was sent to a provider.
+_ATTEMPT = "dunwell-portal-attempt"
+_OPENER = "dunwell-portal-opener"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownApp:
+    secret: str
+    code_image: Markup
+    address: str
+
+
+def receive(site: Site) -> Reception:
+    return Reception(site.resources, site.passwords)
+
+
+def find_visitor(site: Site, visit: Visit) -> Visitor:
+    device = visit.cookies.get(_name(_DEVICE, is_secure=site.is_secure), "")
+    return Visitor(visit.client_host, visit.headers.get("user-agent", ""), device)
+
+
+def draw_randomness() -> bytes:
+    return secrets.token_bytes(SECRET_BYTES)
+
+
+def has_passkeys(site: Site) -> bool:
+    return find_relying_party(site.resources.settings.public_url) is not None
+
+
+def read_session_secret(site: Site, visit: Visit) -> str:
+    """Of somebody who is signed in."""
+    return read_secret(visit.cookies, is_secure=site.is_secure) or ""
+
+
+def show_app(secret: str, email: str) -> ShownApp:
+    address = render_app_address(secret, email)
+    groups = (secret[place : place + _GROUP] for place in range(0, len(secret), _GROUP))
+    # Our own drawing: it holds no text of anybody.
+    return ShownApp(" ".join(groups), Markup(draw_svg(address).decode()), address)  # noqa: S704
+
+
+def count_minutes(seconds: int) -> int:
+    return math.ceil(seconds / 60)
+
+
+def choose_next(given: str) -> str:
+    """Where a sign-in leads: to the page of ours that was asked for, else to the first."""
+    sign_in = build_address("sign_in")
+    return given if is_ours(given) and not given.startswith(sign_in) else build_address("portal")
+
+
+def let_in(site: Site, opened: OpenedSession, to: str) -> Response:
+    """The session's cookie is new with each sign-in, whatever the browser had before; what waited
+    for a second factor is over."""
+    if opened.is_restricted:
+        to = build_address("account")
+    elif opened.is_new_place:
+        to = build_address("account", done="new_place")
+    answer = answer_redirect(to)
+    site.set_session(answer, opened.secret)
+    for cookie in (
+        render_entry_cookie("", is_secure=site.is_secure),
+        _render(_DEVICE, opened.device, is_secure=site.is_secure, lasts=REMEMBERED),
+        _render(_OPENER, "", is_secure=site.is_secure),
+    ):
+        answer.headers.append("Set-Cookie", cookie)
+    return answer
+
+
+def read_entry(site: Site, visit: Visit) -> str:
+    return visit.cookies.get(_name(_ENTRY, is_secure=site.is_secure), "")
+
+
+def render_entry_cookie(secret: str, *, is_secure: bool) -> str:
+    """The Set-Cookie header; an empty secret removes it."""
+    return _render(_ENTRY, secret, is_secure=is_secure)
+
+
+def read_attempt(site: Site, visit: Visit) -> str:
+    return visit.cookies.get(_name(_ATTEMPT, is_secure=site.is_secure), "")
+
+
+def render_attempt_cookie(secret: str, *, is_secure: bool) -> str:
+    """The Set-Cookie header; an empty secret removes it."""
+    return _render(_ATTEMPT, secret, is_secure=is_secure, lasts=ATTEMPT_LASTS)
+
+
+async def end_before(site: Site, visit: Visit) -> None:
+    """A session that this browser was in goes: nobody else's goes on under it."""
+    before = hash_secret(read_session_secret(site, visit))
+    if before is not None:
+        async with site.resources.database.transaction() as tx:
+            await save_end_by_hash(tx, before, site.now())
+
+
+def fill_door(site: Site, to: str, name: str = "") -> SignInPage:
+    """With all ways in that there are."""
+    shown = site.providers.list_shown()
+    return SignInPage(
+        next=to,
+        has_passkeys=has_passkeys(site),
+        providers=shown,
+        is_required=site.providers.is_required,
+        title=next((each.shown for each in shown if each.name == name), ""),
+    )
+
+
+def read_opener(site: Site, visit: Visit) -> str:
+    """What the browser was given when it opened a link; a new one, where it has none."""
+    given = visit.cookies.get(_name(_OPENER, is_secure=site.is_secure), "")
+    return given if hash_secret(given) is not None else render_secret(draw_randomness())
+
+
+def keep_opener(site: Site, answer: Response, opener: str) -> None:
+    cookie = _render(_OPENER, opener, is_secure=site.is_secure)
+    answer.headers.append("Set-Cookie", cookie)
+
+
+def _render(name: str, secret: str, *, is_secure: bool, lasts: timedelta | None = None) -> str:
+    parts = [f"{_name(name, is_secure=is_secure)}={secret}", "Path=/", "HttpOnly", "SameSite=Lax"]
+    parts += ["Secure"] if is_secure else []
+    if not secret:
+        parts.append("Max-Age=0")
+    elif lasts is not None:
+        parts.append(f"Max-Age={int(lasts.total_seconds())}")
+    return "; ".join(parts)
+
+
+def _name(name: str, *, is_secure: bool) -> str:
+    return f"__Host-{name}" if is_secure else name

@@ -1,0 +1,189 @@
+"""One's own account: who one is here, sessions, password, recovery codes."""
+
+from uuid import UUID
+
+from starlette.responses import Response
+
+from dunwell.accounts.users.change_password import change_password, find_new_password_fault
+from dunwell.accounts.users.make_codes import find_made_codes, make_codes, put_codes_away
+from dunwell.accounts.users.open_session import OpenedSession
+from dunwell.accounts.users.own_account import (
+    Asking,
+    TooLongAgo,
+    change_profile,
+    check_own_password,
+    end_own_session,
+    read_account,
+)
+from dunwell.accounts.users.people_work import PeopleWork
+from dunwell.accounts.users.sign_in import TooOften, Wrong
+from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.store import list_named_merchants
+from dunwell.interfaces.portal.people.door import (
+    count_minutes,
+    draw_randomness,
+    find_visitor,
+    has_passkeys,
+    let_in,
+    read_session_secret,
+    receive,
+)
+from dunwell.interfaces.portal.people.views import AccountPage, CodesPage, Faults, PasswordPage
+from dunwell.interfaces.portal.render.addresses import build_address
+from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.platform.errors import NotFound, ValidationError
+
+
+@signed_in
+async def show_account(site: Site, visit: Visit, person: SignedIn) -> Response:
+    return await _show_account(site, visit, person, {})
+
+
+@takes_form
+async def save_profile(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+    try:
+        async with receive(site).work(person.actor) as work:
+            await change_profile(work, person, fields.text("name"), fields["language"])
+    except ValidationError as refusal:
+        faults = {fault.path.lstrip("/"): fault.code for fault in refusal.faults}
+        return await _show_account(site, visit, person=person, faults=faults, status=400)
+    return site.redirect(visit, None, "account", done="saved")
+
+
+@takes_form
+async def end_one(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+    session_id = read_id(fields["session"])
+    async with receive(site).work(person.actor) as work:
+        await end_own_session(work, person, session_id)
+    return site.redirect(visit, None, "account", done="session_ended")
+
+
+@signed_in
+async def show_password(site: Site, visit: Visit, person: SignedIn) -> Response:
+    return await _show_password(site, visit, person, {})
+
+
+@takes_form
+async def take_password(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+    new, asking = fields["password_new"], ask(site, visit, person, fields)
+    faults: Faults = {}
+    if new != fields["password_again"]:
+        faults = {"password_again": "DIFFERENT"}
+    if fault := await find_new_password_fault(receive(site), person, new):
+        faults = {**faults, "password_new": fault}
+    if faults:
+        refusal, minutes = await check_own_password(receive(site), asking), 0
+        if refusal is not None:
+            told, minutes = tell_password(refusal)
+            faults = {**faults, **told}
+        return await _show_password(site, visit, person=person, faults=faults, minutes=minutes)
+    outcome = await change_password(receive(site), asking, new, draw_randomness())
+    if isinstance(outcome, OpenedSession):
+        return let_in(site, outcome, build_address("account", done="password_changed"))
+    if isinstance(outcome, Wrong | TooOften | TooLongAgo):
+        faults, minutes = tell_password(outcome)
+        return await _show_password(site, visit, person=person, faults=faults, minutes=minutes)
+    return await _show_password(site, visit, person, {"password_new": outcome})
+
+
+@signed_in
+async def show_codes(site: Site, visit: Visit, person: SignedIn) -> Response:
+    return await _show_codes(site, visit, person, {})
+
+
+@takes_form
+async def make_anew(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+    refusal = await check_own_password(receive(site), ask(site, visit, person, fields))
+    if refusal is not None:
+        faults, minutes = tell_password(refusal)
+        return await _show_codes(site, visit, person=person, faults=faults, minutes=minutes)
+    async with receive(site).work(person.actor) as work:
+        await make_codes(work, person.user_id, read_session_secret(site, visit))
+    return site.redirect(visit, None, "account_codes")
+
+
+@takes_form
+async def put_away(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Response:
+    async with receive(site).work(person.actor) as work:
+        await put_codes_away(work, read_session_secret(site, visit))
+    return site.redirect(visit, None, "portal")
+
+
+def ask(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Asking:
+    return Asking(person, fields["password"], find_visitor(site, visit))
+
+
+def tell_password(refusal: Wrong | TooOften | TooLongAgo) -> tuple[Faults, int]:
+    """What is wrong with the password that was said once more, and for how many minutes."""
+    if isinstance(refusal, TooOften):
+        return {"password": "TOO_OFTEN"}, count_minutes(refusal.retry_after)
+    return {"password": "TOO_LONG_AGO" if isinstance(refusal, TooLongAgo) else "WRONG"}, 0
+
+
+def read_id(given: str) -> UUID:
+    """Raises NotFound."""
+    try:
+        return UUID(given)
+    except ValueError:
+        raise NotFound("There is no such thing.") from None
+
+
+async def _show_account(
+    site: Site, visit: Visit, person: SignedIn, faults: Faults, status: int = 200
+) -> Response:
+    async with receive(site).work(person.actor) as work:
+        account = await read_account(work, person)
+        merchants = {
+            each.merchant_id: each.name
+            for each in await list_named_merchants(work.tx)
+            if person.reaches(each.merchant_id)
+        }
+    page = AccountPage(
+        account=account,
+        merchants=merchants,
+        has_passkeys=has_passkeys(site),
+        is_new_place=visit.ask("done") == "new_place",
+        faults=faults,
+    )
+    return site.answer(site.frame(visit), page, status)
+
+
+async def _has_password(work: PeopleWork, person: SignedIn) -> bool:
+    return (await read_account(work, person)).user.has_password
+
+
+async def _show_password(
+    site: Site, visit: Visit, person: SignedIn, faults: Faults, minutes: int = 0
+) -> Response:
+    async with receive(site).work(person.actor) as work:
+        has_password = await _has_password(work, person)
+    page = PasswordPage(has_password, person.email, faults, minutes)
+    return site.answer(site.frame(visit), page, 400 if faults else 200)
+
+
+async def _show_codes(
+    site: Site, visit: Visit, person: SignedIn, faults: Faults, minutes: int = 0
+) -> Response:
+    async with receive(site).work(person.actor) as work:
+        codes = await find_made_codes(work, person.user_id, read_session_secret(site, visit))
+        account = await read_account(work, person)
+    page = CodesPage(
+        codes,
+        account.codes_left,
+        has_password=account.user.has_password,
+        email=person.email,
+        faults=faults,
+        minutes=minutes,
+    )
+    return site.answer(site.frame(visit), page, 400 if faults else 200)
+
+
+PAGES: RoutedPages = {
+    "account": {"GET": show_account, "POST": save_profile},
+    "account_sessions": {"POST": end_one},
+    "account_password": {"GET": show_password, "POST": take_password},
+    "account_codes": {"GET": show_codes, "POST": make_anew},
+    "account_codes_away": {"POST": put_away},
+}

@@ -1,0 +1,74 @@
+"""What a page that asks "Confirm it is you" leads to: a passkey's challenge, and the provider of
+single sign-on. The page itself is `portal.web.confirming`.
+"""
+
+import secrets
+
+from starlette.responses import Response
+
+from dunwell.accounts.users.confirm_session import ask_passkey_to_confirm, find_confirmation_ways
+from dunwell.accounts.users.passkeys import CHALLENGE_BYTES
+from dunwell.accounts.users.sign_in import TooOften
+from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.single_sign_on.provider import Away, IdentityProvider
+from dunwell.accounts.users.single_sign_on.start_attempt import start_attempt
+from dunwell.interfaces.portal.people.door import (
+    count_minutes,
+    draw_randomness,
+    find_visitor,
+    receive,
+    render_attempt_cookie,
+)
+from dunwell.interfaces.portal.people.views import ConfirmationPage
+from dunwell.interfaces.portal.render.addresses import build_address
+from dunwell.interfaces.portal.web.answer import answer_redirect
+from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.platform.errors import NotFound
+
+
+@takes_form
+async def ask_browser(site: Site, _visit: Visit, person: SignedIn, _fields: Fields) -> Response:
+    """Return what the page's script asks a passkey."""
+    challenge = secrets.token_bytes(CHALLENGE_BYTES)
+    options = await ask_passkey_to_confirm(receive(site), person, challenge)
+    return Response(options, media_type="application/json")
+
+
+@signed_in
+async def send_there(site: Site, visit: Visit, person: SignedIn) -> Response:
+    """Redirect to the provider that the person signs in with. Raises NotFound."""
+    async with receive(site).work(person.actor) as work:
+        ways = await find_confirmation_ways(work, person)
+    provider = site.providers.find(ways.provider) if ways.provider else None
+    if provider is None:
+        raise NotFound("There is no such provider.")
+    outcome = await start_attempt(
+        receive(site), provider, build_address("account"), visitor=find_visitor(site, visit),
+        randomness=draw_randomness(), confirms_session=person.session_id,
+    )  # fmt: skip
+    if isinstance(outcome, Away):
+        return show_failure(site, visit, provider, "AWAY", status=503)
+    if isinstance(outcome, TooOften):
+        minutes = count_minutes(outcome.retry_after)
+        return show_failure(site, visit, provider, "TOO_OFTEN", status=429, minutes=minutes)
+    answer = answer_redirect(outcome.address)
+    cookie = render_attempt_cookie(outcome.secret, is_secure=site.is_secure)
+    answer.headers.append("Set-Cookie", cookie)
+    return answer
+
+
+def show_failure(
+    site: Site, visit: Visit, provider: IdentityProvider, failure: str, *, status: int,
+    minutes: int = 0,
+) -> Response:  # fmt: skip
+    """failure: "" if the session is confirmed."""
+    page = ConfirmationPage(failure, provider.provider.shown, minutes)
+    return site.answer(site.frame(visit), page, status)
+
+
+PAGES: RoutedPages = {
+    "account_confirm": {"GET": send_there},
+    "account_confirm_ask": {"POST": ask_browser},
+}

@@ -1,0 +1,134 @@
+"""Joining by a one-time link. Opening it changes nothing; one form takes all of it."""
+
+import secrets
+from collections.abc import Mapping
+
+from starlette.responses import Response
+
+from dunwell.accounts.users.accept_invitation import (
+    Invited,
+    Joining,
+    LinkFault,
+    ask_for_passkey,
+    find_invitation,
+    find_joining_faults,
+    join_with_app,
+    join_with_passkey,
+)
+from dunwell.accounts.users.open_session import OpenedSession
+from dunwell.accounts.users.passkeys import CHALLENGE_BYTES
+from dunwell.accounts.users.password_rules import PasswordFault
+from dunwell.interfaces.portal.people.door import (
+    draw_randomness,
+    find_visitor,
+    has_passkeys,
+    keep_opener,
+    let_in,
+    read_opener,
+    receive,
+    show_app,
+)
+from dunwell.interfaces.portal.people.views import Faults, InvitationGonePage, InvitationPage
+from dunwell.interfaces.portal.render.addresses import build_address
+from dunwell.interfaces.portal.web.guards import RoutedPages
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.platform.errors import NotFound
+
+
+async def show_invitation(site: Site, visit: Visit) -> Response:
+    return await _tell(site, visit, {}, 200)
+
+
+async def join(site: Site, visit: Visit) -> Response:
+    form = await visit.read_form()
+    password, again = form.get("password", ""), form.get("password_again", "")
+    joining = Joining(
+        link=visit.path_params["link"],
+        opener=read_opener(site, visit),
+        visitor=find_visitor(site, visit),
+        randomness=draw_randomness(),
+        password=password,
+        code=form.get("code", "")[:100],
+    )
+    if password != again:
+        return await _tell_different(site, visit, joining)
+    return await _go_on(site, visit, await join_with_app(receive(site), joining))
+
+
+async def _tell_different(site: Site, visit: Visit, joining: Joining) -> Response:
+    invited = await find_invitation(receive(site), joining.link, joining.opener)
+    if invited is None:
+        return _tell_gone(site, visit)
+    faults = await find_joining_faults(receive(site), invited, joining)
+    return await _tell(site, visit, {**faults, "password_again": "DIFFERENT"})
+
+
+async def ask_browser(site: Site, visit: Visit) -> Response:
+    """What the page's script asks a passkey to be made for. Raises NotFound."""
+    await visit.read_form()
+    challenge = secrets.token_bytes(CHALLENGE_BYTES)
+    options = await ask_for_passkey(receive(site), visit.path_params["link"], challenge)
+    if options is None:
+        raise NotFound("This link is good no more.")
+    return Response(options, media_type="application/json")
+
+
+async def join_by_passkey(site: Site, visit: Visit) -> Response:
+    form = await visit.read_form()
+    joining = Joining(
+        link=visit.path_params["link"],
+        opener=read_opener(site, visit),
+        visitor=find_visitor(site, visit),
+        randomness=draw_randomness(),
+        passkey=form.get("answer", "").encode(),
+    )
+    return await _go_on(site, visit, await join_with_passkey(receive(site), joining))
+
+
+async def _go_on(
+    site: Site, visit: Visit,
+    outcome: OpenedSession | LinkFault | Mapping[str, LinkFault | PasswordFault],
+) -> Response:  # fmt: skip
+    if isinstance(outcome, OpenedSession):
+        return let_in(site, outcome, build_address("account_codes"))
+    if outcome is LinkFault.LINK:
+        return _tell_gone(site, visit)
+    return await _tell(site, visit, {"": outcome} if isinstance(outcome, LinkFault) else outcome)
+
+
+async def _tell(site: Site, visit: Visit, faults: Faults, status: int = 400) -> Response:
+    """The form, with the secret of an app that is this browser's alone."""
+    opener = read_opener(site, visit)
+    invited = await find_invitation(receive(site), visit.path_params["link"], opener)
+    if invited is None:
+        return _tell_gone(site, visit)
+    answer = _show(site, visit, invited=invited, faults=faults, status=status)
+    keep_opener(site, answer, opener)
+    return answer
+
+
+def _show(site: Site, visit: Visit, invited: Invited, faults: Faults, status: int) -> Response:
+    app = show_app(invited.app_secret, invited.user.email)
+    page = InvitationPage(
+        link=visit.path_params["link"],
+        name=invited.user.name,
+        email=invited.user.email,
+        secret=app.secret,
+        code_image=app.code_image,
+        address=app.address,
+        faults=faults,
+        has_passkeys=has_passkeys(site),
+    )
+    return site.answer(site.frame(visit), page, status)
+
+
+def _tell_gone(site: Site, visit: Visit) -> Response:
+    return site.answer(site.frame(visit), InvitationGonePage(), 410)
+
+
+PAGES: RoutedPages = {
+    "invitation": {"GET": show_invitation, "POST": join},
+    "invitation_ask": {"POST": ask_browser},
+    "invitation_passkey": {"POST": join_by_passkey},
+}

@@ -1,0 +1,200 @@
+"""Signing in and out: a password, then a code; or a passkey alone."""
+
+import secrets
+
+import msgspec
+from starlette.responses import Response
+
+from dunwell.accounts.users.audit import save_people_audit
+from dunwell.accounts.users.open_session import OpenedSession
+from dunwell.accounts.users.passkey_sign_in import ask_passkey, sign_in_with_passkey
+from dunwell.accounts.users.passkeys import CHALLENGE_BYTES
+from dunwell.accounts.users.people_work import PeopleWork
+from dunwell.accounts.users.sessions import end_session
+from dunwell.accounts.users.sign_in import (
+    CodeOutcome,
+    Entry,
+    GivenCode,
+    Gone,
+    SecondFactorLocked,
+    TooOften,
+    Wrong,
+    check_password,
+    give_code,
+    give_recovery_code,
+)
+from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.single_sign_on.finish_attempt import Failure
+from dunwell.accounts.users.store import load_user
+from dunwell.interfaces.portal.people.door import (
+    choose_next,
+    count_minutes,
+    draw_randomness,
+    end_before,
+    fill_door,
+    find_visitor,
+    let_in,
+    read_entry,
+    receive,
+    render_entry_cookie,
+)
+from dunwell.interfaces.portal.people.views import SecondPage, SignInPage
+from dunwell.interfaces.portal.web.answer import answer_redirect
+from dunwell.interfaces.portal.web.guards import RoutedPages, takes_form
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+
+# Faults that an address may bring.
+_TOLD = {"GONE", "SSO_GONE"}
+_OF_PROVIDER = {f"SSO_{each}" for each in Failure} - _TOLD
+_STATUS = {"WRONG": 400, "PASSKEY": 400, "GONE": 400, "TOO_OFTEN": 429, "LOCKED": 403}
+
+
+async def show_sign_in(site: Site, visit: Visit) -> Response:
+    """Whoever is signed in goes on."""
+    to = choose_next(visit.ask("next"))
+    if await site.find_person(visit) is not None:
+        return answer_redirect(to)
+    page = fill_door(site, to, visit.ask("provider"))
+    fault = _read_fault(visit, page)
+    left = site.providers.find(visit.ask("left"))
+    if left is not None and await left.find_leaving_address("", site.now()) is None:
+        left = None
+    page = msgspec.structs.replace(page, fault=fault, left=None if left is None else left.provider)
+    return site.answer(site.frame(visit), page)
+
+
+async def take_password(site: Site, visit: Visit) -> Response:
+    form = await visit.read_form()
+    email, to = form.get("email", "")[:300], choose_next(form.get("next", ""))
+    outcome = await check_password(
+        receive(site),
+        email,
+        password=form.get("password", ""),
+        visitor=find_visitor(site, visit),
+        randomness=draw_randomness(),
+    )
+    if isinstance(outcome, Entry):
+        answer = site.redirect(visit, None, "second", next=to)
+        cookie = render_entry_cookie(outcome.secret, is_secure=site.is_secure)
+        answer.headers.append("Set-Cookie", cookie)
+        return answer
+    page = msgspec.structs.replace(fill_door(site, to), email=email)
+    return _refuse(site, visit, outcome, page)
+
+
+async def show_second(site: Site, visit: Visit) -> Response:
+    return _show_second(site, visit, is_recovery=False)
+
+
+async def show_recovery(site: Site, visit: Visit) -> Response:
+    return _show_second(site, visit, is_recovery=True)
+
+
+async def take_code(site: Site, visit: Visit) -> Response:
+    given, to = await _read_code(site, visit)
+    outcome = await give_code(receive(site), given)
+    return await _go_on(site, visit, outcome, to, is_recovery=False)
+
+
+async def take_recovery_code(site: Site, visit: Visit) -> Response:
+    given, to = await _read_code(site, visit)
+    outcome = await give_recovery_code(receive(site), given)
+    return await _go_on(site, visit, outcome, to, is_recovery=True)
+
+
+async def ask_browser(site: Site, visit: Visit) -> Response:
+    """What the page's script asks a passkey."""
+    await visit.read_form()
+    challenge = secrets.token_bytes(CHALLENGE_BYTES)
+    options = await ask_passkey(receive(site), find_visitor(site, visit), challenge)
+    if isinstance(options, TooOften):
+        return Response(None, 429, {"Retry-After": str(options.retry_after)})
+    return Response(options, media_type="application/json")
+
+
+async def take_passkey(site: Site, visit: Visit) -> Response:
+    form = await visit.read_form()
+    to = choose_next(form.get("next", ""))
+    outcome = await sign_in_with_passkey(
+        receive(site), form.get("answer", "").encode(), find_visitor(site, visit), draw_randomness()
+    )
+    if isinstance(outcome, OpenedSession):
+        await end_before(site, visit)
+        return let_in(site, outcome, to)
+    return _refuse(site, visit, outcome, fill_door(site, to), wrong="PASSKEY")
+
+
+@takes_form
+async def sign_out(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Response:
+    async with site.resources.database.transaction() as tx:
+        work = PeopleWork.open(site.resources, tx, person.actor)
+        await end_session(tx, person, person.session_id, work.now)
+        await save_people_audit(work, "session.end", person.user_id)
+        user = await load_user(tx, person.user_id)
+    answer = site.redirect(visit, None, "sign_in", left=None if user is None else user.provider)
+    site.set_session(answer, "")
+    return answer
+
+
+def _read_fault(visit: Visit, page: SignInPage) -> str:
+    """As the address says it; of a provider that there is."""
+    fault = visit.ask("fault")
+    if fault in _OF_PROVIDER:
+        return fault if page.title else "GONE"
+    return fault if fault in _TOLD else ""
+
+
+def _show_second(site: Site, visit: Visit, *, is_recovery: bool) -> Response:
+    to = choose_next(visit.ask("next"))
+    if not read_entry(site, visit):
+        return site.redirect(visit, None, "sign_in", next=to)
+    return site.answer(site.frame(visit), SecondPage(to, is_recovery))
+
+
+async def _read_code(site: Site, visit: Visit) -> tuple[GivenCode, str]:
+    form = await visit.read_form()
+    given = GivenCode(
+        entry_secret=read_entry(site, visit),
+        code=form.get("code", "")[:100],
+        visitor=find_visitor(site, visit),
+        randomness=draw_randomness(),
+    )
+    return given, choose_next(form.get("next", ""))
+
+
+async def _go_on(
+    site: Site, visit: Visit, outcome: CodeOutcome, to: str, *, is_recovery: bool
+) -> Response:
+    if isinstance(outcome, OpenedSession):
+        await end_before(site, visit)
+        return let_in(site, outcome, to)
+    if isinstance(outcome, Gone):
+        return site.redirect(visit, None, "sign_in", next=to, fault="GONE")
+    return _refuse(site, visit, outcome, SecondPage(to, is_recovery))
+
+
+def _refuse(
+    site: Site, visit: Visit, outcome: Wrong | TooOften | SecondFactorLocked,
+    page: SignInPage | SecondPage, *, wrong: str = "WRONG",
+) -> Response:  # fmt: skip
+    fault, minutes = wrong, 0
+    if isinstance(outcome, SecondFactorLocked):
+        fault = "LOCKED"
+    if isinstance(outcome, TooOften):
+        fault, minutes = "TOO_OFTEN", count_minutes(outcome.retry_after)
+    shown = msgspec.structs.replace(page, fault=fault, minutes=minutes)
+    answer = site.answer(site.frame(visit), shown, _STATUS[fault])
+    if isinstance(outcome, TooOften):
+        answer.headers["Retry-After"] = str(outcome.retry_after)
+    return answer
+
+
+PAGES: RoutedPages = {
+    "sign_in": {"GET": show_sign_in, "POST": take_password},
+    "second": {"GET": show_second, "POST": take_code},
+    "recovery": {"GET": show_recovery, "POST": take_recovery_code},
+    "passkey_ask": {"POST": ask_browser},
+    "passkey": {"POST": take_passkey},
+    "sign_out": {"POST": sign_out},
+}

@@ -1,0 +1,169 @@
+"""Signing in by a provider: sent there, taken back, told of who went there; and signing out there
+too. The provider's address is followed by a link: no form leads out of the portal.
+"""
+
+import json
+import shlex
+from urllib.parse import parse_qs
+
+import msgspec
+from starlette.responses import Response
+
+from dunwell.accounts.users.sign_in import TooOften
+from dunwell.accounts.users.single_sign_on.confirm_attempt import ConfirmationEnded
+from dunwell.accounts.users.single_sign_on.finish_attempt import (
+    CameIn,
+    Failure,
+    Returned,
+    finish_attempt,
+)
+from dunwell.accounts.users.single_sign_on.let_in import Unwelcome
+from dunwell.accounts.users.single_sign_on.provider import Away, IdentityProvider, NotTaken
+from dunwell.accounts.users.single_sign_on.start_attempt import start_attempt
+from dunwell.accounts.users.single_sign_on.take_logout import take_logout
+from dunwell.interfaces.portal.people.door import (
+    choose_next,
+    count_minutes,
+    draw_randomness,
+    end_before,
+    fill_door,
+    find_visitor,
+    let_in,
+    read_attempt,
+    read_session_secret,
+    receive,
+    render_attempt_cookie,
+)
+from dunwell.interfaces.portal.people.routes_confirm import show_failure
+from dunwell.interfaces.portal.people.views import SignInPage, UnwelcomePage
+from dunwell.interfaces.portal.render.addresses import build_address
+from dunwell.interfaces.portal.web.answer import answer_redirect
+from dunwell.interfaces.portal.web.guards import RoutedPages
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.platform.errors import NotFound
+from dunwell.platform.http.requests import read_body
+from dunwell.platform.security_events import tell_security_event
+
+# Nobody knows yet who sends it. A logout token is a few kilobytes.
+_MOST_LOGOUT_BYTES = 16 * 1024
+# What a browser may bring back of one thing; longer ones are none.
+_LONGEST = 4_000
+
+
+async def send_there(site: Site, visit: Visit) -> Response:
+    """Raises NotFound."""
+    provider = _find(site, visit)
+    to = choose_next(visit.ask("next"))
+    outcome = await start_attempt(
+        receive(site), provider, to,
+        visitor=find_visitor(site, visit), randomness=draw_randomness(),
+    )  # fmt: skip
+    if isinstance(outcome, Away):
+        page = fill_door(site, to, provider.provider.name)
+        return _show(site, visit, msgspec.structs.replace(page, fault="SSO_AWAY"), 503)
+    if isinstance(outcome, TooOften):
+        minutes = count_minutes(outcome.retry_after)
+        page = msgspec.structs.replace(fill_door(site, to), fault="TOO_OFTEN", minutes=minutes)
+        answer = _show(site, visit, page, 429)
+        answer.headers["Retry-After"] = str(outcome.retry_after)
+        return answer
+    answer = answer_redirect(outcome.address)
+    cookie = render_attempt_cookie(outcome.secret, is_secure=site.is_secure)
+    answer.headers.append("Set-Cookie", cookie)
+    return answer
+
+
+async def take_back(site: Site, visit: Visit) -> Response:
+    """What the address says is used once and led away from. Raises NotFound."""
+    provider = _find(site, visit)
+    returned = Returned(
+        secret=read_attempt(site, visit),
+        state=visit.ask("state")[:_LONGEST],
+        code=visit.ask("code")[: _LONGEST + 1],
+        error=visit.ask("error")[:_LONGEST],
+        issuer=visit.read_query("iss"),
+        visitor=find_visitor(site, visit),
+        randomness=draw_randomness(),
+        session=read_session_secret(site, visit),
+    )
+    outcome = await finish_attempt(receive(site), provider, returned)
+    match outcome:
+        case CameIn():
+            await end_before(site, visit)
+            answer = let_in(site, outcome.opened, choose_next(outcome.next_page))
+        case ConfirmationEnded(failure):
+            # For the page, which shows who is signed in.
+            await site.find_person(visit)
+            answer = show_failure(
+                site, visit, provider, str(failure or ""), status=403 if failure else 200
+            )
+        case Unwelcome():
+            title = provider.provider.shown
+            command = _name_command(outcome, provider.provider.name)
+            page = UnwelcomePage(outcome.reason, title, outcome.told.email, command)
+            answer = site.answer(site.frame(visit), page, 403)
+        case _:
+            name = provider.provider.name
+            answer = answer_redirect(
+                build_address("sign_in", fault=f"SSO_{outcome}", provider=name)
+            )
+    if outcome is not Failure.GONE:
+        cookie = render_attempt_cookie("", is_secure=site.is_secure)
+        answer.headers.append("Set-Cookie", cookie)
+    return answer
+
+
+async def take_logout_token(site: Site, visit: Visit) -> Response:
+    """The provider's own request: no cookie, no page. Raises NotFound."""
+    provider, reception = _find(site, visit), receive(site)
+    body = await read_body(visit, _MOST_LOGOUT_BYTES)
+    given = parse_qs(body.decode("latin-1")).get("logout_token", [])
+    token = given[0] if len(given) == 1 else ""
+    told = await provider.read_logout(token, reception.now())
+    if isinstance(told, Away):
+        return Response(None, 503, {"Retry-After": "30", "Cache-Control": "no-store"})
+    is_taken = not isinstance(told, NotTaken) and await take_logout(
+        reception, provider.provider.name, told
+    )
+    if is_taken:
+        return Response(None, 200, {"Cache-Control": "no-store"})
+    tell_security_event("LOGOUT_FORGED")
+    refusal = {"error": "invalid_request", "error_description": "The logout token is not good."}
+    return Response(
+        json.dumps(refusal), 400, {"Cache-Control": "no-store"}, media_type="application/json"
+    )
+
+
+async def leave(site: Site, visit: Visit) -> Response:
+    """Out of the provider too, where it has a way. Raises NotFound."""
+    provider = _find(site, visit)
+    back_to = site.resources.settings.public_url + build_address("sign_in")
+    address = await provider.find_leaving_address(back_to, site.now())
+    return answer_redirect(address or build_address("sign_in"))
+
+
+def _name_command(unwelcome: Unwelcome, provider: str) -> str:
+    """For the operator's shell: what the provider says is data there too."""
+    told = unwelcome.told
+    words = ["link", told.email, "--provider", provider, "--subject", told.subject]
+    return shlex.join(["dunwell", "user", *words])
+
+
+def _show(site: Site, visit: Visit, page: SignInPage, status: int) -> Response:
+    return site.answer(site.frame(visit), page, status)
+
+
+def _find(site: Site, visit: Visit) -> IdentityProvider:
+    provider = site.providers.find(visit.path_params["provider"])
+    if provider is None:
+        raise NotFound("There is no such provider.")
+    return provider
+
+
+PAGES: RoutedPages = {
+    "sso_start": {"GET": send_there},
+    "sso_back": {"GET": take_back},
+    "sso_logout": {"POST": take_logout_token},
+    "sso_leave": {"GET": leave},
+}

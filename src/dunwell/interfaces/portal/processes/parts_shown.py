@@ -1,0 +1,77 @@
+"""What the forms of a draft's parts have in common, whether of a step or of the settings: saved by
+compare-and-set, and shown again with what is wrong, or with what somebody else has made of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
+from dunwell.core.workflows.edit_draft import Edit, PartOvertaken, edit_draft
+from dunwell.core.workflows.part_differences import compare_part
+from dunwell.core.workflows.parts import STEP_ORDER, find_step_id, fingerprint
+from dunwell.interfaces.portal.processes.fields import Manner, place_faults
+from dunwell.interfaces.portal.processes.views_editor import Overtaken
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.platform.errors import Fault, ValidationError
+
+Names = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a form. is_saved: the draft holds it."""
+
+    is_saved: bool
+    problems: Sequence[tuple[str, Fault]] = field(default_factory=tuple)
+    overtaken: Overtaken | None = None
+    # What the page's next save is compared with; "": as it stands.
+    seen: str = ""
+
+
+def find_manner(access: Access, look: LookedAtDraft, language: str) -> Manner:
+    currency = look.definition.settings.currency or access.merchant.configuration.currency
+    return Manner(currency, language)
+
+
+async def save_part(work: Work, workflow_id: UUID, edit: Edit, names: Names) -> Outcome:
+    """names: place in the part -> field."""
+    work.need(Right.CONFIGURE)
+    try:
+        await edit_draft(work, workflow_id, edit)
+    except PartOvertaken as overtaken:
+        return Outcome(
+            is_saved=False,
+            overtaken=describe_overtaken(overtaken, edit.value),
+            seen=fingerprint(overtaken.theirs),
+        )
+    except ValidationError:
+        look = await look_at_draft(work, workflow_id, {edit.part: edit.value})
+        return Outcome(is_saved=False, problems=find_problems(look, edit.part, names))
+    return Outcome(is_saved=True)
+
+
+def describe_overtaken(overtaken: PartOvertaken, typed: Any) -> Overtaken:
+    theirs = overtaken.theirs
+    differences = None
+    if theirs is not None:
+        whole = {**dict.fromkeys(theirs), **typed}
+        differences = compare_part(overtaken.part, theirs, whole)
+    return Overtaken(overtaken.change, differences, theirs is None)
+
+
+def find_problems(look: LookedAtDraft, part: str, names: Names) -> list[tuple[str, Fault]]:
+    """What is wrong with a part, beside which field."""
+    return place_faults(look.faults, find_root(look, part), names)
+
+
+def find_root(look: LookedAtDraft, part: str) -> str:
+    """Where a part stands in the document."""
+    step_id = find_step_id(part)
+    if step_id is None:
+        return f"/{part}"
+    order: list[int] = look.parts.get(STEP_ORDER, [])
+    # A new one comes last.
+    return f"/steps/{order.index(step_id) if step_id in order else len(order)}"

@@ -1,0 +1,102 @@
+"""The editor of a draft: its steps one below the other, moved, doubled, taken out."""
+
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.look_at_draft import look_at_draft
+from dunwell.core.workflows.arrange_steps import double_step, move_step, shift_step
+from dunwell.core.workflows.edit_draft import Edit, PartOvertaken, edit_draft
+from dunwell.core.workflows.parts import STEP_ORDER, fingerprint, name_step
+from dunwell.interfaces.portal.processes.parts_shown import find_manner
+from dunwell.interfaces.portal.processes.told_faults import tell_faults
+from dunwell.interfaces.portal.processes.views_editor import (
+    EditorPage,
+    find_other_faults,
+    list_cards,
+)
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.answer import answer_live
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.looking import read_id
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.platform.errors import NotFound, ValidationError
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What did not go through: the order was changed, or the step."""
+
+    done: str
+    is_order_overtaken: bool = False
+    overtaken_step: str = ""
+
+
+@at_merchant
+async def show_editor(site: Site, visit: Visit, access: Access) -> Response:
+    """With an ETag, so that whoever waits for a colleague's changes asks for little. Who may only
+    read sees the published versions."""
+    if not access.may(Right.CONFIGURE):
+        workflow_id = read_id(visit, "workflow_id")
+        return site.redirect(visit, access, "workflow_history", workflow_id=workflow_id)
+    return answer_live(await _answer(site, visit, access, _Told(visit.ask("done"))), visit.headers)
+
+
+@takes_form_at_merchant
+async def arrange(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    """Moves, doubles or takes out one step."""
+    workflow_id, step_id = read_id(visit, "workflow_id"), read_number(fields["step"])
+    try:
+        async with site.work(access) as work:
+            await _arrange(work, visit, fields, step_id)
+    except PartOvertaken as overtaken:
+        is_order = overtaken.part == STEP_ORDER
+        told = _Told("", is_order, "" if is_order else fields["name"])
+        return await _answer(site, visit, access=access, told=told, status=409)
+    except ValidationError:
+        return await _answer(site, visit, access=access, told=_Told("last"), status=422)
+    return site.redirect(visit, access, "workflow", workflow_id=workflow_id, done=fields["do"])
+
+
+async def _arrange(work: Work, visit: Visit, fields: Fields, step_id: int) -> None:
+    workflow_id, wish = read_id(visit, "workflow_id"), fields["do"]
+    if wish == "double":
+        await double_step(work, workflow_id, step_id)
+    elif wish == "remove":
+        await edit_draft(work, workflow_id, Edit(name_step(step_id), fields["seen"], None))
+    elif wish in ("up", "down"):
+        await shift_step(work, workflow_id, step_id, wish, seen=fields["seen_order"])
+    else:
+        after = read_number(fields["after"]) if fields["after"] else None
+        await move_step(work, workflow_id, step_id, after=after, seen=fields["seen_order"])
+
+
+async def _answer(
+    site: Site, visit: Visit, access: Access, told: _Told, status: int = 200
+) -> Response:
+    async with site.work(access) as work:
+        look = await look_at_draft(work, read_id(visit, "workflow_id"))
+    page = EditorPage(
+        look=look,
+        cards=list_cards(look, access.merchant.configuration.letters.postal_days),
+        faults=tell_faults(look.definition, find_other_faults(look)),
+        seen_order=fingerprint(look.parts.get(STEP_ORDER)),
+        currency=find_manner(access, look, "").currency,
+        done_here=told.done,
+        is_order_overtaken=told.is_order_overtaken,
+        overtaken_step=told.overtaken_step,
+    )
+    return site.answer_at(visit, access, page, status)
+
+
+def read_number(text: str) -> int:
+    """Of a step. Raises NotFound for what can be none's."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= 10):
+        raise NotFound("There is no such step.")
+    return int(text)
+
+
+PAGES: RoutedPages = {"workflow": {"GET": show_editor, "POST": arrange}}

@@ -1,0 +1,152 @@
+"""The list of workflows and what is done to one as a whole: begun, named, deactivated, deleted; and
+the switch of a merchant that has scenarios."""
+
+from uuid import UUID
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.delete_workflow import delete_workflow
+from dunwell.cases.rollout.look_at_workflows import (
+    MOST_COUNTED,
+    look_at_workflow,
+    look_at_workflows,
+)
+from dunwell.cases.rollout.read_scenarios import list_scenarios
+from dunwell.cases.rollout.switch import SwitchReport, preview_switch, switch_to_workflows
+from dunwell.core.workflows.change_workflow import (
+    activate_workflow,
+    deactivate_workflow,
+    rename_workflow,
+)
+from dunwell.core.workflows.parts import fingerprint
+from dunwell.core.workflows.save_draft import begin_workflow
+from dunwell.interfaces.portal.processes.beginning import FirstNames, begin_definition
+from dunwell.interfaces.portal.processes.views_list import ManagePage, SwitchPage, WorkflowsPage
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.looking import read_id
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+
+
+@at_merchant
+async def show_workflows(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer_list(site, visit, access)
+
+
+@takes_form_at_merchant
+async def begin(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    """A new workflow: with one message and a wait, or like another."""
+    name, like = fields.text("name"), fields["like"]
+    names = FirstNames(fields.text("first") or name, fields.text("wait") or name)
+    try:
+        async with site.work(access) as work:
+            definition = await begin_definition(work, like, names)
+            workflow_id = await begin_workflow(work, name, definition)
+    except ValidationError as refusal:
+        faults = [each.code for each in refusal.faults]
+        return await _answer_list(site, visit, access, name=name, like=like, faults=faults)
+    return site.redirect(visit, access, "workflow", workflow_id=workflow_id)
+
+
+async def _answer_list(
+    site: Site, visit: Visit, access: Access, *, name: str = "", like: str = "",
+    faults: list[str] | None = None,
+) -> Response:  # fmt: skip
+    is_switched = access.merchant.switched_to_workflows
+    async with site.work(access) as work:
+        workflows = await look_at_workflows(work) if is_switched else []
+        scenarios = [] if is_switched else await list_scenarios(work)
+    page = WorkflowsPage(
+        workflows=workflows, scenarios=scenarios, is_switched=is_switched, most=MOST_COUNTED,
+        done_here=visit.ask("done"), name=name, like=like, faults=faults or (),
+    )  # fmt: skip
+    return site.answer_at(visit, access, page, 422 if faults else 200)
+
+
+@at_merchant
+async def show_manage(site: Site, visit: Visit, access: Access) -> Response:
+    if not access.may(Right.CONFIGURE):
+        raise NotFound("There is no such page.")
+    return await _answer_manage(site, visit, access)
+
+
+@takes_form_at_merchant
+async def manage(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    workflow_id, wish = read_id(visit, "workflow_id"), fields["do"]
+    try:
+        async with site.work(access) as work:
+            await _do(work, workflow_id, wish, fields)
+    except ValidationError as refusal:
+        faults = [each.code for each in refusal.faults]
+        return await _answer_manage(site, visit, access, name=fields.text("name"), faults=faults)
+    except InvalidState as refusal:
+        return await _answer_manage(site, visit, access, refusal=refusal.message)
+    if wish == "delete":
+        return site.redirect(visit, access, "workflows", done="deleted")
+    return site.redirect(visit, access, "workflow_manage", workflow_id=workflow_id, done=wish)
+
+
+async def _do(work: Work, workflow_id: UUID, wish: str, fields: Fields) -> None:
+    if wish == "rename":
+        await rename_workflow(work, workflow_id, fields.text("name"))
+    elif wish == "deactivate":
+        await deactivate_workflow(work, workflow_id)
+    elif wish == "activate":
+        await activate_workflow(work, workflow_id)
+    elif wish == "delete":
+        await delete_workflow(work, workflow_id)
+    else:
+        # Nothing of ours; whoever may not change it is not told so.
+        work.need(Right.CONFIGURE)
+        await look_at_workflow(work, workflow_id)
+
+
+async def _answer_manage(
+    site: Site, visit: Visit, access: Access, *, name: str = "", faults: list[str] | None = None,
+    refusal: str = "",
+) -> Response:  # fmt: skip
+    async with site.work(access) as work:
+        workflow = await look_at_workflow(work, read_id(visit, "workflow_id"))
+    page = ManagePage(
+        workflow=workflow, most=MOST_COUNTED, name=name or workflow.name, faults=faults or (),
+        refusal=refusal, done_here=visit.ask("done"),
+    )  # fmt: skip
+    return site.answer_at(visit, access, page, 422 if faults else 409 if refusal else 200)
+
+
+@at_merchant
+async def show_switch(site: Site, visit: Visit, access: Access) -> Response:
+    async with site.work(access) as work:
+        report = await preview_switch(work)
+    return site.answer_at(visit, access, SwitchPage(report, _mark(report)))
+
+
+@takes_form_at_merchant
+async def switch(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    """There is no way back: what was shown is what is done, and it is ticked first."""
+    is_ticked = "sure" in fields
+    async with site.work(access) as work:
+        report = await preview_switch(work)
+        is_overtaken = _mark(report) != fields["known_seen"]
+        if is_ticked and not is_overtaken:
+            await switch_to_workflows(work)
+            return site.redirect(visit, access, "workflows", done="switched")
+    page = SwitchPage(report, _mark(report), is_overtaken, not is_ticked)
+    return site.answer_at(visit, access, page, 409 if is_overtaken else 422)
+
+
+def _mark(report: SwitchReport) -> str:
+    """Of what becomes of which scenario; the claims on it come and go."""
+    shown = [(e.scenario_id, e.name, e.version_id, e.is_default) for e in report.scenarios]
+    return fingerprint(shown)
+
+
+PAGES: RoutedPages = {
+    "workflows": {"GET": show_workflows, "POST": begin},
+    "workflow_manage": {"GET": show_manage, "POST": manage},
+    "switch": {"GET": show_switch, "POST": switch},
+}

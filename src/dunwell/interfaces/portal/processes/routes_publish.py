@@ -1,0 +1,151 @@
+"""Publishing a draft: what it changes, by whom, whom it moves; with a tick for each colleague."""
+
+from collections.abc import Sequence
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.effects import Asked
+from dunwell.cases.rollout.effects_views import NextContactsView, view_next_contacts
+from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
+from dunwell.cases.rollout.look_at_workflows import MOST_COUNTED, LookedAtWorkflow, look_at_workflow
+from dunwell.cases.rollout.preview_effects import MinorChange, preview_effects
+from dunwell.cases.rollout.publish_workflow import publish_workflow
+from dunwell.core.workflows.draft_changes import DraftChange, Ticks
+from dunwell.core.workflows.publish_draft import ChangesUnseen
+from dunwell.core.workflows.versions import Verdict
+from dunwell.interfaces.portal.processes.authors import group_changes, name_author
+from dunwell.interfaces.portal.processes.parts_shown import find_manner
+from dunwell.interfaces.portal.processes.told_faults import tell_faults
+from dunwell.interfaces.portal.processes.views_publish import PublishPage, show_outlook
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.answer import answer_live
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.looking import read_id, read_known_id
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.operations.jobs.start_job import TooManyJobs
+from dunwell.operations.jobs.start_preview import read_preview, start_preview
+from dunwell.platform.errors import InvalidState, ValidationError
+
+# Beyond it, claims are counted by the worker.
+_AT_ONCE = 200
+_LISTED = 20
+
+
+@at_merchant
+async def show_publication(site: Site, visit: Visit, access: Access) -> Response:
+    """With an ETag, while the worker counts."""
+    return answer_live(await _answer(site, visit, access), visit.headers)
+
+
+@takes_form_at_merchant
+async def publish(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    workflow_id, comment = read_id(visit, "workflow_id"), fields.text("comment")[:2_000]
+    try:
+        async with site.work(access) as work:
+            work.need(Right.PUBLISH)
+            look = await look_at_draft(work, workflow_id)
+            ticks = _read_ticks(fields, look.changes)
+            await publish_workflow(
+                work, workflow_id, comment or None,
+                expected_id=read_known_id(fields, "known_draft"), ticks=ticks,
+            )  # fmt: skip
+    except ChangesUnseen as unseen:
+        return await _answer(site, visit, access, comment=comment, unseen=unseen, status=409)
+    except ValidationError as refusal:
+        is_unwritable = any(fault.path == "/comment" for fault in refusal.faults)
+        return await _answer(
+            site, visit, access, comment=comment, is_unwritable=is_unwritable, status=422
+        )
+    except InvalidState:
+        return await _answer(site, visit, access, comment=comment, is_overtaken=True, status=409)
+    return site.redirect(
+        visit, access, "workflow_history", workflow_id=workflow_id, done="published"
+    )
+
+
+@takes_form_at_merchant
+async def count_claims(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    """By the worker; the page shows how far it is."""
+    workflow_id = read_id(visit, "workflow_id")
+    try:
+        async with site.work(access) as work:
+            await start_preview(work, workflow_id, read_known_id(fields, "known_draft"))
+    except TooManyJobs:
+        raise
+    except InvalidState:
+        return await _answer(site, visit, access, is_overtaken=True, status=409)
+    return site.redirect(visit, access, "workflow_publish", workflow_id=workflow_id)
+
+
+@at_merchant
+async def go_back(site: Site, visit: Visit, access: Access) -> Response:
+    workflow_id = read_id(visit, "workflow_id")
+    async with site.work(access) as work:
+        await look_at_draft(work, workflow_id)
+    return site.redirect(visit, access, "workflow_publish", workflow_id=workflow_id)
+
+
+async def _answer(  # noqa: PLR0913 - what became of the form, by name
+    site: Site, visit: Visit, access: Access, *, comment: str = "",
+    unseen: ChangesUnseen | None = None, is_overtaken: bool = False, is_unwritable: bool = False,
+    status: int = 200,
+) -> Response:  # fmt: skip
+    workflow_id = read_id(visit, "workflow_id")
+    async with site.work(access) as work:
+        look = await look_at_draft(work, workflow_id)
+        workflow = await look_at_workflow(work, workflow_id)
+        reached = workflow.on_current if look.verdict is Verdict.MINOR else 0
+        preview = await read_preview(work, look.draft_id) if look.draft_id else None
+        moves = None
+        if 0 < reached <= _AT_ONCE:
+            moves = await _find_moves(site, work, look, reached)
+    came = [each.change_id for each in unseen.came] if unseen else []
+    unticked = [each.change_id for each in unseen.unticked] if unseen else []
+    page = PublishPage(
+        look=look,
+        faults=tell_faults(look.definition, look.faults),
+        authors=group_changes(look.changes, access.actor, new=came, unticked=unticked),
+        reached=reached,
+        staying=_count_all(workflow) - reached,
+        most=MOST_COUNTED,
+        moves=moves,
+        preview=preview,
+        foreseen=show_outlook(preview.found) if preview else None,
+        currency=find_manner(access, look, "").currency,
+        comment=comment,
+        is_overtaken=is_overtaken or bool(came),
+        is_unticked=bool(unticked) and not came,
+        is_unwritable=is_unwritable,
+    )
+    return site.answer_at(visit, access, page, status)
+
+
+async def _find_moves(
+    site: Site, work: Work, look: LookedAtDraft, reached: int
+) -> NextContactsView | None:
+    if look.current is None:
+        return None
+    change = MinorChange(look.current, look.definition, reached)
+    asked = Asked(0, _LISTED)
+    return view_next_contacts(await preview_effects(work, site.resources.keys, change, asked))
+
+
+def _count_all(workflow: LookedAtWorkflow) -> int:
+    return sum(each.claims for each in workflow.running)
+
+
+def _read_ticks(fields: Fields, changes: Sequence[DraftChange]) -> Ticks:
+    """The form names what it showed, and whose changes are ticked."""
+    shown, ticked = set(fields.all("seen")), set(fields.all("agreed"))
+    seen = [each for each in changes if str(each.change_id) in shown]
+    agreed = [each.change_id for each in seen if name_author(each) in ticked]
+    return Ticks(frozenset(each.change_id for each in seen), frozenset(agreed))
+
+
+PAGES: RoutedPages = {
+    "workflow_publish": {"GET": show_publication, "POST": publish},
+    "workflow_preview": {"GET": go_back, "POST": count_claims},
+}

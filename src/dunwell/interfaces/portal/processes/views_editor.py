@@ -1,0 +1,133 @@
+"""What the editor of a draft shows: its steps as cards, one step's form, the settings' form. A card
+says on which day of the process its step comes, where it can be moved, and what is wrong with it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from dunwell.cases.rollout.look_at_draft import LookedAtDraft
+from dunwell.core.workflows.definition import CommunicationStep, Step, WaitStep
+from dunwell.core.workflows.draft_changes import DraftChange
+from dunwell.core.workflows.part_differences import PartDifference
+from dunwell.core.workflows.parts import fingerprint, name_step
+from dunwell.interfaces.portal.processes.told_faults import ToldFault
+from dunwell.interfaces.portal.render.pages import Page
+from dunwell.platform.errors import Fault
+
+
+class StepCard(msgspec.Struct, frozen=True, gc=False):
+    """day: of the process, counted in calendar days; is_about: waits in business days or after a
+    letter are among them. seen: its fingerprint."""
+
+    step: Mapping[str, Any]
+    day: int
+    is_about: bool
+    is_changed: bool
+    faults: Sequence[Fault]
+    seen: str
+    is_first: bool
+    is_last: bool
+
+
+class EditorPage(Page, frozen=True):
+    template: ClassVar[str] = "workflow.html"
+    area: ClassVar[str] = "workflows"
+
+    look: LookedAtDraft
+    cards: Sequence[StepCard]
+    # Those that are of no step.
+    faults: Sequence[ToldFault]
+    seen_order: str
+    currency: str
+    done_here: str
+    is_order_overtaken: bool = False
+    overtaken_step: str = ""
+
+
+class Overtaken(msgspec.Struct, frozen=True, gc=False):
+    """The same part, changed by somebody else. theirs: what stands there against what was typed;
+    is_gone: it was taken out."""
+
+    change: DraftChange | None
+    differences: PartDifference | None
+    is_gone: bool
+
+
+class PartPage(Page, frozen=True):
+    """The form of a step or of the settings. shown: what its fields hold. problems: field -> what
+    is wrong. seen: the part's fingerprint. is_saved: what is shown is what the draft holds."""
+
+    area: ClassVar[str] = "workflows"
+
+    look: LookedAtDraft
+    shown: Mapping[str, Any]
+    problems: Sequence[tuple[str, Fault]]
+    seen: str
+    is_saved: bool
+    overtaken: Overtaken | None
+    currency: str
+    done_here: str
+
+
+class StepPage(PartPage, frozen=True, kw_only=True):
+    """step_id: None: of a new one, which comes behind `after`; "": first."""
+
+    template: ClassVar[str] = "workflow_step.html"
+
+    kind: str
+    step_id: int | None
+    after: str
+    templates: Sequence[str]
+
+
+class SettingsPage(PartPage, frozen=True):
+    template: ClassVar[str] = "workflow_settings.html"
+
+
+def list_cards(look: LookedAtDraft, postal_days: int) -> list[StepCard]:
+    steps = look.definition.steps
+    changed = {each.step_id for each in look.differences}
+    return [
+        StepCard(
+            step=look.parts[name_step(step.id)],
+            day=day,
+            is_about=is_about,
+            is_changed=step.id in changed,
+            faults=[each for each in look.faults if _is_of(each, place)],
+            seen=fingerprint(look.parts[name_step(step.id)]),
+            is_first=place == 0,
+            is_last=place == len(steps) - 1,
+        )
+        for place, (step, (day, is_about)) in enumerate(
+            zip(steps, count_days(steps, postal_days), strict=True)
+        )
+    ]
+
+
+def find_other_faults(look: LookedAtDraft) -> list[Fault]:
+    """Those that are of no step."""
+    return [each for each in look.faults if not each.path.startswith("/steps/")]
+
+
+def count_days(steps: Sequence[Step], postal_days: int) -> Iterator[tuple[int, bool]]:
+    """Of each step the day of the process on which it comes at the earliest, from 0; and whether
+    business days or a letter before it make that a guess: five business days are taken for a week,
+    and the wait after a letter starts when it can have arrived."""
+    day, is_about, arrives_on = 0, False, 0
+    for step in steps:
+        yield day, is_about
+        if isinstance(step, CommunicationStep) and step.channel == "LETTER":
+            arrives_on = day + postal_days
+        if isinstance(step, WaitStep):
+            is_about = is_about or arrives_on > day
+            day = max(day, arrives_on)
+            business = step.business_days or 0
+            day += (step.days or 0) + -(-business * 7 // 5)
+            is_about = is_about or bool(business)
+
+
+def _is_of(fault: Fault, place: int) -> bool:
+    root = f"/steps/{place}"
+    return fault.path == root or fault.path.startswith(f"{root}/")

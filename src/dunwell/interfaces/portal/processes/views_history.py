@@ -1,0 +1,72 @@
+"""What the pages of a workflow's versions show: all, one, what differs between two, a file."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+from uuid import UUID
+
+from dunwell.cases.rollout.look_at_version import LookedAtVersion
+from dunwell.cases.rollout.look_at_workflows import LookedAtWorkflow
+from dunwell.core.workflows.given_definition import PlacedFault
+from dunwell.core.workflows.part_differences import PartDifference
+from dunwell.core.workflows.store_history import VersionRow
+from dunwell.core.workflows.versions import Verdict
+from dunwell.interfaces.portal.processes.views_publish import AuthorChanges
+from dunwell.interfaces.portal.render.pages import Page
+
+
+class HistoryPage(Page, frozen=True):
+    """versions: the newest first."""
+
+    template: ClassVar[str] = "workflow_history.html"
+    area: ClassVar[str] = "workflows"
+
+    workflow: LookedAtWorkflow
+    versions: Sequence[VersionRow]
+    most: int
+    done_here: str
+
+
+class VersionPage(Page, frozen=True):
+    """parts: of its definition. newest: by which a change meanwhile is known."""
+
+    template: ClassVar[str] = "workflow_version.html"
+    area: ClassVar[str] = "workflows"
+
+    workflow: LookedAtWorkflow
+    version: LookedAtVersion
+    authors: Sequence[AuthorChanges]
+    currency: str
+    newest: UUID | None
+    is_overtaken: bool
+
+
+class ComparePage(Page, frozen=True):
+    template: ClassVar[str] = "workflow_compare.html"
+    area: ClassVar[str] = "workflows"
+
+    workflow: LookedAtWorkflow
+    names: Sequence[str]
+    before: str
+    after: str
+    verdict: Verdict
+    differences: Sequence[PartDifference]
+    currency: str
+
+
+class FilePage(Page, frozen=True):
+    """text: what the draft says as a file, or what was put in its place. is_looked: what it would
+    change is shown. faults: why it cannot be taken; missing: what would keep it from being
+    published."""
+
+    template: ClassVar[str] = "workflow_file.html"
+    area: ClassVar[str] = "workflows"
+
+    workflow: LookedAtWorkflow
+    text: str
+    newest: UUID | None
+    is_looked: bool
+    is_overtaken: bool
+    unreadable: str
+    faults: Sequence[PlacedFault]
+    differences: Sequence[PartDifference]
+    currency: str

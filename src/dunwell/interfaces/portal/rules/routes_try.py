@@ -1,0 +1,195 @@
+"""Rules tried on a claim that is there or on a made-up one, and on all claims of the last 30
+days."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.assignment.document import write_rules
+from dunwell.cases.assignment.hypothetical import check_hypothetical
+from dunwell.cases.assignment.known_facts import list_trials
+from dunwell.cases.assignment.matching import ClaimFacts
+from dunwell.cases.assignment.preview_rules import begin_preview, count_on
+from dunwell.cases.assignment.read_rules import RulesView, read_rules
+from dunwell.cases.assignment.rules import RuleSet
+from dunwell.cases.assignment.targets import Rulebook, make_rulebook
+from dunwell.cases.assignment.try_claim import find_claim_facts, list_possibilities
+from dunwell.core.claims.find_claims import find_claims
+from dunwell.core.claims.store_lists import ClaimFilter
+from dunwell.interfaces.landing.render.amounts import read_amount
+from dunwell.interfaces.portal.rules.looking import check_may
+from dunwell.interfaces.portal.rules.rule_form import FormFault
+from dunwell.interfaces.portal.rules.views import EffectPage, ShownPossibility, TryPage
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.looking import look_at_claim
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.platform.errors import NotFound, ValidationError
+
+_MONEY, _NUMBERS = ("outstanding", "total"), ("age", "primaryAgeDays")
+_TEXTS = ("country", "language", "city", "postalCode", "email", "mobileNumber")
+_NAMES = (*_MONEY, *_NUMBERS, *_TEXTS, "currency", "address")
+_OWN_FIELDS = 4
+# Counted while somebody waits; a further page counts those before them.
+MOST_COUNTED = 25_000
+
+
+@at_merchant
+async def show_trial(site: Site, visit: Visit, access: Access) -> Response:
+    """Of the claim that the address names, if it names one."""
+    check_may(access)
+    reference = visit.ask("reference")[:100]
+    async with site.work(access) as work:
+        view = await read_rules(work)
+        rulebook, is_draft = await _choose(work, view, visit.ask("rules"))
+        facts, claim_id = None, await _find_claim(work, reference) if reference else None
+        if claim_id is not None:
+            await look_at_claim(work, access, claim_id)
+            facts = await find_claim_facts(work, claim_id)
+    page = _make_page(access, view, rulebook, is_draft=is_draft, facts=facts)
+    page = msgspec.structs.replace(page, reference=reference, claim_id=claim_id)
+    return site.answer_at(visit, access, page)
+
+
+@takes_form_at_merchant
+async def try_facts(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    """Of a made-up claim. Nothing is kept; what describes a person stands in no address."""
+    check_may(access)
+    language, faults = site.frame(visit, access).language, list[FormFault]()
+    described = _describe(fields, access.merchant.configuration.currency, language)
+    async with site.work(access) as work:
+        view = await read_rules(work)
+        rulebook, is_draft = await _choose(work, view, fields["rules"])
+        facts = None
+        try:
+            facts = await find_claim_facts(work, check_hypothetical(described))
+        except ValidationError as refusal:
+            faults = [(_find_field(each.path), each.code, each.message) for each in refusal.faults]
+    page = _make_page(access, view, rulebook, is_draft=is_draft, facts=facts)
+    page = msgspec.structs.replace(
+        page, is_made_up=True, faults=faults, typed={name: fields[name] for name in _NAMES},
+        fees=fields.all("fees"), fields=_list_fields(fields),
+    )  # fmt: skip
+    return site.answer_at(visit, access, page, 422 if faults else 200)
+
+
+@at_merchant
+async def show_effect(site: Site, visit: Visit, access: Access) -> Response:
+    """Of the draft, beside what is published."""
+    check_may(access)
+    from_id = _read_number(visit.ask("from"))
+    async with site.work(access) as work:
+        view = await read_rules(work)
+        if view.drafted is None:
+            return site.redirect(visit, access, "rules", done="nothing")
+        ruling = view.ruling.rules if view.ruling else RuleSet()
+        preview = await begin_preview(work, ruling, view.drafted.rules)
+        preview.next_id = from_id or preview.next_id
+        await count_on(work, preview, MOST_COUNTED)
+    names = {**preview.before.names, **preview.after.names}
+    page = EffectPage(
+        effect=preview.effect,
+        since=preview.since,
+        from_id=from_id,
+        next_id=preview.next_id,
+        names=names,
+        version=view.version or 0,
+    )
+    return site.answer_at(visit, access, page)
+
+
+async def _choose(work: Work, view: RulesView, wanted: str) -> tuple[Rulebook, bool]:
+    """The draft if there is one, but for who asks for the published rules."""
+    work.need(Right.READ_CLAIMS)
+    is_draft = view.drafted is not None and wanted != "published"
+    ruling = view.ruling.rules if view.ruling else RuleSet()
+    rules = view.drafted.rules if view.drafted and is_draft else ruling
+    return await make_rulebook(work.tx, work.merchant, rules, None), is_draft
+
+
+async def _find_claim(work: Work, reference: str) -> int | None:
+    """By its reference, or by its number."""
+    work.need(Right.READ_CLAIMS)
+    found = await find_claims(work, limit=1, wanted=ClaimFilter(reference_number=reference))
+    if found.claims:
+        return found.claims[0].claim_id
+    claim_id = _read_number(reference)
+    try:
+        await find_claim_facts(work, claim_id)
+    except NotFound:
+        return None
+    return claim_id
+
+
+def _read_number(text: str) -> int:
+    is_number = text.isascii() and text.isdecimal() and len(text) <= 18
+    return int(text) if is_number else 0
+
+
+def _make_page(
+    access: Access, view: RulesView, rulebook: Rulebook, *, is_draft: bool, facts: ClaimFacts | None
+) -> TryPage:
+    document = write_rules(rulebook.rules, view.names)
+    possibilities: Sequence[ShownPossibility] = ()
+    if facts is not None:
+        possibilities = [
+            ShownPossibility(
+                percent=each.percent,
+                workflow=rulebook.names[each.match.workflow_id] if each.match.workflow_id else None,
+                rule=each.match.rule,
+                default=each.match.default,
+                trials=list_trials(document.rules, each.match, facts.conditions),
+            )
+            for each in list_possibilities(rulebook, facts)
+        ]
+    return TryPage(
+        has_draft=view.drafted is not None,
+        is_draft=is_draft,
+        version=view.version or 0,
+        possibilities=possibilities,
+        currency=facts.currency if facts else access.merchant.configuration.currency,
+        own_currency=access.merchant.configuration.currency,
+        fields=[("", "")] * _OWN_FIELDS,
+    )
+
+
+def _describe(fields: Fields, currency: str, language: str) -> dict[str, Any]:
+    """The claim as a document states it; what cannot be read is left as it was typed."""
+    claim: dict[str, Any] = {}
+    for name in _MONEY:
+        text = fields.text(name)
+        if text:
+            cents = read_amount(text, fields.text("currency") or currency, language)
+            claim[name] = text if cents is None else str(cents)
+    for name in _NUMBERS:
+        text = fields.text(name)
+        is_number = text.isascii() and text.removeprefix("-").isdecimal() and len(text) <= 9
+        claim |= {name: int(text) if is_number else text} if text else {}
+    for name in (*_TEXTS, "currency"):
+        claim |= {name: fields.text(name)} if fields.text(name) else {}
+    own = {name: value for name, value in _list_fields(fields) if name}
+    return {
+        **claim, "fees": fields.all("fees"), "address": fields["address"] == "yes",
+        "customFields": own,
+    }  # fmt: skip
+
+
+def _list_fields(fields: Fields) -> list[tuple[str, str]]:
+    pairs = zip(fields.all("field_name"), fields.all("field_value"), strict=False)
+    given = [(name.strip(), value) for name, value in pairs][:_OWN_FIELDS]
+    return [*given, *[("", "")] * (_OWN_FIELDS - len(given))]
+
+
+def _find_field(path: str) -> str:
+    return path.split("/")[1] if path.count("/") else "outstanding"
+
+
+PAGES: RoutedPages = {
+    "rules_try": {"GET": show_trial, "POST": try_facts},
+    "rules_effect": {"GET": show_effect},
+}

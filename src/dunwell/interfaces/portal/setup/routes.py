@@ -1,0 +1,149 @@
+"""A new merchant, and the settings of one: what is missing, and the way to each form."""
+
+from collections.abc import Mapping
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.credentials import list_credentials
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
+from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.cases.assignment.read_rules import has_rules
+from dunwell.cases.rollout.look_at_workflows import has_published_workflow
+from dunwell.core.events.find_endpoints import find_endpoints
+from dunwell.core.files.read_storage_use import read_storage_use
+from dunwell.interfaces.portal.setup.fields import find_field
+from dunwell.interfaces.portal.setup.sections import SECTION_OF, SECTIONS
+from dunwell.interfaces.portal.setup.surroundings import (
+    TIMEZONES,
+    find_surroundings,
+    need_configure,
+)
+from dunwell.interfaces.portal.setup.views import Faults, NewMerchantPage, SettingsPage
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, signed_in, takes_form
+from dunwell.interfaces.portal.web.paging import PAGE
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.operations.onboarding.checklist import list_needs
+from dunwell.operations.onboarding.counterpart import find_counterpart_key
+from dunwell.operations.onboarding.open_merchant import open_merchant
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import NotFound, ValidationError
+
+_NAMES = ("name", "key", "kind", "language", "timezone", "currency", "beside")
+_FIRST = {
+    "kind": "sandbox", "language": "de", "timezone": "Europe/Berlin", "currency": "EUR",
+}  # fmt: skip
+
+
+@signed_in
+async def show_new(site: Site, visit: Visit, person: SignedIn) -> Response:
+    _need_everywhere(person)
+    beside = await _find_beside(site, visit.ask("beside"))
+    typed = {**dict.fromkeys(_NAMES, ""), **_FIRST}
+    if beside is not None:
+        typed |= _describe_counterpart(beside)
+    return _answer_new(site, visit, typed)
+
+
+@takes_form
+@confirmed(SensitiveAction.NEW_MERCHANT)
+async def open_new(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+    _need_everywhere(person)
+    typed = {name: fields.text(name) for name in _NAMES}
+    document = {name: typed[name] for name in ("key", "name", "language", "timezone", "currency")}
+    sandbox = {"sandbox": typed["kind"] == "sandbox"}
+    beside = await _find_beside(site, typed["beside"])
+    try:
+        async with site.resources.database.transaction() as tx:
+            merchant_id = await open_merchant(
+                site.resources, tx, person.actor,
+                document={**document, **sandbox}, surroundings=find_surroundings(site),
+                beside=beside,
+            )  # fmt: skip
+    except ValidationError as refusal:
+        faults = [(find_field(_NAMES, fault.path), fault) for fault in refusal.faults]
+        return _answer_new(site, visit, typed, faults)
+    return site.redirect(visit, None, "settings", merchant_id=merchant_id, done="opened")
+
+
+@at_merchant
+async def show_settings(site: Site, visit: Visit, access: Access) -> Response:
+    need_configure(access)
+    async with site.work(access) as work:
+        credentials = await list_credentials(work)
+        endpoints = (await find_endpoints(work, limit=PAGE)).endpoints
+        is_assigned = await has_rules(work)
+        is_published = await has_published_workflow(work)
+        beside = await _find_named_beside(work.tx, access)
+        storage = await read_storage_use(work, site.resources.settings.merchant_storage_bytes)
+    brand = access.merchant.configuration.brand
+    page = SettingsPage(
+        checklist=list_needs(access.merchant),
+        section_of=SECTION_OF,
+        sections=[*SECTIONS],
+        beside=beside,
+        beside_key=find_counterpart_key(access.merchant),
+        live_credentials=sum(each.revoked_at is None for each in credentials),
+        endpoints=len(endpoints),
+        has_process=is_published,
+        has_rules=is_assigned,
+        has_brand=brand.logo is not None or brand.color is not None,
+        storage=storage,
+    )
+    return site.answer_at(visit, access, page)
+
+
+async def _find_named_beside(tx: Connection, access: Access) -> tuple[int, str] | None:
+    """The counterpart that is there, if the person reaches it."""
+    key = find_counterpart_key(access.merchant)
+    merchant_id = await find_merchant_id_by_key(tx, key) if key else None
+    if merchant_id is None or not access.person.reaches(merchant_id):
+        return None
+    return merchant_id, key
+
+
+async def _find_beside(site: Site, given: str) -> Merchant | None:
+    """Whoever may configure all merchants may begin with the settings of any. Raises NotFound."""
+    if not given:
+        return None
+    is_id = given.isascii() and given.isdecimal() and len(given) < 10
+    merchant = await site.find_merchant(int(given)) if is_id else None
+    if merchant is None:
+        raise NotFound("There is no such merchant.")
+    return merchant
+
+
+def _describe_counterpart(beside: Merchant) -> Mapping[str, str]:
+    configuration = beside.configuration
+    return {
+        "beside": str(beside.merchant_id),
+        "name": beside.name,
+        "key": find_counterpart_key(beside),
+        "kind": "live" if beside.is_sandbox else "sandbox",
+        "language": configuration.language,
+        "timezone": configuration.timezone,
+        "currency": configuration.currency,
+    }
+
+
+def _need_everywhere(person: SignedIn) -> None:
+    """Raises NotFound: denied looks like absent."""
+    if Right.CONFIGURE not in person.rights_everywhere:
+        raise NotFound("There is no such page.")
+
+
+def _answer_new(
+    site: Site, visit: Visit, typed: Mapping[str, str], faults: Faults = ()
+) -> Response:
+    page = NewMerchantPage(typed, faults, TIMEZONES)
+    return site.answer(site.frame(visit), page, 422 if faults else 200)
+
+
+PAGES: RoutedPages = {
+    "merchant_new": {"GET": show_new, "POST": open_new},
+    "settings": {"GET": show_settings},
+}

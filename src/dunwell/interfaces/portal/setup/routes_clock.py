@@ -1,0 +1,118 @@
+"""The clock of a sandbox: where it stands, moving it, and what came of that."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import msgspec
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.account import check_right
+from dunwell.accounts.merchants.rights import Right
+from dunwell.core.events.find_events import EventFilter, EventPage, find_events
+from dunwell.interfaces.portal.setup.views import ClockPage
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.paging import PAGE
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.operations.sandbox.advance_clock import Clock, advance_clock, read_clock
+from dunwell.platform.errors import NotFound, ValidationError
+
+_STEPS: Mapping[str, timedelta] = {
+    "hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1),
+}  # fmt: skip
+# A slip of the pen in the year would run the process for ages.
+_MOST = timedelta(days=366)
+
+
+@at_merchant
+async def show_clock(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer(site, visit, access)
+
+
+@takes_form_at_merchant
+async def move(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    """do: "hour", "day", "week", "next" or "to" the day and time that are typed. It counts from
+    where the clock stood on the page: pressed twice, it moves once."""
+    _need_sandbox(access)
+    check_right(access.actor, Right.OPERATE)
+    typed = fields.text("to")
+    async with site.work(access) as work:
+        clock = await read_clock(work)
+    known, wanted = _read(fields["known_now"]), _find_target(access, clock, fields["do"], typed)
+    if known != clock.now:
+        return await _answer(site, visit, access, typed=typed, error="MOVED")
+    if wanted is None or not clock.now <= wanted <= clock.now + _MOST:
+        return await _answer(
+            site, visit, access, typed=typed, error="DAY" if wanted is None else "RANGE"
+        )
+    try:
+        await advance_clock(
+            site.resources, site.around.channels, access.merchant, access.actor, advance_to=wanted
+        )
+    except ValidationError:
+        return await _answer(site, visit, access, typed=typed, error="MOVED")
+    return site.redirect(visit, access, "clock", since=clock.now.isoformat())
+
+
+def _find_target(access: Access, clock: Clock, do: str, typed: str) -> datetime | None:
+    if do in _STEPS:
+        return clock.now + _STEPS[do]
+    if do == "next":
+        return clock.next_at and max(clock.next_at, clock.now)
+    try:
+        local = datetime.fromisoformat(typed)
+    except ValueError:
+        return None
+    if not 1900 < local.year < 9000:
+        return None
+    zone = ZoneInfo(access.merchant.configuration.timezone)
+    return local.replace(tzinfo=zone).astimezone(UTC)
+
+
+async def _answer(
+    site: Site, visit: Visit, access: Access, *, typed: str = "", error: str = ""
+) -> Response:
+    _need_sandbox(access)
+    since, came = _read(visit.ask("since")), EventPage([], None)
+    async with site.work(access) as work:
+        clock = await read_clock(work)
+        if since is not None:
+            wanted = EventFilter(since=since)
+            came = await find_events(work, limit=PAGE, wanted=wanted)
+    page = ClockPage(
+        now=clock.now,
+        next_at=clock.next_at,
+        since=since,
+        came=[_read_event(each) for each in came.bodies],
+        has_more=came.next_cursor is not None,
+        typed=typed,
+        error=error,
+    )
+    status = 200 if not error else 409 if error == "MOVED" else 422
+    return site.answer_at(visit, access, page, status)
+
+
+def _need_sandbox(access: Access) -> None:
+    """Raises NotFound: a live merchant has no clock of its own."""
+    if not access.merchant.is_sandbox:
+        raise NotFound("There is no such page.")
+
+
+def _read_event(body: str) -> dict[str, Any]:
+    event: dict[str, Any] = msgspec.json.decode(body)
+    return event
+
+
+def _read(text: str) -> datetime | None:
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    is_plain = instant.tzinfo is not None and 1900 < instant.year < 9000
+    return instant.astimezone(UTC) if is_plain else None
+
+
+PAGES: RoutedPages = {"clock": {"GET": show_clock, "POST": move}}

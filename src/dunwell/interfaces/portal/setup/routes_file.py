@@ -1,0 +1,133 @@
+"""A merchant as a file: downloaded, given, what it would change, and making it so."""
+
+from collections.abc import Sequence
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.interfaces.portal.setup.surroundings import (
+    find_logo_maker,
+    find_surroundings,
+    need_configure,
+)
+from dunwell.interfaces.portal.setup.views import ChangesPage, FilePage
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.answer import answer_file
+from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.uploads import Upload, takes_upload_at_merchant
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.operations.onboarding.apply_given import apply_given, export_file, plan_given
+from dunwell.operations.onboarding.given_file import read_given
+from dunwell.operations.onboarding.reading import Source
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.text.yaml_document import render_yaml
+
+
+@at_merchant
+async def show_file(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer_file(site, visit, access)
+
+
+@at_merchant
+async def send_file(site: Site, _visit: Visit, access: Access) -> Response:
+    need_configure(access)
+    text = await _export(site, access)
+    return answer_file(text.encode(), "application/yaml", f"{access.merchant.key}.yaml")
+
+
+@at_merchant
+async def go_to_file(site: Site, visit: Visit, access: Access) -> Response:
+    """From the address of what would change, reloaded or in another language."""
+    need_configure(access)
+    return site.redirect(visit, access, "settings_file")
+
+
+def _is_applied(_visit: Visit, fields: Fields) -> bool:
+    return fields["do"] == "apply"
+
+
+@takes_upload_at_merchant
+@confirmed(SensitiveAction.MERCHANT_FILE, when=_is_applied)
+async def take_file(site: Site, visit: Visit, access: Access, upload: Upload) -> Response:
+    """do: "apply" makes it so, when nothing was changed since it was shown."""
+    need_configure(access)
+    fields, publish = upload.fields, bool(upload.fields["publish"])
+    text = upload.files.get("file", fields["text"].encode()).decode("utf-8", "replace")
+    text = text.replace("\r\n", "\n")
+    too_large = [Fault("", "It is larger than 1 MB.", "TOO_LARGE")]
+    if "file" in upload.too_large or not text.strip():
+        faults = too_large if upload.too_large else [Fault("", "No file was given.", "NO_FILE")]
+        return await _answer_file(site, visit, access, text=text, faults=faults)
+    try:
+        if fields["do"] == "apply":
+            return await _apply(
+                site, visit, access, text=text, publish=publish, known=fields["known_revision"]
+            )
+        return await _plan(site, visit, access, text=text, publish=publish)
+    except ValidationError as refusal:
+        return await _answer_file(site, visit, access, text=text, faults=refusal.faults)
+    except InvalidState:
+        return await _plan(site, visit, access, text=text, publish=publish, is_overtaken=True)
+
+
+async def _plan(
+    site: Site,
+    visit: Visit,
+    access: Access,
+    *,
+    text: str,
+    publish: bool,
+    is_overtaken: bool = False,
+) -> Response:
+    source, surroundings = await _read_given(site, access, text), find_surroundings(site)
+    async with site.work(access) as work:
+        # Before the plan: what is changed beside it makes the plan an old one.
+        merchant = await load_merchant(work.tx, work.merchant_id)
+        report = await plan_given(work, site.resources, source, surroundings, publish=publish)
+    revision = merchant.revision if merchant else 0
+    page = ChangesPage(report, text, publish, revision, is_overtaken=is_overtaken)
+    return site.answer_at(visit, access, page, 409 if is_overtaken else 200)
+
+
+async def _read_given(site: Site, access: Access, text: str) -> Source:
+    documents, logos = site.around.documents, find_logo_maker(site, access)
+    return await read_given(
+        text, access.merchant, documents, logos=logos, key=access.person.user_id
+    )
+
+
+async def _apply(
+    site: Site, visit: Visit, access: Access, *, text: str, publish: bool, known: str
+) -> Response:
+    """The secrets of what is new stand in this answer alone."""
+    source = await _read_given(site, access, text)
+    revision = int(known) if known.isascii() and known.isdecimal() and len(known) < 10 else -1
+    async with site.work(access) as work:
+        report = await apply_given(
+            work, site.resources, source, find_surroundings(site),
+            publish=publish, known_revision=revision,
+        )  # fmt: skip
+    page = ChangesPage(report, "", publish, 0, is_applied=True)
+    return site.answer_at(visit, access, page)
+
+
+async def _answer_file(
+    site: Site, visit: Visit, access: Access, *, text: str = "", faults: Sequence[Fault] = ()
+) -> Response:
+    need_configure(access)
+    page = FilePage(await _export(site, access), faults, text if faults else "")
+    return site.answer_at(visit, access, page, 422 if faults else 200)
+
+
+async def _export(site: Site, access: Access) -> str:
+    async with site.work(access) as work:
+        return render_yaml(await export_file(work, site.resources))
+
+
+PAGES: RoutedPages = {
+    "settings_file": {"GET": show_file},
+    "settings_yaml": {"GET": send_file},
+    "settings_changes": {"GET": go_to_file, "POST": take_file},
+}

@@ -1,0 +1,193 @@
+"""One part of the settings: its form, what it would change, and saving it."""
+
+from dataclasses import replace
+from itertools import groupby
+from operator import attrgetter
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.configuration import Logo
+from dunwell.interfaces.portal.setup.brand import view_brand
+from dunwell.interfaces.portal.setup.fields import Typed
+from dunwell.interfaces.portal.setup.forms import Form, open_form
+from dunwell.interfaces.portal.setup.reasons import list_languages, list_rows
+from dunwell.interfaces.portal.setup.sections import SECTIONS
+from dunwell.interfaces.portal.setup.surroundings import (
+    TIMEZONES,
+    find_choices,
+    find_logo_maker,
+    find_surroundings,
+    find_tongue,
+    need_configure,
+)
+from dunwell.interfaces.portal.setup.views import ConfirmPage, Faults, SectionPage
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.answer import answer_asset
+from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.uploads import Upload, takes_upload_at_merchant
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.operations.onboarding.change_settings import (
+    SettingsChange,
+    check_settings,
+    read_settings,
+    save_settings,
+)
+from dunwell.operations.onboarding.logo import LOGO_PLACE
+from dunwell.operations.onboarding.vector_image import ImageRefused
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
+
+
+@at_merchant
+async def show_section(site: Site, visit: Visit, access: Access) -> Response:
+    need_configure(access)
+    form = await _open(site, visit, access)
+    return _answer(site, visit, access, form=form)
+
+
+def _changes_bank_account(visit: Visit, fields: Fields) -> bool:
+    """Whoever changes it decides where debtors pay to."""
+    return visit.path_params["section"] == "payment" and fields["do"] == "save"
+
+
+@takes_upload_at_merchant
+@confirmed(SensitiveAction.BANK_ACCOUNT, when=_changes_bank_account)
+async def take_section(site: Site, visit: Visit, access: Access, upload: Upload) -> Response:
+    """do: "look" shows the form again with what was typed, "save" is said on the page that shows
+    what would change."""
+    need_configure(access)
+    form = (await _open(site, visit, access)).fill(upload.fields)
+    do = upload.fields["do"]
+    if do == "look":
+        return _answer(site, visit, access, form=form)
+    read = form.read()
+    logo, refused = await _take_logo(site, access, upload)
+    if "brand" in read.parts and logo is not None:
+        # What stands in the form beside it; the image is given apart.
+        read.parts["brand"]["logo"] = "logo"
+    change = SettingsChange(read.parts, upload.fields["known_seen"], logo)
+    if read.faults or refused:
+        faults = [*read.faults, *refused]
+        # A key of which nothing can be read is judged as it is stored.
+        stored = {key: form.document.get(key) for key in form.section.keys}
+        readable = replace(change, parts={**stored, **read.parts})
+        more = await _find_more_faults(site, access, form=form, change=readable)
+        known = {name for name, _ in faults}
+        faults += [(name, fault) for name, fault in more if name not in known]
+        return _answer(site, visit, access, form=form, faults=faults)
+    is_asked = form.section.is_weighty and do != "save"
+    try:
+        if is_asked:
+            return await _ask(site, visit, access, form=form, change=change)
+        async with site.work(access) as work:
+            is_new = await save_settings(work, site.resources, change, find_surroundings(site))
+    except ValidationError as refusal:
+        faults = form.place(refusal.faults)
+        return _answer(site, visit, access, form=form, faults=faults)
+    except InvalidState:
+        form = (await _open(site, visit, access)).fill(upload.fields)
+        return _answer(site, visit, access, form=form, is_overtaken=True)
+    return site.redirect(visit, access, "settings", done="saved" if is_new else "unchanged")
+
+
+async def _find_more_faults(
+    site: Site, access: Access, *, form: Form, change: SettingsChange
+) -> Faults:
+    """Those of the values that could be read, so that a form shows all its errors at once."""
+    try:
+        async with site.work(access) as work:
+            await check_settings(work, site.resources, change, find_surroundings(site))
+    except ValidationError as refusal:
+        return form.place(refusal.faults)
+    except InvalidState:
+        # Somebody was faster, which the next answer says: first it has to be readable.
+        return []
+    return []
+
+
+async def _ask(
+    site: Site, visit: Visit, access: Access, *, form: Form, change: SettingsChange
+) -> Response:
+    """Whether to save it, once it is shown what would change."""
+    async with site.work(access) as work:
+        await check_settings(work, site.resources, change, find_surroundings(site))
+    differences = list(form.list_differences())
+    if not differences:
+        return site.redirect(visit, access, "settings", done="unchanged")
+    page = ConfirmPage(form.section.name, differences, _list_hidden(form.typed), change.seen)
+    return site.answer_at(visit, access, page)
+
+
+@at_merchant
+async def show_logo(_site: Site, _visit: Visit, access: Access) -> Response:
+    """As e-mails show it: pixels that we drew ourselves."""
+    need_configure(access)
+    logo = access.merchant.configuration.brand.logo
+    if logo is None or logo.png is None:
+        raise NotFound("There is no logo.")
+    return answer_asset(logo.png, "image/png", is_named_by_content=False)
+
+
+async def _take_logo(site: Site, access: Access, upload: Upload) -> tuple[Logo | None, Faults]:
+    """The image that was chosen, looked into; else the one that is there, unless it is to go."""
+    if "logo" in upload.too_large:
+        return None, [("logo", Fault(LOGO_PLACE, "It is larger than 50 KB.", "WRONG_IMAGE"))]
+    if "logo" not in upload.files:
+        return (None if upload.fields["no_logo"] else access.merchant.configuration.brand.logo), []
+    try:
+        return await find_logo_maker(site, access).make_logo(upload.files["logo"]), []
+    except ImageRefused as refusal:
+        return None, [("logo", Fault(LOGO_PLACE, str(refusal), "WRONG_IMAGE"))]
+
+
+async def _open(site: Site, visit: Visit, access: Access) -> Form:
+    """Raises NotFound."""
+    section = SECTIONS.get(visit.path_params["section"])
+    if section is None:
+        raise NotFound("There is no such page.")
+    async with site.work(access) as work:
+        document = await read_settings(work)
+        choices = await find_choices(site, work.tx, access)
+    return open_form(section, document, choices, find_tongue(site, visit, access))
+
+
+def _answer(
+    site: Site, visit: Visit, access: Access, *, form: Form, faults: Faults = (),
+    is_overtaken: bool = False,
+) -> Response:  # fmt: skip
+    name, brand = form.section.name, None
+    if name == "brand":
+        color = str(form.typed.get("brand.color", ""))
+        brand = view_brand(color, access.merchant.configuration.brand.logo)
+    stored = {field: before for field, before, _ in form.list_differences()}
+    page = SectionPage(
+        section=name,
+        is_weighty=form.section.is_weighty,
+        groups=[(group, list(each)) for group, each in groupby(form.fields, attrgetter("group"))],
+        typed=form.typed,
+        seen=form.seen,
+        faults=faults,
+        stored=stored if is_overtaken else {},
+        is_overtaken=is_overtaken,
+        rows=list_rows(form.typed) if name == "disputes" else (),
+        languages=list_languages(form.document) if name == "disputes" else (),
+        brand=brand,
+        timezones=TIMEZONES if name == "account" else (),
+    )
+    status = 409 if is_overtaken else 422 if faults else 200
+    return site.answer_at(visit, access, page, status)
+
+
+def _list_hidden(typed: Typed) -> list[tuple[str, str]]:
+    return [
+        (name, each)
+        for name, value in typed.items()
+        for each in ([value] if isinstance(value, str) else value)
+    ]
+
+
+PAGES: RoutedPages = {
+    "settings_logo": {"GET": show_logo},
+    "settings_section": {"GET": show_section, "POST": take_section},
+}

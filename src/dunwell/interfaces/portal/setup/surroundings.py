@@ -1,0 +1,54 @@
+"""What all pages of the settings share: that they are for who configures, what the installation
+offers, how amounts are typed."""
+
+from zoneinfo import available_timezones
+
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.merchants.rights import Right
+from dunwell.adapters.installed import list_adapters, list_providers
+from dunwell.interfaces.portal.setup.fields import Tongue
+from dunwell.interfaces.portal.setup.sections import Choices
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.operations.onboarding.checking import Surroundings
+from dunwell.operations.onboarding.logo import LogoMaker
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import NotFound
+
+# Of places: what a clerk looks for, without the aliases.
+TIMEZONES = sorted(
+    each for each in available_timezones() if "/" in each and not each.startswith(("Etc/", "posix"))
+)
+
+
+def need_configure(access: Access) -> None:
+    """Raises NotFound: denied looks like absent."""
+    if not access.may(Right.CONFIGURE):
+        raise NotFound("There is no such page.")
+
+
+def find_surroundings(site: Site) -> Surroundings:
+    settings = site.resources.settings
+    return Surroundings(list_adapters(settings), settings.is_development, list_providers(settings))
+
+
+def find_logo_maker(site: Site, access: Access) -> LogoMaker:
+    """With the children that also check uploads and print previews."""
+    return LogoMaker(site.debtors.inspector, site.debtors.printer, access.person.user_id)
+
+
+async def find_choices(site: Site, tx: Connection, access: Access) -> Choices:
+    """A sandbox sends nothing outside, so it has no lines to choose from."""
+    surroundings = find_surroundings(site)
+    lines: dict[str, list[str]] = {}
+    if not access.merchant.is_sandbox:
+        installation = (await load_installation(tx)).installation
+        for name, line in (installation.lines or {}).items():
+            lines.setdefault(line.channel, []).append(name)
+    return Choices(surroundings.available_adapters, lines, surroundings.available_providers)
+
+
+def find_tongue(site: Site, visit: Visit, access: Access) -> Tongue:
+    language = site.frame(visit, access).language
+    return Tongue(access.merchant.configuration.currency, language)

@@ -1,0 +1,159 @@
+"""What the pages of the settings show."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, ClassVar
+
+from dunwell.accounts.merchants.access import Credential
+from dunwell.accounts.merchants.store_revocations import Rotation
+from dunwell.core.events.endpoint import NewSecret
+from dunwell.core.events.endpoint_health import EndpointHealth
+from dunwell.core.files.storage_use import StorageUse
+from dunwell.interfaces.portal.render.pages import Page
+from dunwell.interfaces.portal.setup.brand import BrandView
+from dunwell.interfaces.portal.setup.fields import Field, Typed
+from dunwell.interfaces.portal.setup.reasons import ReasonRow
+from dunwell.operations.onboarding.checklist import Checklist
+from dunwell.operations.onboarding.report import ApplyReport
+from dunwell.platform.errors import Fault
+
+Faults = Sequence[tuple[str, Fault]]
+
+
+class _SettingsPage(Page, frozen=True):
+    area: ClassVar[str] = "settings"
+
+
+class NewMerchantPage(Page, frozen=True):
+    template: ClassVar[str] = "merchant_new.html"
+
+    typed: Mapping[str, str]
+    faults: Faults
+    timezones: Sequence[str]
+
+
+class SettingsPage(_SettingsPage, frozen=True):
+    """`sections`: the names of the forms, in their order. `section_of`: by the key that is needed.
+    `beside`: the merchant's sandbox, or the live merchant of a sandbox, if there is one, by its
+    number and key; `beside_key`: what it would be called."""
+
+    template: ClassVar[str] = "settings.html"
+
+    checklist: Checklist
+    section_of: Mapping[str, str]
+    sections: Sequence[str]
+    beside: tuple[int, str] | None
+    beside_key: str
+    live_credentials: int
+    endpoints: int
+    # One is published.
+    has_process: bool
+    has_rules: bool
+    has_brand: bool
+    storage: StorageUse
+
+
+class SectionPage(_SettingsPage, frozen=True):
+    """`typed`: what the form shows. `stored`: what of it is stored otherwise, by the field's name,
+    when somebody else was faster. `rows`: of the reasons to dispute."""
+
+    template: ClassVar[str] = "settings_section.html"
+
+    section: str
+    is_weighty: bool
+    groups: Sequence[tuple[str, Sequence[Field]]]
+    typed: Typed
+    seen: str
+    faults: Faults
+    stored: Mapping[str, object]
+    is_overtaken: bool
+    rows: Sequence[ReasonRow]
+    languages: Sequence[str]
+    brand: BrandView | None
+    timezones: Sequence[str]
+
+
+class ConfirmPage(_SettingsPage, frozen=True):
+    """What would change; `hidden_fields`: all that was typed, once more."""
+
+    template: ClassVar[str] = "settings_confirm.html"
+
+    section: str
+    differences: Sequence[tuple[str, object, object]]
+    hidden_fields: Sequence[tuple[str, str]]
+    seen: str
+
+
+class FilePage(_SettingsPage, frozen=True):
+    template: ClassVar[str] = "settings_file.html"
+
+    text: str
+    # Of what was given and cannot be read.
+    faults: Sequence[Fault]
+    typed: str
+
+
+class ChangesPage(_SettingsPage, frozen=True):
+    """What a given file would change; with `is_applied` what it has changed, secrets included."""
+
+    template: ClassVar[str] = "settings_changes.html"
+
+    report: ApplyReport
+    text: str
+    publish: bool
+    revision: int
+    is_applied: bool = False
+    is_overtaken: bool = False
+
+
+class CredentialsPage(_SettingsPage, frozen=True):
+    template: ClassVar[str] = "credentials.html"
+
+    credentials: Sequence[Credential]
+    typed: Mapping[str, Any]
+    faults: Faults
+    scopes: Sequence[str]
+
+
+class CredentialPage(_SettingsPage, frozen=True):
+    template: ClassVar[str] = "credential.html"
+
+    credential: Credential
+    rotation: Rotation
+    is_overtaken: bool = False
+
+
+class SecretShownPage(_SettingsPage, frozen=True):
+    """The one answer that bears a secret."""
+
+    template: ClassVar[str] = "credential_secret.html"
+
+    client_id: str
+    client_secret: str
+    is_rotated: bool
+
+
+class HooksPage(_SettingsPage, frozen=True):
+    """`made`: an endpoint that was added just now, with its secret."""
+
+    template: ClassVar[str] = "settings_webhooks.html"
+
+    endpoints: Sequence[EndpointHealth]
+    types: Sequence[str]
+    typed: Mapping[str, Any]
+    faults: Faults
+    made: NewSecret | None = None
+
+
+class ClockPage(_SettingsPage, frozen=True):
+    """`now`, `next_at`: the merchant's. `came`: events since `since`, the newest last."""
+
+    template: ClassVar[str] = "clock.html"
+
+    now: datetime
+    next_at: datetime | None
+    since: datetime | None
+    came: Sequence[Mapping[str, Any]]
+    has_more: bool
+    typed: str
+    error: str

@@ -1,0 +1,85 @@
+"""What the start page shows."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import ClassVar
+
+import msgspec
+
+from dunwell.core.files.storage_use import StorageUse
+from dunwell.interfaces.portal.render.pages import Page
+from dunwell.operations.explanation.read_overview import MONEY_DAYS, PaidDay, Tomorrow
+from dunwell.operations.waiting.read_waiting import Kind, Waiting
+
+
+class WaitingLine(msgspec.Struct, frozen=True, gc=False):
+    """kind: as the template words it."""
+
+    kind: str
+    count: int
+    is_more: bool
+    # None: beyond what was looked at.
+    since: datetime | None
+
+
+class StartPage(Page, frozen=True):
+    template: ClassVar[str] = "start.html"
+    area: ClassVar[str] = "start"
+
+    lines: Sequence[WaitingLine]
+    # How many of them are overdue, by the kind of their line.
+    overdue: Mapping[str, int]
+    states: Sequence[tuple[str, int]]
+    most: int
+    held: int
+    tomorrow: Tomorrow
+    tomorrow_on: date
+    # The days, each with what was paid on it; of the currency that most was paid in.
+    days: Sequence[PaidDay]
+    currency: str
+    paid_cents: int
+    is_cut: bool
+    newest: int
+    # Channel, planned, accepted, failed, unknown.
+    channels: Sequence[tuple[str, int, int, int, int]]
+    now: datetime
+    # Of the installation, for whoever operates it: those that stand, and whether anybody looks.
+    alarms: int
+    is_unwatched: bool
+    # Where people are to be told of it: at 80 % and more.
+    storage: StorageUse | None
+
+
+# The kind of a line -> which of it is overdue.
+OVERDUE: Mapping[Kind, Kind] = {
+    Kind.OPEN_DISPUTES: Kind.OVERDUE_DISPUTES,
+    Kind.REQUESTED_MODALITIES: Kind.OVERDUE_MODALITIES,
+}
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+def list_waiting(waiting: Mapping[Kind, Waiting]) -> list[WaitingLine]:
+    """The oldest first. What is overdue is shown in the line of its kind (`OVERDUE`)."""
+    lines = [
+        WaitingLine(str(kind), each.count.number, each.count.is_more, each.oldest_at)
+        for kind, each in waiting.items()
+        if kind not in OVERDUE.values() and each.count.number
+    ]
+    return sorted(lines, key=lambda each: each.since or _LONG_AGO)
+
+
+def fill_days(paid: Sequence[PaidDay], currency: str, today: date) -> list[PaidDay]:
+    """Every day, also those on which nothing was paid."""
+    found = {each.day: each for each in paid if each.currency == currency}
+    days = [today - timedelta(days=back) for back in range(MONEY_DAYS - 1, -1, -1)]
+    return [found.get(day, PaidDay(day, currency, 0, 0)) for day in days]
+
+
+def count_channels(contacts: dict[str, dict[str, int]]) -> list[tuple[str, int, int, int, int]]:
+    return [
+        (
+            channel, sum(states.values()), states.get("ACCEPTED", 0), states.get("FAILED", 0),
+            states.get("UNKNOWN", 0),
+        )
+        for channel, states in sorted(contacts.items())
+    ]  # fmt: skip

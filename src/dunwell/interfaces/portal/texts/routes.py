@@ -1,0 +1,190 @@
+"""The grid of a workflow's texts, and one text with what is to be said of it while it is typed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import CHANNELS
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.preview_message import (
+    PreparedMessage,
+    Wanted,
+    prepare_message,
+    render_preview,
+)
+from dunwell.cases.rollout.texts.edit_text import TextOvertaken, edit_text, fingerprint_text
+from dunwell.cases.rollout.texts.grid import lay_out_texts
+from dunwell.cases.rollout.texts.review import review_text
+from dunwell.cases.rollout.texts.sentences import MOST_WORDS
+from dunwell.cases.rollout.trials.placeholders import ShownPlaceholder, show_placeholders
+from dunwell.cases.rollout.trials.writing import open_trial
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.text_places import Place, Written, put_text, read_text
+from dunwell.interfaces.portal.texts.asking import (
+    describe_faults,
+    name_place,
+    open_asked,
+    read_place,
+)
+from dunwell.interfaces.portal.texts.views import TextPage, TextsPage
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.platform.children.process import run_apart
+from dunwell.platform.errors import MerchantNotConfigured, NotFound, ValidationError
+
+# As much as a text of a definition may have.
+_MOST_CHARACTERS = 20_000
+
+
+@at_merchant
+async def show_texts(site: Site, visit: Visit, access: Access) -> Response:
+    if not access.may(Right.CONFIGURE):
+        raise NotFound("There is no such page.")
+    async with site.work(access) as work:
+        opened = await open_asked(work, visit)
+    grid = await run_apart(lay_out_texts, opened.definition, access.merchant.configuration)
+    return site.answer_at(visit, access, TextsPage(opened, grid, CHANNELS))
+
+
+@at_merchant
+async def show_text(site: Site, visit: Visit, access: Access) -> Response:
+    return await _answer_typed(site, visit, access, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Typed:
+    """What stands in the form. known: what the text was when the form was shown; "": as it stands.
+    faults: by field and code."""
+
+    written: Written
+    known: str = ""
+    faults: Sequence[tuple[str, str]] = ()
+    overtaken: TextOvertaken | None = None
+
+    @property
+    def status(self) -> int:
+        return 409 if self.overtaken else 422 if self.faults else 200
+
+
+@takes_form_at_merchant
+async def take_text(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+    """Checks what was typed, puts a placeholder into it, or saves it in the draft."""
+    do, typed = fields["do"], _Typed(_read_typed(fields), fields["known_text"])
+    if do == "save":
+        typed = replace(typed, faults=_find_faults(visit, typed.written))
+    if do not in ("save", "remove") or typed.faults:
+        return await _answer_typed(site, visit, access, typed)
+    written = typed.written if do == "save" else None
+    try:
+        async with site.work(access) as work:
+            opened = await open_asked(work, visit)
+            place = read_place(visit, opened.definition)
+            await edit_text(work, opened.workflow_id, place, written, seen=typed.known)
+    except TextOvertaken as overtaken:
+        typed = replace(typed, known="", overtaken=overtaken)
+        return await _answer_typed(site, visit, access, typed)
+    except ValidationError as refusal:
+        faults = [("body", code) for code in describe_faults(refusal)]
+        return await _answer_typed(site, visit, access, replace(typed, faults=faults))
+    workflow_id = opened.workflow_id
+    if do == "remove":
+        return site.redirect(visit, access, "texts", workflow_id=workflow_id, done="removed")
+    where = name_place(place)
+    return site.redirect(visit, access, "text", workflow_id=workflow_id, **where, done="saved")
+
+
+async def _answer_typed(site: Site, visit: Visit, access: Access, typed: _Typed | None) -> Response:
+    """typed: None: the text as it stands."""
+    if not access.may(Right.CONFIGURE):
+        raise NotFound("There is no such page.")
+
+    async def answer() -> Response:
+        page = await _describe(site, visit, access, typed)
+        return site.answer_at(visit, access, page, typed.status if typed else 200)
+
+    return await site.previews.run(visit, access.person.user_id, answer)
+
+
+async def _describe(site: Site, visit: Visit, access: Access, typed: _Typed | None) -> TextPage:
+    """The transaction is over before the text is looked over and written."""
+    async with site.work(access) as work:
+        opened = await open_asked(work, visit)
+        place = read_place(visit, opened.definition)
+        standing = read_text(opened.definition, place)
+        typed = typed or _Typed(standing or Written())
+        wanted = put_text(opened.definition, place, typed.written)
+        placeholders, message, problem = await _prepare_sample(site, work, wanted, place)
+    sample = None
+    try:
+        if message is not None:
+            sample = await render_preview(message, printer=None)
+    except MerchantNotConfigured:
+        placeholders, problem = [], "NOT_CONFIGURED"
+    except ValidationError as refusal:
+        problem = describe_faults(refusal)[0]
+    configuration = access.merchant.configuration
+    return TextPage(
+        opened=opened,
+        place=place,
+        where=name_place(place, "" if opened.is_newest else opened.version.name),
+        is_there=standing is not None,
+        typed=typed.written,
+        known=typed.known or fingerprint_text(standing),
+        review=await run_apart(review_text, wanted, place, configuration),
+        most_words=MOST_WORDS,
+        placeholders=placeholders,
+        sample=sample,
+        problem=problem,
+        currency=configuration.currency,
+        faults=typed.faults,
+        overtaken=typed.overtaken,
+    )
+
+
+async def _prepare_sample(
+    site: Site, work: Work, wanted: Definition, place: Place
+) -> tuple[list[ShownPlaceholder], PreparedMessage | None, str]:
+    """What placeholders become, and the text for a made-up debtor; else why not."""
+    placeholders: list[ShownPlaceholder] = []
+    try:
+        writer = await open_trial(work, site.resources, wanted)
+        placeholders = show_placeholders(work, writer, place)
+        if place.channel is None or read_text(wanted, place) is None:
+            return placeholders, None, ""
+        asked = Wanted(place.name, place.channel, place.language)
+        message = await prepare_message(work, site.resources, wanted, asked)
+    except MerchantNotConfigured:
+        return [], None, "NOT_CONFIGURED"
+    except ValidationError as refusal:
+        return placeholders, None, describe_faults(refusal)[0]
+    return placeholders, message, ""
+
+
+def _read_typed(fields: Fields) -> Written:
+    """With what is to be put in at the end of it, for who has no scripts."""
+    body = fields["body"].replace("\r\n", "\n")
+    if fields["insert"]:
+        body = f"{body.rstrip()} {{{{ {fields['insert']} }}}}".lstrip()
+    return Written(body.strip("\n"), fields.text("subject"))
+
+
+def _find_faults(visit: Visit, typed: Written) -> list[tuple[str, str]]:
+    """Of the form: what could not be kept at all."""
+    faults = []
+    if not typed.body.strip():
+        faults.append(("body", "REQUIRED"))
+    if visit.ask("channel") in ("EMAIL", "LETTER") and not typed.subject:
+        faults.append(("subject", "REQUIRED"))
+    if max(len(typed.body), len(typed.subject)) > _MOST_CHARACTERS:
+        faults.append(("body", "TOO_LONG"))
+    return faults
+
+
+PAGES: RoutedPages = {
+    "texts": {"GET": show_texts},
+    "text": {"GET": show_text, "POST": take_text},
+}

@@ -1,0 +1,41 @@
+"""What pages about work that is somebody's share: whose is asked for, who can be given it."""
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.assignee import EVERYBODYS, Assignee, Whose
+from dunwell.accounts.users.store_colleagues import list_colleagues
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+
+WhoseAsked: TypeAlias = Literal["", "mine", "nobodys"]
+_ASKED: tuple[WhoseAsked, ...] = ("mine", "nobodys")
+
+
+def read_whose(visit: Visit, access: Access) -> tuple[WhoseAsked, Whose]:
+    """As it stands in the address, and what it means."""
+    given = visit.ask("whose")
+    asked: WhoseAsked = next((each for each in _ASKED if each == given), "")
+    if asked == "mine":
+        return asked, Whose(user_id=access.person.user_id)
+    return asked, Whose(is_nobodys=True) if asked else EVERYBODYS
+
+
+async def list_choices(work: Work, access: Access) -> Sequence[Assignee]:
+    """Whom this person can give work to; nobody who may not answer can give it away. A merchant's
+    own staff is shown its own colleagues."""
+    work.need(Right.READ_CLAIMS)
+    if not access.may(Right.ANSWER):
+        return ()
+    return await list_colleagues(work.tx, work.merchant_id, of_all=not access.is_outsider)
+
+
+def read_assignee(fields: Fields, name: str) -> UUID | None:
+    """None: nobody."""
+    try:
+        return UUID(fields[name])
+    except ValueError:
+        return None

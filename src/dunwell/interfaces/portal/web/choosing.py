@@ -1,0 +1,52 @@
+"""Where somebody who has signed in goes: to their merchant, or to the list of those they reach."""
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.find_merchants import find_merchants
+from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.views import KeysPage, MerchantChoice, MerchantsPage
+from dunwell.interfaces.portal.web.visit import Visit
+
+_PAGE = 50
+
+
+@signed_in
+async def enter(site: Site, visit: Visit, person: SignedIn) -> Response:
+    """A merchant's staff has one merchant most of the time."""
+    if person.everywhere is None and len(person.memberships) == 1:
+        (merchant_id,) = person.memberships
+        return site.redirect(visit, None, "start", merchant_id=merchant_id)
+    return site.redirect(visit, None, "merchants")
+
+
+@signed_in
+async def choose_merchant(site: Site, visit: Visit, person: SignedIn) -> Response:
+    query, after = visit.ask("q")[:100], visit.ask("after")
+    reached = None if person.everywhere is not None else [*person.memberships]
+    async with site.resources.database.connection() as connection:
+        found = await find_merchants(
+            connection, query,
+            among=reached, after=int(after) if after.isdecimal() and len(after) < 10 else 0,
+            limit=_PAGE + 1,
+        )  # fmt: skip
+    shown = [
+        MerchantChoice(each.merchant_id, each.key, each.name, each.is_sandbox)
+        for each in found[:_PAGE]
+    ]
+    has_more = len(found) > _PAGE
+    last = shown[-1].merchant_id if has_more else 0
+    return site.answer(site.frame(visit), MerchantsPage(query, shown, has_more, last))
+
+
+@signed_in
+async def show_keys(site: Site, visit: Visit, _person: SignedIn) -> Response:
+    return site.answer(site.frame(visit), KeysPage())
+
+
+PAGES: RoutedPages = {
+    "portal": {"GET": enter},
+    "merchants": {"GET": choose_merchant},
+    "keys": {"GET": show_keys},
+}

@@ -1,0 +1,101 @@
+"""The filters of the list of claims, as they stand in addresses and forms, and what they mean."""
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from typing import TypeVar
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import Status
+from dunwell.core.claims.store_lists import ClaimFilter
+from dunwell.interfaces.landing.render.amounts import read_amount
+
+_MOST_TEXT = 200
+_LOOKS = frozenset({"sort", "columns"})
+_Word = TypeVar("_Word", bound=StrEnum)
+
+
+class Filters(msgspec.Struct, frozen=True, gc=False):
+    """As they stand in the address, whether they mean anything or not."""
+
+    q: str = ""
+    status: str = ""
+    hold: str = ""
+    workflow: str = ""
+    least: str = ""
+    most: str = ""
+    due_from: str = ""
+    due_to: str = ""
+    # How the list looks: the order, and the columns.
+    sort: str = ""
+    columns: str = ""
+
+    @property
+    def query(self) -> dict[str, str]:
+        """Those that are given."""
+        return {name: text for name, text in msgspec.structs.asdict(self).items() if text}
+
+    @property
+    def narrowing(self) -> dict[str, str]:
+        """Those that leave claims out."""
+        return {name: text for name, text in self.query.items() if name not in _LOOKS}
+
+    @property
+    def looks(self) -> dict[str, str]:
+        return {name: text for name, text in self.query.items() if name in _LOOKS}
+
+
+def read_filters_from(find: Callable[[str], str]) -> Filters:
+    """find: what an address or a form says of a name."""
+    return Filters(**{name: find(name)[:_MOST_TEXT] for name in Filters.__struct_fields__})
+
+
+def read_filters(
+    filters: Filters, merchant: Merchant, language: str
+) -> tuple[ClaimFilter, list[tuple[str, str]]]:
+    """What they narrow the list to, and which of them mean nothing."""
+    faults = list[tuple[str, str]]()
+    zone, currency = ZoneInfo(merchant.configuration.timezone), merchant.configuration.currency
+
+    def read_cents(name: str, text: str) -> int | None:
+        cents = read_amount(text, currency, language) if text else None
+        if text and cents is None:
+            faults.append((name, "AMOUNT"))
+        return cents
+
+    def read_start(name: str, text: str, days: int) -> datetime | None:
+        try:
+            day = date.fromisoformat(text) if text else None
+        except ValueError:
+            faults.append((name, "DAY"))
+            return None
+        if day is None or not 1900 < day.year < 9000:
+            return None
+        return datetime.combine(day + timedelta(days=days), time(), zone).astimezone(UTC)
+
+    wanted = ClaimFilter(
+        status=_pick(Status, filters.status),
+        hold=_pick(HoldKind, filters.hold),
+        workflow_id=_read_uuid(filters.workflow),
+        least_cents=read_cents("least", filters.least),
+        most_cents=read_cents("most", filters.most),
+        next_step_since=read_start("due_from", filters.due_from, 0),
+        next_step_until=read_start("due_to", filters.due_to, 1),
+    )
+    return wanted, faults
+
+
+def _pick(kind: type[_Word], text: str) -> _Word | None:
+    return next((each for each in kind if each == text), None)
+
+
+def _read_uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

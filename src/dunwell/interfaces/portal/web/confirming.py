@@ -1,0 +1,178 @@
+"""Guards routes that do something sensitive: their user must have confirmed who they are.
+
+    @takes_form
+    @confirmed(SensitiveAction.RESET_USER)
+    async def reset(site, visit, person, fields): ...
+
+The handler runs if the session was confirmed within the last ten minutes. Otherwise the answer is a
+page that says what is about to be done, asks for the password, a passkey or a fresh sign-in at the
+provider, and carries the form's values. Nothing of them is stored, and nothing is done until the
+person sends that page. `tests/portal/test_confirmations.py` lists every route of the portal that
+takes a form as guarded or as ordinary.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from enum import StrEnum
+from functools import wraps
+from typing import TypeVar
+
+import msgspec
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.confirm_session import (
+    confirm_by_passkey,
+    confirm_by_password,
+    find_confirmation_ways,
+    is_confirmed,
+)
+from dunwell.accounts.users.own_account import Asking
+from dunwell.accounts.users.passkeys import find_relying_party
+from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.sign_in import TooOften
+from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.visitor import Visitor
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.uploads import Upload
+from dunwell.interfaces.portal.web.views import ConfirmIdentityPage
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.platform.errors import NotFound
+from dunwell.platform.http.multipart import MEDIA_TYPE
+
+# What the page of a confirmation adds to the form that it carries. Handlers never see the values.
+_PASSWORD, _PASSKEY, _PROVIDER = "confirm_password", "answer", "confirm_provider"
+_OF_CONFIRMATION = frozenset({_PASSWORD, _PASSKEY, _PROVIDER, "username", "token"})
+# What the page shows of the form, so that the person sees what they are about to send.
+_SHOWN = ("name", "email", "role", "url", "key", "payment.bankAccount.iban")
+
+
+class SensitiveAction(StrEnum):
+    """What takes a confirmed session."""
+
+    INVITE_USER = "INVITE_USER"
+    CHANGE_ROLE = "CHANGE_ROLE"
+    RESET_USER = "RESET_USER"
+    DEACTIVATE_USER = "DEACTIVATE_USER"
+    CREDENTIALS = "CREDENTIALS"
+    WEBHOOKS = "WEBHOOKS"
+    WEBHOOK_SECRET = "WEBHOOK_SECRET"  # noqa: S105 - the word
+    MERCHANT_FILE = "MERCHANT_FILE"
+    BANK_ACCOUNT = "BANK_ACCOUNT"
+    NEW_MERCHANT = "NEW_MERCHANT"
+
+
+# Whoever lacks the right is told that there is no such page, and not asked for a password first.
+_RIGHTS: Mapping[SensitiveAction, Right] = {
+    **dict.fromkeys(SensitiveAction, Right.CONFIGURE),
+    SensitiveAction.INVITE_USER: Right.PEOPLE,
+    SensitiveAction.CHANGE_ROLE: Right.PEOPLE,
+    SensitiveAction.RESET_USER: Right.PEOPLE,
+    SensitiveAction.DEACTIVATE_USER: Right.PEOPLE,
+}
+_Who = TypeVar("_Who", SignedIn, Access)
+_Given = TypeVar("_Given", Fields, Upload)
+
+
+def confirmed(
+    action: SensitiveAction, when: Callable[[Visit, Fields], bool] | None = None
+) -> Callable[
+    [Callable[[Site, Visit, _Who, _Given], Awaitable[Response]]],
+    Callable[[Site, Visit, _Who, _Given], Awaitable[Response]],
+]:
+    """Guard a handler that takes a form. when: whether this form is sensitive; None: always."""
+
+    def guard(
+        take: Callable[[Site, Visit, _Who, _Given], Awaitable[Response]],
+    ) -> Callable[[Site, Visit, _Who, _Given], Awaitable[Response]]:
+        @wraps(take)
+        async def run(site: Site, visit: Visit, who: _Who, given: _Given) -> Response:
+            fields = given.fields if isinstance(given, Upload) else given
+            if when is None or when(visit, fields):
+                _check_right(who, action)
+                person = who.person if isinstance(who, Access) else who
+                if not is_confirmed(person, site.now()):
+                    refusal = await _confirm(site, visit, person, fields)
+                    if refusal is not None:
+                        return await _ask(
+                            site, visit, who, action=action, fields=fields, refusal=refusal
+                        )
+            return await take(site, visit, who, given)
+
+        # Outer guards copy it (`functools.wraps`), so that it can be read from the route.
+        run.sensitive_action = action  # type: ignore[attr-defined]
+        return run
+
+    return guard
+
+
+class _Refusal(msgspec.Struct, frozen=True):
+    """Why the session is not confirmed. fault: "" where nothing was tried yet."""
+
+    fault: str = ""
+    retry_after: int = 0
+
+
+def _check_right(who: SignedIn | Access, action: SensitiveAction) -> None:
+    """Raises NotFound."""
+    right = _RIGHTS[action]
+    is_allowed = who.may(right) if isinstance(who, Access) else right in who.rights_everywhere
+    if not is_allowed:
+        raise NotFound("There is no such page.")
+
+
+async def _confirm(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> _Refusal | None:
+    """Try what the form brings. Return None if the session is confirmed."""
+    reception = Reception(site.resources, site.passwords)
+    visitor = Visitor(visit.client_host, visit.headers.get("user-agent", ""))
+    if _PASSWORD in fields:
+        outcome = await confirm_by_password(reception, Asking(person, fields[_PASSWORD], visitor))
+        wrong = "WRONG"
+    elif fields[_PASSKEY]:
+        body = fields[_PASSKEY].encode()
+        outcome, wrong = await confirm_by_passkey(reception, person, body, visitor), "PASSKEY"
+    else:
+        return _Refusal("NOT_YET" if _PROVIDER in fields else "")
+    if isinstance(outcome, TooOften):
+        return _Refusal("TOO_OFTEN", outcome.retry_after)
+    return None if outcome is None else _Refusal(wrong)
+
+
+async def _ask(
+    site: Site, visit: Visit, who: SignedIn | Access, action: SensitiveAction, fields: Fields,
+    refusal: _Refusal,
+) -> Response:  # fmt: skip
+    person, access = (who.person, who) if isinstance(who, Access) else (who, None)
+    async with Reception(site.resources, site.passwords).work(person.actor) as work:
+        ways = await find_confirmation_ways(work, person)
+    is_at_provider = ways.provider is not None and site.providers.find(ways.provider) is not None
+    page = ConfirmIdentityPage(
+        action=str(action),
+        do=fields["do"],
+        shown=[(name, fields[name]) for name in _SHOWN if fields[name]],
+        carried=list(_list_carried(fields)),
+        is_multipart=visit.headers.get("content-type", "").lower().startswith(MEDIA_TYPE),
+        email=person.email,
+        has_password=ways.has_password,
+        has_passkey=ways.has_passkey
+        and find_relying_party(site.resources.settings.public_url) is not None,
+        provider=ways.provider if is_at_provider else None,
+        fault=refusal.fault,
+        minutes=-(-refusal.retry_after // 60),
+    )
+    answer = site.answer(site.frame(visit, access), page, _STATUS.get(refusal.fault, 403))
+    if refusal.retry_after:
+        answer.headers["Retry-After"] = str(refusal.retry_after)
+    return answer
+
+
+_STATUS = {"WRONG": 400, "PASSKEY": 400, "TOO_OFTEN": 429}
+
+
+def _list_carried(fields: Fields) -> list[tuple[str, str]]:
+    return [
+        (name, value)
+        for name in fields.list_names()
+        if name not in _OF_CONFIRMATION
+        for value in fields.all(name)
+    ]

@@ -1,0 +1,217 @@
+"""What all routes of the portal share: who is there, at which merchant, in which language."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.accounts.users.passwords import Passwords
+from dunwell.accounts.users.sessions import find_session
+from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.single_sign_on.provider import NoProviders, Providers
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.sending.adapters import Adapters
+from dunwell.contact.sending.channel import ChannelAdapter
+from dunwell.core.files.pictures import PagePainter
+from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.interfaces.landing.render.wording import choose_language
+from dunwell.interfaces.landing.web.site import Site as DebtorSite
+from dunwell.interfaces.portal.render.addresses import build_address
+from dunwell.interfaces.portal.render.pages import Frame, Page, Pages, Person
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.answer import answer_page, answer_redirect
+from dunwell.interfaces.portal.web.preview_turns import PreviewTurns
+from dunwell.interfaces.portal.web.session_cookie import read_secret, render_cookie
+from dunwell.interfaces.portal.web.visit import LANGUAGE_COOKIE, Visit
+from dunwell.platform.children.document_reader import DocumentReader
+from dunwell.platform.errors import NotFound
+from dunwell.platform.http.requests import ConcurrencyLimit
+from dunwell.platform.resources import Resources
+
+_MOST_ID = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an application gives its portal; what it leaves out needs nothing outside."""
+
+    # How they are hashed.
+    passwords: Passwords = field(default_factory=Passwords)
+    # Draws pages of files; whoever gives one closes it.
+    painter: PagePainter = field(default_factory=PagePainter)
+    documents: DocumentReader = field(default_factory=DocumentReader, kw_only=True)
+    # Of single sign-on.
+    providers: Providers = field(default_factory=NoProviders)
+    # What somebody sends to themselves leaves by the merchant's own.
+    adapters: Adapters = field(default_factory=lambda: Adapters(()))
+    # By which a sandbox sends when its clock is moved.
+    channels: Sequence[ChannelAdapter] = ()
+    # Who shows a message next.
+    previews: PreviewTurns = field(default_factory=PreviewTurns)
+    # Prints letters that are only looked at, apart from what debtors are waiting for; whoever gives
+    # one closes it. None: as the debtors' pages do.
+    preview_printer: LetterPrinter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Opened once, when the application is built."""
+
+    resources: Resources
+    pages: Pages
+    # The debtor's pages, to be shown as the debtor sees them.
+    debtors: DebtorSite
+    around: Surroundings
+    # Of forms of more than 8 KiB, each up to 2 MiB in memory: more than one person's browser sends
+    # at once, and 64 MiB in all.
+    forms_of_user: ConcurrencyLimit = field(
+        default_factory=lambda: ConcurrencyLimit(4, "You are sending too many forms at once.")
+    )
+    forms_of_all: ConcurrencyLimit = field(
+        default_factory=lambda: ConcurrencyLimit(32, "Too many forms are coming in just now.")
+    )
+
+    @property
+    def passwords(self) -> Passwords:
+        return self.around.passwords
+
+    @property
+    def painter(self) -> PagePainter:
+        return self.around.painter
+
+    @property
+    def providers(self) -> Providers:
+        return self.around.providers
+
+    @property
+    def previews(self) -> PreviewTurns:
+        return self.around.previews
+
+    @property
+    def preview_printer(self) -> LetterPrinter:
+        return self.around.preview_printer or self.debtors.printer
+
+    @property
+    def storage(self) -> SealedFiles:
+        return self.debtors.storage
+
+    @property
+    def is_secure(self) -> bool:
+        return self.resources.settings.public_url.startswith("https://")
+
+    def now(self) -> datetime:
+        """Real time, which sessions go by."""
+        return self.resources.clock.now()
+
+    async def find_person(self, visit: Visit) -> SignedIn | None:
+        """Who the request's cookie says is signed in; looked up once."""
+        if not hasattr(visit.state, "person"):
+            visit.state.person = None
+            secret = self.read_secret(visit)
+            if secret:
+                async with self.resources.database.connection() as connection:
+                    visit.state.person = await find_session(connection, secret, now=self.now())
+        person: SignedIn | None = visit.state.person
+        return person
+
+    def read_secret(self, visit: Visit) -> str | None:
+        """Of the session that the request's cookie names, whether there is one or not."""
+        return read_secret(visit.cookies, is_secure=self.is_secure)
+
+    async def open_access(self, visit: Visit, person: SignedIn) -> Access:
+        """At the merchant that the address names. Raises NotFound, also for one that the person
+        does not reach."""
+        given = visit.path_params["merchant_id"]
+        merchant = await self.find_merchant(int(given)) if _is_id(given) else None
+        if merchant is None or not person.reaches(merchant.merchant_id):
+            raise NotFound("There is no such merchant.")
+        visit.state.access = Access(person, merchant)
+        return Access(person, merchant)
+
+    async def find_merchant(self, merchant_id: int) -> Merchant | None:
+        async with self.resources.database.connection() as connection:
+            return await load_merchant(connection, merchant_id)
+
+    @asynccontextmanager
+    async def work(self, access: Access) -> AsyncIterator[Work]:
+        """A transaction at the merchant, by its person."""
+        async with self.resources.database.transaction() as tx:
+            yield Work.open(self.resources, tx, access.merchant, access.actor)
+
+    def frame(self, visit: Visit, access: Access | None = None) -> Frame:
+        """access: none for a page at no merchant; who is signed in is known from the visit."""
+        person: SignedIn | None = access.person if access else getattr(visit.state, "person", None)
+        merchant = access.merchant if access else None
+        rights = person.rights_everywhere if person else frozenset()
+        if person and merchant:
+            rights = person.rights_at(merchant.merchant_id)
+        today = None
+        if merchant:
+            zone = ZoneInfo(merchant.configuration.timezone)
+            today = merchant.now(self.resources.clock).astimezone(zone).date()
+        return Frame(
+            language=self._choose_language(visit, person),
+            offered=self.pages.codes,
+            person=_describe_person(person),
+            merchant=merchant,
+            form_token=person.csrf if person else "",
+            rights=frozenset(str(each) for each in rights),
+            today=today,
+            carried=visit.carried,
+            done=visit.ask("done") if visit.method in ("GET", "HEAD") else "",
+            path=visit.scope["path"],
+        )
+
+    def answer(self, frame: Frame, page: Page, status: int = 200) -> Response:
+        return answer_page(self.pages.render(frame, page), status)
+
+    def answer_at(self, visit: Visit, access: Access, page: Page, status: int = 200) -> Response:
+        """Of a page at the merchant."""
+        return self.answer(self.frame(visit, access), page, status)
+
+    def redirect(
+        self, visit: Visit, access: Access | None, page: str, /, **values: object
+    ) -> Response:
+        """To a page of ours (`build_address`), at the merchant."""
+        return answer_redirect(self.frame(visit, access).address(page, **values))
+
+    def ask_to_sign_in(self, visit: Visit) -> Response:
+        """And come back."""
+        return answer_redirect(build_address("sign_in", next=visit.own_address))
+
+    def set_session(self, answer: Response, secret: str) -> None:
+        """The cookie of a session that was opened just now; "" removes it."""
+        answer.headers.append("Set-Cookie", render_cookie(secret, is_secure=self.is_secure))
+
+    def keep_language(self, visit: Visit, answer: Response) -> None:
+        """A choice of language holds for the pages that follow."""
+        chosen = visit.chosen_language
+        if chosen in self.pages.codes:
+            cookie = f"{LANGUAGE_COOKIE}={chosen}; Path=/portal; HttpOnly; SameSite=Lax"
+            secure = "; Secure" if self.is_secure else ""
+            answer.headers.append("Set-Cookie", f"{cookie}; Max-Age=31536000{secure}")
+
+    def _choose_language(self, visit: Visit, person: SignedIn | None) -> str:
+        known = self.pages.codes
+        chosen = next((each for each in (visit.chosen_language, visit.chosen) if each in known), "")
+        own = person.language if person else None
+        return choose_language(
+            known, chosen or None, claims=own, accepted=visit.accepted_languages, merchants=""
+        )
+
+
+def _describe_person(person: SignedIn | None) -> Person | None:
+    if person is None:
+        return None
+    is_operator = person.everywhere is not None
+    return Person(person.name, is_operator or len(person.memberships) > 1, is_operator)
+
+
+def _is_id(given: str) -> bool:
+    return given.isascii() and given.isdigit() and len(given) < 11 and 0 < int(given) <= _MOST_ID

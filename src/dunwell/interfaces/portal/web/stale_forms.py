@@ -1,0 +1,85 @@
+"""A form whose session is over: nothing is done. What its user typed is shown at once, kept for
+that user alone, and put back into the form after they have signed in.
+
+Whose form it is, its token says (`derive_form_token`); that the browser is that user's, the cookie:
+of the session that is there now, or of the one that has ended.
+"""
+
+from uuid import UUID
+
+from starlette.responses import Response
+
+from dunwell.accounts.users.sessions import find_session_user
+from dunwell.accounts.users.signed_in import SignedIn, is_form_of_user
+from dunwell.accounts.users.store_kept_forms import load_kept_form, remove_kept_form, save_kept_form
+from dunwell.interfaces.portal.web.form_filling import fill_form
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.typed_fields import choose_kept, is_restored, list_typed
+from dunwell.interfaces.portal.web.views import StalePage
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+
+# Of the page before the values were put in.
+_REPLACED = frozenset({"content-length", "etag"})
+
+
+async def answer_stale(
+    site: Site, visit: Visit, fields: Fields, person: SignedIn | None
+) -> Response:
+    typed = list_typed(visit.route, fields)
+    user_id = await _find_owner(site, visit, fields, person) if typed else None
+    is_kept = False
+    if user_id is not None:
+        kept = choose_kept(visit.route, fields)
+        async with site.resources.database.transaction() as tx:
+            is_kept = await save_kept_form(
+                tx, user_id, visit.own_address, fields=kept, now=site.now()
+            )
+    page = StalePage(person is not None, visit.own_address, typed, is_kept=is_kept)
+    return site.answer(site.frame(visit), page, 403)
+
+
+async def restore_typed(site: Site, visit: Visit, person: SignedIn, answer: Response) -> Response:
+    """The page with what the user had typed before the session ended, if it is kept."""
+    is_page = answer.headers.get("Content-Type", "").startswith("text/html")
+    # A script that looks whether a page has changed asks for no form.
+    is_opened = visit.headers.get("sec-fetch-dest", "document") == "document"
+    if not (visit.method == "GET" and answer.status_code == 200 and is_page and is_opened):
+        return answer
+    async with site.resources.database.transaction() as tx:
+        values = await load_kept_form(tx, person.user_id, visit.own_address, site.now())
+    if values is None:
+        return answer
+    language = site.frame(visit).language
+    words = site.pages.read_words(language, "_restored.html", "restored")
+    filled = fill_form(
+        bytes(answer.body).decode(),
+        visit.scope["path"],
+        values,
+        is_filled=lambda name: is_restored(visit.route, name),
+        notice=words,
+    )
+    if filled is None:
+        return answer
+    return Response(
+        filled, 200, {name: it for name, it in answer.headers.items() if name not in _REPLACED}
+    )
+
+
+async def forget_typed(site: Site, visit: Visit, person: SignedIn) -> None:
+    """The form was sent."""
+    async with site.resources.database.transaction() as tx:
+        await remove_kept_form(tx, person.user_id, visit.own_address)
+
+
+async def _find_owner(
+    site: Site, visit: Visit, fields: Fields, person: SignedIn | None
+) -> UUID | None:
+    """None: the form is another user's, or nobody knows whose."""
+    if person is not None:
+        user_id: UUID | None = person.user_id
+    else:
+        secret = site.read_secret(visit)
+        async with site.resources.database.connection() as connection:
+            user_id = await find_session_user(connection, secret) if secret else None
+    is_theirs = user_id is not None and is_form_of_user(fields["token"], user_id)
+    return user_id if is_theirs else None

@@ -1,0 +1,103 @@
+"""Forms of the portal that may bring files: small ones, held in memory and looked into by whoever
+asked for them."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial, wraps
+from typing import TypeAlias
+
+from starlette.responses import Response
+
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.guards import Run
+from dunwell.interfaces.portal.web.large_forms import read_form
+from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.stale_forms import answer_stale, forget_typed
+from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.platform.errors import PayloadTooLarge
+from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, Part
+
+# Of a text and of a file each.
+MOST_BYTES = 1024 * 1024
+_MOST_PARTS = 40
+_MOST_WHOLE = 2 * MOST_BYTES + 64 * 1024
+
+
+class _Held:
+    """A file's content on its way."""
+
+    def __init__(self) -> None:
+        self._content = bytearray()
+
+    def __len__(self) -> int:
+        return len(self._content)
+
+    def write(self, chunk: bytes) -> None:
+        self._content += chunk
+
+    def read(self) -> bytes:
+        return bytes(self._content)
+
+    def close(self) -> None:
+        self._content.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """`files`: what was chosen, by the field's name. `too_large`: fields whose file was larger than
+    MOST_BYTES, which is not among them."""
+
+    fields: Fields
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    too_large: frozenset[str] = frozenset()
+
+
+Take: TypeAlias = Callable[[Site, Visit, Access, Upload], Awaitable[Response]]
+
+
+def takes_upload_at_merchant(take: Take) -> Run:
+    """As `takes_form_at_merchant`, of a form that may bring files."""
+
+    @wraps(take)
+    async def run(site: Site, visit: Visit) -> Response:
+        async with read_form(site, visit, partial(_read, visit), Upload(Fields({}))) as upload:
+            person = await site.find_person(visit)
+            if person is None or not person.is_form_token(upload.fields["token"]):
+                return await answer_stale(site, visit, upload.fields, person)
+            answer = await take(site, visit, await site.open_access(visit, person), upload)
+            if person.has_kept_forms and answer.status_code == 303:
+                await forget_typed(site, visit, person)
+            return answer
+
+    return run
+
+
+async def _read(visit: Visit) -> Upload:
+    """Raises ForeignForm, InvalidRequest, PayloadTooLarge."""
+    if not visit.headers.get("content-type", "").lower().startswith(MEDIA_TYPE):
+        return Upload(await visit.read_fields())
+    values, files, too_large = dict[str, list[str]](), dict[str, bytes](), set[str]()
+    async for part in visit.read_parts(_LIMITS, _MOST_WHOLE):
+        if part.file_name is None:
+            values.setdefault(part.name, []).append(part.content.decode("utf-8", "replace"))
+        elif part.is_too_large:
+            too_large.add(part.name)
+        elif part.file is not None:
+            content = part.file.read()
+            part.file.close()
+            # A field for a file that none was chosen for brings an empty one.
+            if content:
+                files[part.name] = content
+    plain = {name: [each.replace("\0", "") for each in texts] for name, texts in values.items()}
+    return Upload(Fields(plain), files, frozenset(too_large))
+
+
+def _pass_over(part: Part, limit: int) -> None:
+    if part.file_name is None:
+        raise PayloadTooLarge("The form is too large.", limit=limit)
+
+
+_LIMITS = FormLimits(
+    parts=_MOST_PARTS, text_bytes=MOST_BYTES, file_bytes=MOST_BYTES,
+    overflow=_pass_over, open_file=_Held,
+)  # fmt: skip

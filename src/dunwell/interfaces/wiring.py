@@ -1,0 +1,307 @@
+"""The only place that mounts routes and lists loops.
+
+Processes open what they need here: the web process its app, the worker its loops.
+"""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+
+from starlette.applications import Starlette
+
+from dunwell.accounts.installation.standing import StandingInstallation, open_installation
+from dunwell.adapters.channels.callbacks import channel_callback_routes
+from dunwell.adapters.channels.outbox.late_failures import report_late_failures
+from dunwell.adapters.channels.outbox.routes import outbox_routes
+from dunwell.adapters.installed import choose_channels, choose_providers
+from dunwell.adapters.lines import Lines, open_lines
+from dunwell.adapters.mail.mail_reader import MailReader
+from dunwell.adapters.mail.mailboxes import MAILBOX_SECONDS, Mailboxes
+from dunwell.adapters.payments.callbacks import callback_routes
+from dunwell.adapters.payments.sandbox.notices import NOTICE_SECONDS, open_notice_sender
+from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
+from dunwell.adapters.providers import open_providers
+from dunwell.cases.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities
+from dunwell.cases.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
+from dunwell.contact.escalation.ask_channels import ASK_SECONDS, ask_channels
+from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.escalation.join_reports import REPORTS_SECONDS, join_reports, sweep_old_reports
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages.seal_ledger import SEAL_SECONDS, seal_ledger
+from dunwell.contact.notices.sender import NoticeSender
+from dunwell.contact.notices.settled import sweep_notices
+from dunwell.contact.sending.adapters import Adapters
+from dunwell.contact.sending.batches.read_statuses import STATUS_SECONDS, StatusReader
+from dunwell.contact.sending.batches.release_batches import BATCH_SECONDS, BatchReleaser
+from dunwell.contact.sending.take_incoming_sms import sweep_old_incoming
+from dunwell.core.claims.expire_holds import expire_holds
+from dunwell.core.claims.searching.fill_search import (
+    MISSING_SECONDS,
+    SEARCH_SECONDS,
+    fill_search,
+    queue_missing_claims,
+)
+from dunwell.core.events.deliver import WebhookDispatcher
+from dunwell.core.events.sender import WebhookSender, open_webhook_sender
+from dunwell.core.files.inspection import Inspector
+from dunwell.core.files.pictures import PagePainter
+from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.interfaces.api.app import build_app, build_operators_app
+from dunwell.interfaces.api.edge import build_outside_answer
+from dunwell.interfaces.api.figures import Figures
+from dunwell.interfaces.landing.application import build_site, list_routes
+from dunwell.interfaces.landing.entering.asked_links import ASKED_SECONDS, send_asked_links
+from dunwell.interfaces.landing.objecting.tell_overdue import OVERDUE_SECONDS, tell_overdue
+from dunwell.interfaces.landing.render.wording import load_languages
+from dunwell.interfaces.landing.sweep_landing import sweep_landing
+from dunwell.interfaces.landing.telling.tell_occasions import TELL_SECONDS, tell_occasions
+from dunwell.interfaces.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.portal.application import build_portal_routes
+from dunwell.interfaces.portal.texts.preview_printer import PreviewPrinter
+from dunwell.interfaces.portal.web.site import Surroundings
+from dunwell.interfaces.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
+from dunwell.interfaces.worker.loops import Loop, note_success
+from dunwell.operations.alerts.backlog_figures import BACKLOG_SECONDS, BacklogFigures
+from dunwell.operations.alerts.failing_endpoints import WATCH_SECONDS, EndpointWatch
+from dunwell.operations.alerts.look import LOOK_SECONDS, look_for_alarms
+from dunwell.operations.alerts.send_mails import MAIL_SECONDS, send_alarm_mails
+from dunwell.operations.alerts.tell_clocks import telling_clocks
+from dunwell.operations.jobs.run_exports import run_exports
+from dunwell.operations.jobs.run_jobs import JOB_SECONDS, run_jobs
+from dunwell.operations.jobs.run_previews import run_previews
+from dunwell.operations.jobs.sweep_jobs import SWEEP_JOBS_SECONDS, sweep_jobs
+from dunwell.operations.keys.installation_seals import seal_installation
+from dunwell.operations.keys.reseal import RESEAL_SECONDS, Resealer
+from dunwell.operations.keys.sealed import list_sealed_values
+from dunwell.platform.children.document_reader import DocumentReader
+from dunwell.platform.children.fair_queue import PERSON_WAITS
+from dunwell.platform.embedded.postgres import find_database_url
+from dunwell.platform.http.server import Bounds
+from dunwell.platform.http.spool import UPLOADS
+from dunwell.platform.metrics import show_build
+from dunwell.platform.resources import Resources
+from dunwell.platform.watched_clock import DatabaseTime
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """What one web process serves, and what bounds its connections."""
+
+    app: Starlette
+    bounds: Bounds
+    operators: "Operators"
+    installation: StandingInstallation
+
+
+@dataclass(frozen=True, slots=True)
+class Operators:
+    """What a process shows operators at an address of its own, and what bounds its connections."""
+
+    app: Starlette
+    bounds: Bounds
+
+
+def choose_operators(resources: Resources, figures: Figures | None = None) -> Operators:
+    """figures: of the API, where this process serves it."""
+    show_build(resources.settings.commit)
+    app = build_operators_app(resources, figures or Figures())
+    return Operators(app, Bounds(build_outside_answer(resources), lambda _host: False))
+
+
+@asynccontextmanager
+async def open_web(resources: Resources) -> AsyncIterator[Web]:
+    """The application, and with it the child processes it hands files to."""
+    channels = choose_channels(resources.settings)
+    providers = choose_providers(resources.settings, resources)
+    inspector, painter, documents = Inspector(), PagePainter(), DocumentReader()
+    press = LetterPrinter(1, fonts=resources.settings.fonts, limits=PERSON_WAITS)
+    preview_press = PreviewPrinter(fonts=resources.settings.fonts)
+    UPLOADS.keep_in(resources.settings.data_dir / "incoming")
+    async with AsyncExitStack() as closing:
+        closing.push_async_callback(inspector.close)
+        closing.push_async_callback(press.close)
+        closing.push_async_callback(preview_press.close)
+        closing.push_async_callback(painter.close)
+        closing.push_async_callback(documents.close)
+        await closing.enter_async_context(telling_clocks(resources, socket.gethostname()))
+        installation = await closing.enter_async_context(open_installation(resources))
+        identities = await closing.enter_async_context(open_providers(installation))
+        lines = await closing.enter_async_context(open_lines(resources, installation))
+        around = Surroundings(
+            painter=painter, providers=identities, adapters=Adapters(channels, lines.find),
+            channels=channels, documents=documents, preview_printer=preview_press,
+        )  # fmt: skip
+        debtors = build_site(
+            resources, providers,
+            inspector=inspector, printer=press, find_operator=installation.find_operator,
+        )  # fmt: skip
+        routes = [
+            *outbox_routes(resources),
+            *callback_routes(resources, providers),
+            *channel_callback_routes(resources, installation),
+            *sandbox_provider_routes(resources),
+            *build_portal_routes(resources, debtors, around),
+            *list_routes(debtors),
+        ]
+        figures = Figures()
+        app = build_app(
+            resources, channels, inspector, routes,
+            find_visitor=installation.find_visitor, figures=figures,
+        )  # fmt: skip
+        bounds = Bounds(build_outside_answer(resources), installation.is_proxy)
+        yield Web(app, bounds, choose_operators(resources, figures), installation)
+
+
+@asynccontextmanager
+async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator[Sequence[Loop]]:
+    """The loops one worker runs until `stop`."""
+    settings = resources.settings
+    async with AsyncExitStack() as closing:
+        await closing.enter_async_context(telling_clocks(resources, socket.gethostname()))
+        sender = await closing.enter_async_context(
+            open_webhook_sender(allow_loopback=settings.is_development, authorities=settings.ca)
+        )
+        provider_notices = await closing.enter_async_context(open_notice_sender(resources))
+        providers = choose_providers(settings, resources)
+        installation = await closing.enter_async_context(open_installation(resources))
+        lines = await closing.enter_async_context(open_lines(resources, installation))
+        channels = choose_channels(settings)
+        messages = MessageDispatcher(resources, channels, find_line=lines.find)
+        notices = NoticeSender(resources, channels, find_line=lines.find)
+        writer = NoticeWriter(load_languages(), settings.public_url, installation.find_operator)
+        resealer = Resealer(resources, list_sealed_values(settings))
+        storage = SealedFiles.open(resources)
+        yield [
+            Loop("engine", Engine(resources).run_once),
+            Loop("messages", messages.run_once, finish=messages.close),
+            Loop("notices", notices.run_once, finish=notices.close),
+            *_list_report_loops(resources, Adapters(channels, lines.find)),
+            *_list_letter_loops(resources, lines),
+            *_list_alarm_loops(resources, lines),
+            _webhook_loop(resources, sender, stop),
+            Loop("holds", lambda: expire_holds(resources)),
+            Loop("modalities", lambda: sweep_modalities(resources), idle_seconds=MODALITY_SECONDS),
+            *_list_telling_loops(resources, writer),
+            *_list_job_loops(resources, storage),
+            Loop(
+                "payments", lambda: sweep_requests(resources, providers), idle_seconds=SWEEP_SECONDS
+            ),
+            Loop("sandbox notices", provider_notices.run_once, idle_seconds=NOTICE_SECONDS),
+            Loop("sealed values", resealer.run_once, idle_seconds=RESEAL_SECONDS),
+            Loop("ledger", lambda: seal_ledger(resources), idle_seconds=SEAL_SECONDS),
+            Loop(
+                "installation ledger",
+                lambda: seal_installation(resources),
+                idle_seconds=SEAL_SECONDS,
+            ),
+            *_list_sweeping_loops(resources, storage),
+        ]
+
+
+def open_mail_loops(
+    resources: Resources, reader: MailReader, installation: StandingInstallation
+) -> Sequence[Loop]:
+    """The loops of the process that takes what comes back to e-mails."""
+    mailboxes = Mailboxes(resources, reader, installation)
+    return [Loop("mailboxes", mailboxes.run_once, idle_seconds=MAILBOX_SECONDS)]
+
+
+def _list_report_loops(resources: Resources, adapters: Adapters) -> Sequence[Loop]:
+    """What is heard of messages after their channels took them."""
+    return [
+        Loop("late failures", lambda: report_late_failures(resources), idle_seconds=1.0),
+        Loop("reports", lambda: join_reports(resources), idle_seconds=REPORTS_SECONDS),
+        Loop("unknown sends", lambda: ask_channels(resources, adapters), idle_seconds=ASK_SECONDS),
+        Loop(
+            "old reports", lambda: sweep_old_reports(resources), idle_seconds=HOUSEKEEPING_SECONDS
+        ),
+        Loop(
+            "old replies", lambda: sweep_old_incoming(resources), idle_seconds=HOUSEKEEPING_SECONDS
+        ),
+    ]
+
+
+def _list_letter_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
+    """What print services are told and tell."""
+    releaser = BatchReleaser(resources, lines.list_letter_lines)
+    reader = StatusReader(resources, lines.list_letter_lines)
+    return [
+        Loop("letter batches", releaser.run_once, idle_seconds=BATCH_SECONDS),
+        Loop("letter statuses", reader.run_once, idle_seconds=STATUS_SECONDS),
+        Loop("old manifests", releaser.sweep, idle_seconds=HOUSEKEEPING_SECONDS),
+        Loop("old status files", reader.sweep, idle_seconds=HOUSEKEEPING_SECONDS),
+    ]
+
+
+def _list_alarm_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
+    """What tells operators that a person is needed, by the database's time: of wrong clocks too."""
+    url = find_database_url(resources.settings)
+    resources = replace(resources, clock=DatabaseTime(resources.clock))
+    return [
+        Loop(
+            "alarms",
+            lambda: look_for_alarms(resources, lines.find, url),
+            idle_seconds=LOOK_SECONDS,
+            runs_by_database_time=True,
+        ),
+        Loop(
+            "alarm mails",
+            lambda: send_alarm_mails(resources, lines.find),
+            idle_seconds=MAIL_SECONDS,
+            runs_by_database_time=True,
+        ),
+        Loop("failing webhooks", EndpointWatch(resources).run_once, idle_seconds=WATCH_SECONDS),
+        Loop("backlog", BacklogFigures(resources).run_once, idle_seconds=BACKLOG_SECONDS),
+    ]
+
+
+def _list_telling_loops(resources: Resources, writer: NoticeWriter) -> Sequence[Loop]:
+    """What tells debtors what they are to know, and sends the links they asked for."""
+    return [
+        Loop(
+            "overdue answers", lambda: tell_overdue(resources, writer), idle_seconds=OVERDUE_SECONDS
+        ),
+        Loop("telling", lambda: tell_occasions(resources, writer), idle_seconds=TELL_SECONDS),
+        Loop(
+            "asked links", lambda: send_asked_links(resources, writer), idle_seconds=ASKED_SECONDS
+        ),
+    ]
+
+
+def _list_job_loops(resources: Resources, storage: SealedFiles) -> Sequence[Loop]:
+    """What serves people who look at many claims. Exports run beside other jobs: a long list keeps
+    no claim waiting."""
+    return [
+        Loop("jobs", lambda: run_jobs(resources), idle_seconds=JOB_SECONDS),
+        Loop("exports", lambda: run_exports(resources, storage), idle_seconds=JOB_SECONDS),
+        Loop("previews", lambda: run_previews(resources), idle_seconds=JOB_SECONDS),
+        Loop("search", lambda: fill_search(resources), idle_seconds=SEARCH_SECONDS),
+        Loop("unsearched", lambda: queue_missing_claims(resources), idle_seconds=MISSING_SECONDS),
+        Loop("old jobs", lambda: sweep_jobs(resources, storage), idle_seconds=SWEEP_JOBS_SECONDS),
+    ]
+
+
+def _list_sweeping_loops(resources: Resources, storage: SealedFiles) -> Sequence[Loop]:
+    housekeeping = Housekeeping(resources, storage)
+    return [
+        Loop(
+            "notice contents", lambda: sweep_notices(resources), idle_seconds=HOUSEKEEPING_SECONDS
+        ),
+        Loop("landing", lambda: sweep_landing(resources), idle_seconds=HOUSEKEEPING_SECONDS),
+        Loop("housekeeping", housekeeping.run_once, idle_seconds=HOUSEKEEPING_SECONDS),
+    ]
+
+
+def _webhook_loop(resources: Resources, sender: WebhookSender, stop: asyncio.Event) -> Loop:
+    """Deliveries keep queues of their own going: one round lasts until the end, or a failure."""
+    name = "webhooks"
+
+    async def deliver() -> int:
+        # A new dispatcher each time: what a failed one had under way is found again by its lease.
+        await WebhookDispatcher(resources, sender).run(stop, lambda: note_success(name))
+        return 0
+
+    return Loop(name, deliver)
