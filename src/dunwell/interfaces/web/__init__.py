@@ -1,0 +1,1 @@
+"""The web toolkit that the portal and the debtor's pages share."""
