@@ -7,10 +7,9 @@ where the debtor came from, as a provider's page does. The page says that it mov
 import hmac
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -28,10 +27,13 @@ from dunwell.adapters.payments.sandbox.provider import CHECKOUT_PATH, find_check
 from dunwell.adapters.payments.sandbox.store import save_decision
 from dunwell.contact.messages.formatting import render_money
 from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import InvalidRequest, PayloadTooLarge
+from dunwell.platform.http.requests import read_body
 from dunwell.platform.resources import Resources
 
 _FACE = Path(__file__).parent
-_FORM_BYTES = 4096
+_MAX_FORM_BYTES = 4096
+_MAX_FORM_FIELDS = 10
 _PURPOSE = "sandbox provider's form"
 
 _templates = Jinja2Templates(
@@ -114,12 +116,15 @@ def _render_missing(request: Request) -> Response:
 
 
 async def _read_form(request: Request) -> dict[str, str]:
-    """The form's fields; none of a body that is no small form."""
+    """Return the form's fields, or none if the body is not a small URL-encoded form."""
     try:
-        form = await request.form(max_files=0, max_fields=10, max_part_size=_FORM_BYTES)
-    except HTTPException:
+        body = await read_body(request, _MAX_FORM_BYTES)
+        pairs = parse_qsl(
+            body.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MAX_FORM_FIELDS
+        )
+    except (InvalidRequest, PayloadTooLarge, ValueError):
         return {}
-    return {name: value for name, value in form.items() if isinstance(value, str)}
+    return dict(pairs)
 
 
 def _is_ours(request: Request, form: Mapping[str, str], token: str) -> bool:
