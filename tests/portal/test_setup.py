@@ -168,7 +168,7 @@ async def test_a_merchant_comes_from_nothing_to_configured_by_its_forms(
         ("account", {"timezone": "Europe/Atlantis"}, "timezone", "no time zone"),
         ("brand", {"brand__color": "red"}, "brand.color", "does not have the form"),
         ("disputes", {"disputes__reasons__own1__type": "SMALL"},
-        "cases.disputes.reasons.own1.label.de",
+        "disputes.reasons.own1.label.de",
          "fill this in"),
         ("disputes", {"disputes__answerWithinDays": "99"}, "disputes.answerWithinDays", "too much"),
     ],
@@ -336,7 +336,7 @@ async def test_reasons_of_ones_own_keep_their_order_and_languages(
         ("INSOLVENCY", {}, True),
         ("TOO_LATE", {"de": "Zu spät"}, False),
     ]
-    assert 'name="cases.disputes.reasons.own3.type"' in (await whole.get("/settings/disputes")).text
+    assert 'name="disputes.reasons.own3.type"' in (await whole.get("/settings/disputes")).text
 
 
 async def test_a_key_is_taken_once(clerk: Clerk, resources: Resources) -> None:
