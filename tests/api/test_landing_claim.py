@@ -67,7 +67,7 @@ async def test_the_page_keeps_its_order(doorstep: Doorstep) -> None:
 async def test_a_page_is_small_and_kept_by_nobody(doorstep: Doorstep) -> None:
     page = await doorstep.browser.type_code(await doorstep.give_code())
     sheets = re.findall(r'rel="stylesheet" href="([^"]*)"', page.text)
-    sheets += re.findall(r'src="(/claim/script/[^"]*)"', page.text)
+    sheets += re.findall(r'src="(/claim/assets/[^"]*)"', page.text)
     styles = [await doorstep.browser.get(sheet) for sheet in sheets]
 
     heads = sum(len(str(answer.headers)) for answer in [page, *styles])
@@ -92,7 +92,7 @@ async def test_the_policy_allows_our_scripts_styles_pictures_and_forms_alone(
     scripts = re.findall(r"<script[^>]*>[^<]*", page.text)
     assert len(scripts) == 1
     assert re.fullmatch(
-        r'<script type="module" src="/claim/script/session-[0-9a-f]{12}.js">', scripts[0]
+        r'<script type="module" src="/claim/assets/session-[0-9a-f]{12}.js">', scripts[0]
     )
     assert not re.search(r"style=|<style|https?://|javascript:| on\w+=", page.text)
 

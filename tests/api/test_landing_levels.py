@@ -82,9 +82,7 @@ NEEDED: dict[str, dict[str, Level | None]] = {
     "/claim/preferences/{what}": {"GET": CODE, "POST": CODE},
     "/claim/preferences/{what}/code": {"GET": CODE, "POST": CODE},
     "/claim/preferences/{what}/send": {"GET": LINK, "POST": CODE},
-    "/claim/style/{name}": {"GET": OPEN},
-    "/claim/icon/{name}": {"GET": OPEN},
-    "/claim/script/{name}": {"GET": OPEN},
+    "/claim/assets/{name}": {"GET": OPEN},
     "/claim/brand/{merchant_id}/{revision}/{name}": {"GET": OPEN},
 }
 # What a link alone is not offered, and so does not find.

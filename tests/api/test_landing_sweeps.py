@@ -111,9 +111,8 @@ async def test_no_other_site_gets_hold_of_an_answer(
     async with a_furnished_claim(resources, clock) as furnished:
         visitor, stranger = await furnished.enter(Level.CODE), furnished.doorstep.visitor()
         paths = [furnished.look_at(address) for address in ROUTES]
-        seen = {
-            path: await visitor.http.get(path) for path in [*paths, "/claim/script/session-.js"]
-        }
+        paths += ["/claim/assets/session-.js", "/claim/assets/icon-.svg"]
+        seen = {path: await visitor.http.get(path) for path in paths}
         seen |= {f"stranger {path}": await stranger.get(path) for path in ("/claim", "/claim/x")}
         seen["foreign"] = await stranger.http.post("/q", headers={"Sec-Fetch-Site": "cross-site"})
         seen["method"] = await stranger.http.put("/q")

@@ -101,9 +101,7 @@ WITHOUT_A_PAGE = {
     "/claim/room",
     "/claim/preferences/language",
     "/claim/preferences/{what}/send",
-    "/claim/style/{name}",
-    "/claim/icon/{name}",
-    "/claim/script/{name}",
+    "/claim/assets/{name}",
     "/claim/brand/{merchant_id}/{revision}/{name}",
 }
 _PATTERNS = {

@@ -21,8 +21,8 @@ from dunwell.cases.disputes.questions import (
     needs_message,
 )
 from dunwell.cases.disputes.reasons import DisputeType, Reason
-from dunwell.interfaces.landing.render.pages import load_environment
-from dunwell.interfaces.landing.render.wording import CATALOGUES, load_languages
+from dunwell.interfaces.landing.render.pages import CATALOGUES, load_environment
+from dunwell.interfaces.web.languages import load_languages
 from dunwell.platform.errors import ValidationError
 
 TODAY = date(2026, 3, 2)

@@ -8,7 +8,7 @@ from babel.messages.pofile import read_po
 
 from dunwell.contact.messages import wording
 from dunwell.contact.messages.letters import wording as letter_wording
-from dunwell.interfaces.landing.render.wording import CATALOGUES
+from dunwell.interfaces.landing.render.pages import CATALOGUES
 
 _ROOT = Path(__file__).parents[2]
 _TEXTS = [

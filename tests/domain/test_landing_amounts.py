@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.contact.messages.formatting import render_money
-from dunwell.interfaces.landing.render.amounts import read_amount, render_plain
+from dunwell.interfaces.web.amounts import read_amount, render_plain
 
 
 @pytest.mark.parametrize("language", ["de", "en"])

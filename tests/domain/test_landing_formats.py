@@ -4,8 +4,8 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from dunwell.interfaces.landing.render.formats import (
-    build_filters,
+from dunwell.interfaces.web.formats import (
+    build_message_filters,
     build_page_filters,
     render_bound_moment,
 )
@@ -30,7 +30,7 @@ def test_no_line_of_a_page_ends_between_a_day_and_its_month(language: str, day: 
 
 @pytest.mark.parametrize(("language", "day"), [("de", _GERMAN), ("en", _ENGLISH)])
 def test_in_letters_and_e_mails_blanks_are_blanks(language: str, day: str) -> None:
-    filters = build_filters(language)
+    filters = build_message_filters(language)
 
     assert filters["day"](_DAY) == day
     assert filters["day_of"](_INSTANT, "Europe/Berlin") == day

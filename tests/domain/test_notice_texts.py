@@ -35,8 +35,9 @@ from dunwell.contact.notices.facts import (
 )
 from dunwell.contact.notices.notice import Addressee, Notice, NoticeChannel
 from dunwell.contact.notices.secrets import NOTICE_CODE_MASK
-from dunwell.interfaces.landing.render.wording import load_languages
+from dunwell.interfaces.landing.render.pages import CATALOGUES
 from dunwell.interfaces.landing.telling.writer import NOTICE_TEMPLATES, NoticeWriter
+from dunwell.interfaces.web.languages import load_languages
 from tests.support.merchants import CONFIGURATION
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -81,7 +82,7 @@ _LINKED = (
     PlanBrokenFacts, PlanFulfilledFacts,
 )  # fmt: skip
 LINK = f"https://pay.nordwind.example/q/{TOKEN_MASK}"
-WRITER = NoticeWriter(load_languages(), "https://pay.nordwind.example")
+WRITER = NoticeWriter(load_languages(CATALOGUES), "https://pay.nordwind.example")
 
 
 def write(

@@ -6,7 +6,7 @@ from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
 from dunwell.interfaces.portal.application import ROUTES
 from dunwell.interfaces.portal.render.addresses import PATHS, is_ours
-from dunwell.interfaces.portal.web.answer import POLICY
+from dunwell.interfaces.portal.web.site import POLICY
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application, connect
 from tests.support.house import House, a_house

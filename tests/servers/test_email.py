@@ -19,8 +19,9 @@ from dunwell.adapters.mail.listener import Doorkeeper, listen
 from dunwell.contact.escalation.join_reports import join_reports
 from dunwell.contact.notices.facts import CodeFacts, RateDueFacts
 from dunwell.contact.notices.sender import NoticeSender
-from dunwell.interfaces.landing.render.wording import load_languages
+from dunwell.interfaces.landing.render.pages import CATALOGUES
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.web.languages import load_languages
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources
@@ -167,7 +168,9 @@ async def test_what_comes_again_and_again_is_ended_by_one_click(
     async with a_house(resources, clock, postfix) as house:
         [claim_id] = await house.create(email="erika@customer.example")
         await house.run()
-        asker = Asker(house, claim_id, NoticeWriter(load_languages(), "https://pay.example"))
+        asker = Asker(
+            house, claim_id, NoticeWriter(load_languages(CATALOGUES), "https://pay.example")
+        )
         for facts in (RateDueFacts("INV-1001", "EUR", 3414, clock.now().date()), CodeFacts()):
             await asker.planned(facts, recipient="erika@customer.example")
         sender = NoticeSender(house.resources, [], find_line=house.lines.get)

@@ -13,8 +13,9 @@ from dunwell.contact.notices.notice import Addressee, NoticeChannel, TooMany, Un
 from dunwell.contact.notices.send_notice import send_notice
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.contact.sending.channel import ChannelAdapter
-from dunwell.interfaces.landing.render.wording import load_languages
+from dunwell.interfaces.landing.render.pages import CATALOGUES
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.web.languages import load_languages
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.children import PRINTER
@@ -78,5 +79,5 @@ async def an_asker(resources: Resources, clock: MovableClock, **given: Any) -> A
     """given: what a_house takes."""
     house = await a_house(resources, clock, **{"configuration": WITH_SMS} | given)
     [claim_id] = await house.create()
-    writer = NoticeWriter(load_languages(), resources.settings.public_url)
+    writer = NoticeWriter(load_languages(CATALOGUES), resources.settings.public_url)
     return Asker(house, claim_id, writer)

@@ -24,7 +24,7 @@ ROUTES: Mapping[str, Mapping[str, Run]] = {
     for path, runs in application.ROUTES.items()
     if path not in IN_CLAIM.values()
 }
-_ASSETS = ("/claim/style/", "/claim/icon/", "/claim/script/", "/claim/brand/")
+_ASSETS = ("/claim/assets/", "/claim/brand/")
 _OUTSIDE = ("/claim/notices", "/real")
 _PLACED = re.compile(rf"/claim/{HANDLE}(?=[/?#\"'\s<]|$)")
 _SET = re.compile(rf"^((?:__Host-)?dunwell)-{HANDLE}=")

@@ -2,9 +2,10 @@
 
 import asyncio
 
-from dunwell.interfaces.landing.render.wording import load_languages
+from dunwell.interfaces.landing.render.pages import CATALOGUES
 from dunwell.interfaces.landing.telling.tell_occasions import tell_occasions
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.web.languages import load_languages
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing
@@ -19,7 +20,7 @@ async def main() -> None:
     database = await Database.open(settings.database_url, size=4)
     keys = KeyRing(settings.secret_key)
     resources = Resources(settings, database, SystemClock(), RandomIds(), keys)
-    writer = NoticeWriter(load_languages(), settings.public_url)
+    writer = NoticeWriter(load_languages(CATALOGUES), settings.public_url)
     while True:
         if not await tell_occasions(resources, writer):
             await asyncio.sleep(0.02)

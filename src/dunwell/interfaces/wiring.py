@@ -55,13 +55,14 @@ from dunwell.interfaces.api.figures import Figures
 from dunwell.interfaces.landing.application import build_site, list_routes
 from dunwell.interfaces.landing.entering.asked_links import ASKED_SECONDS, send_asked_links
 from dunwell.interfaces.landing.objecting.tell_overdue import OVERDUE_SECONDS, tell_overdue
-from dunwell.interfaces.landing.render.wording import load_languages
+from dunwell.interfaces.landing.render.pages import CATALOGUES
 from dunwell.interfaces.landing.sweep_landing import sweep_landing
 from dunwell.interfaces.landing.telling.tell_occasions import TELL_SECONDS, tell_occasions
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.interfaces.portal.application import build_portal_routes
 from dunwell.interfaces.portal.texts.preview_printer import PreviewPrinter
 from dunwell.interfaces.portal.web.site import Surroundings
+from dunwell.interfaces.web.languages import load_languages
 from dunwell.interfaces.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
 from dunwell.interfaces.worker.loops import Loop, note_success
 from dunwell.operations.alerts.backlog_figures import BACKLOG_SECONDS, BacklogFigures
@@ -171,7 +172,9 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
         channels = choose_channels(settings)
         messages = MessageDispatcher(resources, channels, find_line=lines.find)
         notices = NoticeSender(resources, channels, find_line=lines.find)
-        writer = NoticeWriter(load_languages(), settings.public_url, installation.find_operator)
+        writer = NoticeWriter(
+            load_languages(CATALOGUES), settings.public_url, installation.find_operator
+        )
         resealer = Resealer(resources, list_sealed_values(settings))
         storage = SealedFiles.open(resources)
         yield [

@@ -43,17 +43,17 @@ from dunwell.interfaces.landing.paying import routes_receipts, routes_transfer
 from dunwell.interfaces.landing.reaching import routes as reaching
 from dunwell.interfaces.landing.reaching import routes_addresses, routes_unsubscribe
 from dunwell.interfaces.landing.render.addresses import IN_CLAIM, PATHS, forgive_case, strip_handle
-from dunwell.interfaces.landing.render.pages import Pages
-from dunwell.interfaces.landing.render.wording import CATALOGUES, load_languages
+from dunwell.interfaces.landing.render.pages import CATALOGUES, DebtorPages
 from dunwell.interfaces.landing.session.cookies import HANDLE
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.interfaces.landing.web import assets
-from dunwell.interfaces.landing.web.answer import compress_page
 from dunwell.interfaces.landing.web.in_session import Run
 from dunwell.interfaces.landing.web.leading import lead_on
 from dunwell.interfaces.landing.web.problems import answer_failure
 from dunwell.interfaces.landing.web.site import Site
 from dunwell.interfaces.landing.web.visit import Visit
+from dunwell.interfaces.web.languages import load_languages
+from dunwell.interfaces.web.responses import compress_page
 from dunwell.platform.resources import Resources
 
 _SLICES = (
@@ -132,12 +132,11 @@ def build_site(  # noqa: PLR0913 - what a process opens once
     return Site(
         resources=resources,
         providers=providers,
-        pages=Pages(
+        pages=DebtorPages(
             languages=languages,
             domain=urlsplit(settings.public_url).netloc,
-            style=assets.name_stylesheet(),
-            icon=assets.name_icon(),
-            scripts=assets.name_scripts(),
+            stylesheet="landing",
+            assets=assets.ASSETS.addresses,
             phone=settings.contact_phone,
             find_operator=find_operator,
         ),

@@ -4,6 +4,7 @@ Every address answers every method with a page.
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
@@ -47,9 +48,8 @@ from dunwell.interfaces.portal.processes import (
     routes_step,
 )
 from dunwell.interfaces.portal.processes import routes_list as workflows
-from dunwell.interfaces.portal.render.addresses import PATHS, ROOT
-from dunwell.interfaces.portal.render.pages import Pages
-from dunwell.interfaces.portal.render.wording import load_languages
+from dunwell.interfaces.portal.render.addresses import PATHS, ROOT, build_address
+from dunwell.interfaces.portal.render.pages import PORTAL, PortalPages
 from dunwell.interfaces.portal.rules import routes as rules
 from dunwell.interfaces.portal.rules import routes_file as rules_file
 from dunwell.interfaces.portal.rules import routes_publish as rules_publish
@@ -66,21 +66,23 @@ from dunwell.interfaces.portal.start import routes as start
 from dunwell.interfaces.portal.suppressions import routes as suppressions
 from dunwell.interfaces.portal.texts import routes as texts
 from dunwell.interfaces.portal.texts import routes_preview, routes_simulate
-from dunwell.interfaces.portal.web import assets, choosing
-from dunwell.interfaces.portal.web.answer import compress_page
+from dunwell.interfaces.portal.web import choosing
 from dunwell.interfaces.portal.web.guards import Run
 from dunwell.interfaces.portal.web.problems import answer_failure
 from dunwell.interfaces.portal.web.site import Site, Surroundings
 from dunwell.interfaces.portal.web.visit import Visit
 from dunwell.interfaces.portal.webhooks import routes as webhooks
 from dunwell.interfaces.portal.webhooks import routes_acts as webhook_acts
+from dunwell.interfaces.web.assets import AssetFolder
+from dunwell.interfaces.web.languages import load_languages
+from dunwell.interfaces.web.responses import compress_page
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
 
 _SLICES = (
     routes_sign_in, routes_single_sign_on, routes_invitation, routes_account, routes_factors,
     routes_confirm,
-    routes_people, routes_audit, choosing, assets, start, routes_list, routes_claim, disputes,
+    routes_people, routes_audit, choosing, start, routes_list, routes_claim, disputes,
     routes_texts, routes_assign, evidence, plans, lines, lists, jobs,
     routes_bulk, audit, routes_acts,
     webhooks, webhook_acts, payments, suppressions, routes_unplaced, rules, routes_rule, routes_try,
@@ -89,7 +91,9 @@ _SLICES = (
     routes_simulate,
     setup, setup_file, routes_section, routes_credentials, routes_webhooks, routes_clock,
 )  # fmt: skip
+ASSETS = AssetFolder(Path(choosing.__file__).parent, lambda name: build_address("asset", name=name))
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
+_PAGES |= {"asset": {"GET": ASSETS.send}}
 if _PAGES.keys() != PATHS.keys():
     raise ImportError(
         "Each page has an address in render/addresses.py and a handler in a slice's PAGES; one has"
@@ -107,12 +111,11 @@ def build_portal_routes(
     """debtors: the debtor's pages, with all that they need."""
     site = Site(
         resources=resources,
-        pages=Pages(
-            languages=load_languages(),
+        pages=PortalPages(
+            languages=load_languages(PORTAL),
             domain=urlsplit(resources.settings.public_url).netloc,
-            style=assets.name_assets()["portal"],
-            icon=assets.name_assets()["icon"],
-            scripts=assets.name_assets(),
+            stylesheet="portal",
+            assets=ASSETS.addresses,
         ),
         debtors=debtors,
         around=around or Surroundings(),

@@ -23,8 +23,8 @@ from dunwell.cases.modalities.bounds import (
 )
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.offers import find_plan, find_plan_by_rate, list_plans
-from dunwell.interfaces.landing.render.amounts import read_amount
 from dunwell.interfaces.landing.render.dates import is_given, read_carried_day, read_day
+from dunwell.interfaces.web.amounts import read_amount
 from dunwell.platform.errors import InvalidState
 
 # What a choice of one's own is called, where an offer has its number of rates or its day.

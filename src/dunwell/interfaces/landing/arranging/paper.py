@@ -9,9 +9,9 @@ from dunwell.cases.modalities.progress import GRACE
 from dunwell.contact.messages.creditors import find_creditor
 from dunwell.contact.messages.formatting import render_day, render_money
 from dunwell.contact.messages.letters.paper import Body, Paper, Table, compose_paper
-from dunwell.interfaces.landing.render.formats import build_filters
-from dunwell.interfaces.landing.render.wording import Language
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.web.formats import build_message_filters
+from dunwell.interfaces.web.languages import Language
 
 
 def compose_confirmation(
@@ -20,7 +20,7 @@ def compose_confirmation(
     """Of one that was approved. Raises MerchantNotConfigured."""
     say, creditor = language.words.gettext, find_creditor(opened.merchant, operator)
     assert modality.answered_at is not None
-    day_of = build_filters(language.code)["day_of"]
+    day_of = build_message_filters(language.code)["day_of"]
     agreed_on = day_of(modality.answered_at, opened.merchant.configuration.timezone)
     amount = render_money(modality.amount_cents, modality.currency, language.code)
     is_plan = modality.type is ModalityType.PAYMENT_PLAN

@@ -10,7 +10,7 @@ from dunwell.cases.modalities.progress import local_date
 from dunwell.cases.modalities.request_modality import request_modality
 from dunwell.cases.modalities.store import load_modalities
 from dunwell.interfaces.landing.arranging.asking import Ground, find_live, may_ask
-from dunwell.interfaces.landing.render.pages import Frame
+from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.session.states import PageState, decide_state
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
 from dunwell.interfaces.landing.web.site import Site
@@ -45,7 +45,7 @@ def read_fields(visit: Visit) -> dict[str, str]:
 
 
 def lead_elsewhere(
-    site: Site, frame: Frame, opened: OpenedClaim, ground: Ground
+    site: Site, frame: DebtorPageContext, opened: OpenedClaim, ground: Ground
 ) -> Response | None:
     """For somebody who cannot ask: to what stands already, or where it is said why."""
     if not can_be_arranged(site, opened):

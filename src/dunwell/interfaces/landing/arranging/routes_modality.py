@@ -20,7 +20,6 @@ from dunwell.interfaces.landing.arranging.views import ModalityWithdrawPage, des
 from dunwell.interfaces.landing.paying.methods import can_pay
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
-from dunwell.interfaces.landing.web.answer import answer_file
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
     from_level,
@@ -32,6 +31,7 @@ from dunwell.interfaces.landing.web.in_session import (
 )
 from dunwell.interfaces.landing.web.site import Site
 from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.errors import InvalidState, NotFound
 
 # The page that leads here, which a reader comes back to with more to show.

@@ -26,9 +26,9 @@ from dunwell.cases.modalities.plans import Instalment, Shares, add_months, share
 from dunwell.cases.modalities.progress import GRACE, find_request_answer_day, local_date
 from dunwell.contact.messages.identities import mask_address
 from dunwell.interfaces.landing.arranging.asking import OWN, Ground, Refused, find_live, may_ask
-from dunwell.interfaces.landing.render.pages import Page
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.web.templates import Page
 
 
 class OptionsPage(Page, frozen=True):

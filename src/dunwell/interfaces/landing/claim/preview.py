@@ -18,12 +18,13 @@ from dunwell.interfaces.landing.claim.views import (
     describe_withheld,
 )
 from dunwell.interfaces.landing.paying.methods import has_method
-from dunwell.interfaces.landing.render.pages import Page, Shown
+from dunwell.interfaces.landing.render.pages import Shown
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store_opened import load_previewed_claim
-from dunwell.interfaces.landing.web.answer import answer_page
 from dunwell.interfaces.landing.web.site import Site
 from dunwell.interfaces.landing.web.visit import Visit
+from dunwell.interfaces.web.responses import answer_page
+from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import NotFound
 
 _SHOWN = Shown(form_token="", minutes_left=60, is_warned=False, can_stay=False)
@@ -73,4 +74,4 @@ def answer_claim_preview(site: Site, visit: Visit, preview: ClaimPreview) -> Res
         site.frame(visit, preview.merchant, preview.language), session=_SHOWN
     )
     body = site.pages.render(frame, preview.page)
-    return answer_page(body, more={"Content-Security-Policy": _POLICY})
+    return answer_page(body, policy=_POLICY)

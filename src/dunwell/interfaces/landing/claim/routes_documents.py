@@ -13,7 +13,6 @@ from dunwell.interfaces.landing.claim.views import describe_documents, name_docu
 from dunwell.interfaces.landing.session.details import KEY, Detail
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
-from dunwell.interfaces.landing.web.answer import answer_file
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
     check_feature,
@@ -22,6 +21,7 @@ from dunwell.interfaces.landing.web.in_session import (
 )
 from dunwell.interfaces.landing.web.site import Site
 from dunwell.interfaces.landing.web.visit import Visit
+from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.database.sql import nest_rows
 from dunwell.platform.errors import NotFound
 

@@ -8,11 +8,11 @@ from dunwell.interfaces.landing.session.cookies import MOST_OPEN, list_to_close
 from dunwell.interfaces.landing.session.details import NOTHING
 from dunwell.interfaces.landing.session.extend_session import end_session
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim, load_opened_claim
-from dunwell.interfaces.landing.web.answer import answer_redirect
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
 from dunwell.interfaces.landing.web.leading import find_held
 from dunwell.interfaces.landing.web.site import Site
 from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.web.responses import answer_redirect
 
 
 async def find_closing(site: Site, visit: Visit) -> list[ClosingClaim]:

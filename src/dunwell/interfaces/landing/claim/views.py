@@ -32,7 +32,6 @@ from dunwell.interfaces.landing.objecting.disputing import (
     find_undisputed_cents,
     list_unsent,
 )
-from dunwell.interfaces.landing.render.pages import Page
 from dunwell.interfaces.landing.session.facts import (
     DisputeFacts,
     ItemFacts,
@@ -54,6 +53,7 @@ from dunwell.interfaces.landing.session.states import (
     render_initials,
 )
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.web.templates import Page
 
 
 class OpenDispute(msgspec.Struct, frozen=True, gc=False):

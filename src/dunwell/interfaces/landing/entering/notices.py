@@ -8,7 +8,7 @@ import msgspec
 from dunwell.accounts.merchants.configuration import Basis, Privacy, find_country
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.interfaces.landing.render.creditor import read_lines
-from dunwell.interfaces.landing.render.pages import Page
+from dunwell.interfaces.web.templates import Page
 
 # Who watches that services for consumers can be used by everybody, by country.
 _ACCESSIBILITY_AUTHORITIES: Mapping[str, str] = {

@@ -40,7 +40,7 @@ from dunwell.interfaces.landing.entering.views import (
     describe_link,
 )
 from dunwell.interfaces.landing.entering.visitors import count_wrong_code, digest_visitor
-from dunwell.interfaces.landing.render.pages import Frame
+from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.session.open_session import Opening, open_session
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.web.in_session import RoutedPages
@@ -205,7 +205,7 @@ def _decide(way: WayIn) -> Way:
     return decide_entry(policy, way.known, way.channel, configuration.channels)
 
 
-def _frame(site: Site, visit: Visit, way: WayIn) -> Frame:
+def _frame(site: Site, visit: Visit, way: WayIn) -> DebtorPageContext:
     frame = site.frame(visit, way.merchant, way.language)
     return msgspec.structs.replace(frame, link_token=_read_token(visit))
 
@@ -227,7 +227,9 @@ async def _find_way(site: Site, visit: Visit) -> WayIn | None:
         return await find_link(connection, token_hash)
 
 
-async def _open(site: Site, visit: Visit, frame: Frame, way: WayIn, level: Level) -> Response:
+async def _open(
+    site: Site, visit: Visit, frame: DebtorPageContext, way: WayIn, level: Level
+) -> Response:
     """Back into the session that the same way has opened, or a new one; what was proven in one that
     it takes the place of is proven in this one."""
     held = await find_held(site, visit)

@@ -14,8 +14,7 @@ from dunwell.interfaces.landing.entering.tries import Locked, Slowed, lock_for
 from dunwell.interfaces.landing.entering.try_sent_code import Typed
 from dunwell.interfaces.landing.entering.views import CodeField, SentCodePage
 from dunwell.interfaces.landing.entering.visitors import digest_visitor
-from dunwell.interfaces.landing.render.pages import Frame
-from dunwell.interfaces.landing.web.answer import answer_page
+from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.web.problems import Problem, too_many
 from dunwell.interfaces.landing.web.site import Site
 from dunwell.interfaces.landing.web.visit import Form, Visit
@@ -32,7 +31,9 @@ class Recipient:
     asked_by: str
 
 
-async def answer_sent(site: Site, frame: Frame, recipient: Recipient, field: CodeField) -> Response:
+async def answer_sent(
+    site: Site, frame: DebtorPageContext, recipient: Recipient, field: CodeField
+) -> Response:
     """Sends a code, then on to the field for it."""
     resources = site.resources
     addressee = Addressee(recipient.claim_id, recipient.channel, recipient.address, frame.language)
@@ -46,11 +47,13 @@ async def answer_sent(site: Site, frame: Frame, recipient: Recipient, field: Cod
     return site.redirect(frame, f"{field.page}_code", **field.values)
 
 
-def answer_sent_often(site: Site, frame: Frame, field: CodeField, refusal: TooMany) -> Response:
+def answer_sent_often(
+    site: Site, frame: DebtorPageContext, field: CodeField, refusal: TooMany
+) -> Response:
     """The newest code still works there."""
     seconds = lock_for(refusal.again_at - site.now())
-    body = site.pages.render(frame, SentCodePage(field, wait_minutes=ceil(seconds / 60)))
-    return answer_page(body, 429, more={"Retry-After": str(seconds)})
+    page = SentCodePage(field, wait_minutes=ceil(seconds / 60))
+    return site.answer(frame, page, 429, more={"Retry-After": str(seconds)})
 
 
 def describe_lock(tried: Locked | Slowed) -> Problem:
@@ -62,7 +65,9 @@ def describe_lock(tried: Locked | Slowed) -> Problem:
     )
 
 
-def answer_code_field(site: Site, frame: Frame, field: CodeField, *, is_wrong: bool) -> Response:
+def answer_code_field(
+    site: Site, frame: DebtorPageContext, field: CodeField, *, is_wrong: bool
+) -> Response:
     page = SentCodePage(field, is_wrong=is_wrong)
     return site.answer(frame, page, 422 if is_wrong else 200)
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from dunwell.interfaces.landing.entering.openings import is_opened_by
 from dunwell.interfaces.landing.entering.store_ways import WayIn
-from dunwell.interfaces.landing.render.pages import Frame
+from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.session.cookies import choose_place
 from dunwell.interfaces.landing.session.session import Level, Session
 from dunwell.interfaces.landing.web.site import Site
@@ -47,12 +47,12 @@ def find_before(
     return found
 
 
-def lead_back(site: Site, frame: Frame, handle: str) -> Response:
+def lead_back(site: Site, frame: DebtorPageContext, handle: str) -> Response:
     return site.redirect(msgspec.structs.replace(frame, handle=handle), "claim")
 
 
 def settle(
-    site: Site, frame: Frame, held: Held, merchant_id: int, claim_id: int, value: str
+    site: Site, frame: DebtorPageContext, held: Held, merchant_id: int, claim_id: int, value: str
 ) -> Response:
     """To the claim that was opened, under its handle, whose cookie is `value`. Its page asks first
     if too many are open (`landing.claim.routes_room`)."""

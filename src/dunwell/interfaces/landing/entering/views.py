@@ -7,8 +7,8 @@ import msgspec
 
 from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.interfaces.landing.entering.proofs import AskCode, AskFact, Fact, Way
-from dunwell.interfaces.landing.render.pages import Page
 from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.web.templates import Page
 
 
 class CodePage(Page, frozen=True):

@@ -15,7 +15,7 @@ from dunwell.cases.disputes.questions import (
     list_questions,
 )
 from dunwell.cases.disputes.reasons import Reason
-from dunwell.interfaces.landing.render.amounts import read_amount
+from dunwell.interfaces.web.amounts import read_amount
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.texts import is_printable
 

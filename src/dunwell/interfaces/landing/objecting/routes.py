@@ -48,10 +48,10 @@ from dunwell.interfaces.landing.session.drafts import Typed
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.states import find_day
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
-from dunwell.interfaces.landing.web.answer import answer_redirect
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session
 from dunwell.interfaces.landing.web.site import Site
 from dunwell.interfaces.landing.web.visit import Visit
+from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import InvalidState, NotFound, Refusal, Unavailable
 
 _PLACE = "dispute"

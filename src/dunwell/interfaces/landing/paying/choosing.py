@@ -20,8 +20,8 @@ from dunwell.cases.payments.choice import (
     sum_outstanding,
 )
 from dunwell.core.claims.balance import Item
-from dunwell.interfaces.landing.render.amounts import read_amount
 from dunwell.interfaces.landing.session.facts import ClaimFacts
+from dunwell.interfaces.web.amounts import read_amount
 
 _MOST_DIGITS = 12
 # The fields of an address that say a choice.

@@ -10,11 +10,11 @@ from dunwell.cases.payments.find_request import Paid
 from dunwell.contact.messages.creditors import find_creditor
 from dunwell.contact.messages.formatting import render_money
 from dunwell.contact.messages.letters.paper import Body, Paper, compose_paper
-from dunwell.interfaces.landing.render.formats import build_filters
-from dunwell.interfaces.landing.render.wording import Language
 from dunwell.interfaces.landing.session.facts import ClaimFacts
 from dunwell.interfaces.landing.session.states import is_closed
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.web.formats import build_message_filters
+from dunwell.interfaces.web.languages import Language
 
 
 def compose_receipt(
@@ -29,7 +29,7 @@ def compose_receipt(
     def money(cents: int) -> str:
         return render_money(cents, facts.currency, language.code)
 
-    moment = build_filters(language.code)["moment"]
+    moment = build_message_filters(language.code)["moment"]
     timezone = opened.merchant.configuration.timezone
     body = Body(
         title=say("Receipt"),

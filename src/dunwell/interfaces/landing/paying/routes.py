@@ -28,12 +28,12 @@ from dunwell.interfaces.landing.paying.methods import (
     takes_transfers,
 )
 from dunwell.interfaces.landing.paying.views import CheckPage, describe_amount, describe_choice
-from dunwell.interfaces.landing.render.amounts import render_plain
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
-from dunwell.interfaces.landing.web.answer import answer_redirect
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session, takes_form
 from dunwell.interfaces.landing.web.site import Site
 from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.web.amounts import render_plain
+from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import InvalidState, ValidationError
 
 _MOST_TYPED = 40

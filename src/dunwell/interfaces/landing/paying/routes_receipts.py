@@ -28,10 +28,10 @@ from dunwell.interfaces.landing.paying.views import (
 from dunwell.interfaces.landing.session.details import KEY, Detail
 from dunwell.interfaces.landing.session.states import is_closed
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
-from dunwell.interfaces.landing.web.answer import answer_file
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
 from dunwell.interfaces.landing.web.site import Site
 from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.database.sql import nest_row
 from dunwell.platform.errors import NotFound
 

@@ -23,10 +23,10 @@ from dunwell.interfaces.landing.paying.views import (
 from dunwell.interfaces.landing.render.dates import read_carried_day, read_day
 from dunwell.interfaces.landing.session.states import find_announced, find_day
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
-from dunwell.interfaces.landing.web.answer import answer_file
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session, takes_form
 from dunwell.interfaces.landing.web.site import Site
 from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.banking_days import find_known_on
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 

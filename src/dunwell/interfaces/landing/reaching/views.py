@@ -8,10 +8,11 @@ import msgspec
 from dunwell.contact.messages.identities import mask_address
 from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.interfaces.landing.reaching.ways import CHANGEABLE, AddressFault, WayToReach
-from dunwell.interfaces.landing.render.pages import Frame, Page
-from dunwell.interfaces.landing.render.wording import Language
+from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.web.languages import Language
+from dunwell.interfaces.web.templates import Page
 
 
 class ShownAddress(msgspec.Struct, frozen=True, gc=False):
@@ -61,7 +62,7 @@ class AddressPage(Page, frozen=True):
 
 
 def describe_preferences(
-    opened: OpenedClaim, frame: Frame, languages: Mapping[str, Language],
+    opened: OpenedClaim, frame: DebtorPageContext, languages: Mapping[str, Language],
     ways: Sequence[WayToReach], *, saved: str | None, is_last: bool,
 ) -> PreferencesPage:  # fmt: skip
     """languages: of the installation."""

@@ -70,9 +70,7 @@ PATHS: Mapping[str, str] = {
     "address": f"{_CLAIM}/preferences/{{what}}",
     "address_code": f"{_CLAIM}/preferences/{{what}}/code",
     "address_send": f"{_CLAIM}/preferences/{{what}}/send",
-    "style": f"{_CLAIMS}/style/{{name}}",
-    "icon": f"{_CLAIMS}/icon/{{name}}",
-    "script": f"{_CLAIMS}/script/{{name}}",
+    "asset": f"{_CLAIMS}/assets/{{name}}",
     "brand": f"{_CLAIMS}/brand/{{merchant_id}}/{{revision}}/{{name}}",
 }
 # Where pages that stand outside of a claim too stand in one.

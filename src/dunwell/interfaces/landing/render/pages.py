@@ -1,22 +1,15 @@
-"""Renders the pages: a page is a struct that says what it shows, and a template that shows it.
+"""Renders the debtor's pages: what all of them know about their reader, creditor and operator."""
 
-Jinja has one set of templates for each language, compiled once in a process.
-"""
-
-from collections.abc import Mapping, MutableMapping
-from datetime import date
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, ClassVar
 
 import msgspec
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from dunwell.accounts.installation.identity import FindOperator, Operator, find_nobody
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.messages.formatting import render_line
 from dunwell.interfaces.landing.render.addresses import LANGUAGE, build_address
 from dunwell.interfaces.landing.render.creditor import (
     Creditor,
@@ -24,9 +17,8 @@ from dunwell.interfaces.landing.render.creditor import (
     describe_creditor,
     describe_operator,
 )
-from dunwell.interfaces.landing.render.formats import build_page_filters
-from dunwell.interfaces.landing.render.translating import TranslatedTemplates, fill
-from dunwell.interfaces.landing.render.wording import Language
+from dunwell.interfaces.web.languages import Language
+from dunwell.interfaces.web.templates import Page, PageContext, PageRenderer, build_environment
 
 # Creditors whose descriptions a process keeps.
 _MOST_KEPT = 1_000
@@ -38,16 +30,10 @@ _ICONS = {
     "done": _ICON.format(_CIRCLE + Markup('<path d="m7.5 12.5 3 3 6-7"/>')),
     "wait": _ICON.format(_CIRCLE + Markup('<path d="M12 6.5V12l3.5 2"/>')),
 }
-# Each slice's own; no two are called the same.
-TEMPLATES = sorted(Path(__file__).parents[1].glob("*/templates"))
-# Templates are kept for good, in a plain dict.
-_ALL = -1
-
-
-class Page(msgspec.Struct, frozen=True, gc=False):
-    """What one page shows, by the names that its template calls it."""
-
-    template: ClassVar[str]
+_LANDING = Path(__file__).parents[1]
+# The folders of the slices. The name of a template is unique among them.
+TEMPLATES = sorted(_LANDING.glob("*/templates"))
+CATALOGUES = _LANDING / "catalogues"
 
 
 class Shown(msgspec.Struct, frozen=True, gc=False):
@@ -61,20 +47,12 @@ class Shown(msgspec.Struct, frozen=True, gc=False):
     can_stay: bool
 
 
-class Frame(msgspec.Struct, frozen=True, gc=False):
-    """What every page is told: for whom, and in which language."""
+class DebtorPageContext(PageContext, frozen=True, gc=False):
+    """What every page for debtors knows about its reader."""
 
-    language: str
-    # The languages to choose among.
-    offered: tuple[str, ...]
-    # The reader's own choice, which addresses carry on; none: it was found out.
-    chosen: str | None
-    merchant: Merchant | None = None
+    # The language that the reader chose, which addresses keep. None: it was found out.
+    chosen: str | None = None
     session: Shown | None = None
-    # What else the page's own address says, which the choice of a language carries on.
-    carried: str = ""
-    # Where the merchant is; none: the page bears no day.
-    today: date | None = None
     # The id of a form that is kept when the session is extended from its page.
     kept_form: str = ""
     # Of the claim that the page is about (`build_address`); "": of none.
@@ -100,43 +78,34 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
         return build_address(page, self.handle)
 
 
-class Pages:
+class DebtorPages(PageRenderer):
     """The pages of one installation."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what all pages of an installation share
-        self, languages: Mapping[str, Language], domain: str, style: str, icon: str,
-        scripts: Mapping[str, str], phone: str | None = None,
+    def __init__(
+        self, languages: Mapping[str, Language], domain: str, stylesheet: str,
+        assets: Mapping[str, str], phone: str | None = None,
         find_operator: FindOperator = find_nobody,
     ) -> None:  # fmt: skip
-        """domain: ours, as an address bar shows it. style, icon: their addresses. scripts: the
-        scripts', by name. phone: the operator's, where no creditor is known.
-        find_operator: who runs the installation, at this moment."""
+        """phone: the operator's, for pages without a creditor. find_operator: who runs the
+        installation, at this moment. The rest: see PageRenderer."""
+        environments = {code: load_environment(each) for code, each in languages.items()}
+        super().__init__(languages, environments, domain, stylesheet=stylesheet, assets=assets)
         self.find_operator = find_operator
         self._phone = phone
-        self.languages = languages
-        self.codes = tuple(languages)
         self._operator: tuple[Operator | None, ShownOperator] | None = None
         self._creditors: dict[int, tuple[Merchant, Creditor]] = {}
-        self._environments = {code: load_environment(each) for code, each in languages.items()}
-        self._shared = {
-            "domain": domain, "style": style, "icon": icon, "scripts": SimpleNamespace(**scripts),
-            "icons": _ICONS,
-        }  # fmt: skip
 
-    def render(self, frame: Frame, page: Page) -> bytes:
-        values: dict[str, Any] = {
-            **self._shared,
+    def render(self, context: DebtorPageContext, page: Page) -> bytes:
+        merchant = context.merchant
+        values = {
+            "icons": _ICONS,
             "operator": self._find_shown_operator(),
-            "creditor": self._find_creditor(frame.merchant) if frame.merchant else None,
-            "offered": [self.languages[code] for code in frame.offered],
-            "chosen": frame.chosen, "to": frame.address,
-            "notices": frame.notices_address, "carried": frame.carried,
-            "address_of": frame.bare_address,
-            "session": frame.session, "today": frame.today, "kept_form": frame.kept_form,
-            **{name: getattr(page, name) for name in page.__struct_fields__},
+            "creditor": self._find_creditor(merchant) if merchant else None,
+            "chosen": context.chosen, "to": context.address, "notices": context.notices_address,
+            "address_of": context.bare_address, "session": context.session,
+            "kept_form": context.kept_form,
         }  # fmt: skip
-        template = self._environments[frame.language].get_template(page.template)
-        return template.render(values).encode()
+        return self.render_page(context, page, values)
 
     def _find_shown_operator(self) -> ShownOperator:
         """As it was described for the last page, unless it is another since."""
@@ -166,30 +135,6 @@ def _is_same(one: Merchant, other: Merchant) -> bool:
     )
 
 
-class _PageEnvironment(Environment):
-    """Its globals are all there before its first template is."""
-
-    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
-        """As one dict: every page and every part it includes goes through all of them, which takes
-        several times as long in a chain."""
-        return {**self.globals, **(d or {})}
-
-
 @cache
 def load_environment(language: Language) -> Environment:
-    environment = _PageEnvironment(
-        loader=FileSystemLoader(TEMPLATES),
-        extensions=[TranslatedTemplates, "jinja2.ext.i18n"],
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-        cache_size=_ALL,
-    )
-    environment.policies["ext.i18n.trimmed"] = True
-    environment.globals.update(language=language, words=language.words)
-    environment.filters.update(build_page_filters(language.code), line=render_line, fill=fill)
-    install: Any = environment
-    install.install_gettext_translations(language.words, newstyle=True)
-    return environment
+    return build_environment(language, TEMPLATES)

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
@@ -36,9 +35,9 @@ from dunwell.contact.notices.notice import Addressee, Notice
 from dunwell.contact.notices.secrets import NOTICE_CODE_MASK, bears_check
 from dunwell.core.claims.fields import DebtorName
 from dunwell.interfaces.landing.render.addresses import build_address
-from dunwell.interfaces.landing.render.formats import build_filters
-from dunwell.interfaces.landing.render.translating import TranslatedTemplates
-from dunwell.interfaces.landing.render.wording import SOURCE_LANGUAGE, Language
+from dunwell.interfaces.web.formats import build_message_filters
+from dunwell.interfaces.web.languages import SOURCE_LANGUAGE, Language
+from dunwell.interfaces.web.templates import TranslatedTemplates, install_translations
 
 NOTICE_TEMPLATES = Path(__file__).parent / "templates"
 # What a template is rendered with to gather the values it mentions.
@@ -198,10 +197,9 @@ def _build_environment(language: Language) -> Environment:
         auto_reload=False,
     )
     environment.globals.update(language=language, words=language.words)
-    environment.filters.update(build_filters(language.code))
+    environment.filters.update(build_message_filters(language.code))
     environment.filters["money"] = lambda cents, currency: render_money(
         cents, currency, language.code
     )
-    install: Any = environment
-    install.install_gettext_translations(language.words, newstyle=True)
+    install_translations(environment, language)
     return environment

@@ -9,10 +9,10 @@ from dunwell.interfaces.landing.render.addresses import place
 from dunwell.interfaces.landing.session.cookies import sort_by_age
 from dunwell.interfaces.landing.session.session import Session
 from dunwell.interfaces.landing.session.store import find_sessions
-from dunwell.interfaces.landing.web.answer import answer_redirect
 from dunwell.interfaces.landing.web.in_session import Run
 from dunwell.interfaces.landing.web.site import Site
 from dunwell.interfaces.landing.web.visit import Visit
+from dunwell.interfaces.web.responses import answer_redirect
 
 
 def lead_on(show: Run) -> Run:

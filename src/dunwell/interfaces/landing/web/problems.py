@@ -13,8 +13,7 @@ import structlog
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from dunwell.interfaces.landing.render.pages import Frame
-from dunwell.interfaces.landing.web.answer import answer_page
+from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.web.site import Site
 from dunwell.interfaces.landing.web.typed_text import list_typed_texts
 from dunwell.interfaces.landing.web.views import ProblemPage
@@ -72,7 +71,7 @@ async def answer_failure(site: Site, visit: Visit, error: Exception) -> Response
 
 
 def answer_problem(
-    site: Site, frame: Frame, problem: Problem, request_id: str | None = None,
+    site: Site, frame: DebtorPageContext, problem: Problem, request_id: str | None = None,
     typed: Sequence[str] = (),
 ) -> Response:  # fmt: skip
     more: dict[str, str] = {}
@@ -82,10 +81,8 @@ def answer_problem(
         more["Allow"] = problem.allowed
     minutes = math.ceil((problem.retry_after or 0) / 60)
     seconds = problem.retry_after or 0
-    body = site.pages.render(
-        frame, ProblemPage(problem.kind, minutes, seconds, request_id, typed=typed)
-    )
-    return answer_page(body, problem.status, more=more)
+    page = ProblemPage(problem.kind, minutes, seconds, request_id, typed=typed)
+    return site.answer(frame, page, problem.status, more=more)
 
 
 def _find_problem(error: Exception) -> Problem:

@@ -17,8 +17,7 @@ from dunwell.cases.payments.provider import Providers
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.interfaces.landing.render.pages import Frame, Page, Pages, Shown
-from dunwell.interfaces.landing.render.wording import choose_language
+from dunwell.interfaces.landing.render.pages import DebtorPageContext, DebtorPages, Shown
 from dunwell.interfaces.landing.session.cookies import render_cookie
 from dunwell.interfaces.landing.session.details import NOTHING, Detail
 from dunwell.interfaces.landing.session.extend_session import is_extended_by
@@ -32,12 +31,19 @@ from dunwell.interfaces.landing.session.session import (
 )
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim, load_opened_claim
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
-from dunwell.interfaces.landing.web.answer import answer_page, answer_redirect
 from dunwell.interfaces.landing.web.typed_text import list_typed_texts
 from dunwell.interfaces.landing.web.views import EndedPage
 from dunwell.interfaces.landing.web.visit import ForeignForm, Form, Visit
+from dunwell.interfaces.web.languages import choose_language
+from dunwell.interfaces.web.responses import answer_page, answer_redirect
+from dunwell.interfaces.web.templates import Page
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "form-action {}; frame-ancestors 'none'; base-uri 'none'"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ class Site:
 
     resources: Resources
     providers: Providers
-    pages: Pages
+    pages: DebtorPages
     # The origins of providers' pages that are not ours, by the provider's name: a form's answer may
     # redirect there (Content-Security-Policy, form-action).
     hand_off_origins: Mapping[str, str]
@@ -74,24 +80,24 @@ class Site:
 
     def frame(
         self, visit: Visit, merchant: Merchant | None = None, claims_language: str | None = None
-    ) -> Frame:
+    ) -> DebtorPageContext:
         """Of a page outside any session."""
         return self._frame(visit, merchant, claims_language, None)
 
-    async def find_frame(self, visit: Visit) -> Frame:
+    async def find_frame(self, visit: Visit) -> DebtorPageContext:
         """Of a page that anybody may look at: in a session, with its creditor."""
         opened = await self.find_opened(visit)
         if opened is not None and self.is_live(opened):
             return self.frame_opened(visit, opened)
         return self.frame(visit)
 
-    def frame_opened(self, visit: Visit, opened: OpenedClaim) -> Frame:
+    def frame_opened(self, visit: Visit, opened: OpenedClaim) -> DebtorPageContext:
         """Of a page in a live session; made once of what a visit has opened."""
         if visit.frame is None or visit.frame[0] is not opened:
             visit.frame = (opened, self._make_opened_frame(visit, opened))
         return visit.frame[1]
 
-    def _make_opened_frame(self, visit: Visit, opened: OpenedClaim) -> Frame:
+    def _make_opened_frame(self, visit: Visit, opened: OpenedClaim) -> DebtorPageContext:
         left = opened.session.expires_at - self.now()
         shown = Shown(
             derive_form_token(self.resources.keys, opened.session.session_hash),
@@ -102,10 +108,12 @@ class Site:
         return self._frame(visit, opened.merchant, opened.facts.language, shown)
 
     def answer(
-        self, frame: Frame, page: Page, status: int = 200, *, form_origins: Sequence[str] = ()
-    ) -> Response:
-        """form_origins: other origins that a form's answer may redirect to."""
-        return answer_page(self.pages.render(frame, page), status, form_origins=form_origins)
+        self, frame: DebtorPageContext, page: Page, status: int = 200,
+        *, form_origins: Sequence[str] = (), more: Mapping[str, str] | None = None,
+    ) -> Response:  # fmt: skip
+        """form_origins: other origins that the answer to a form may redirect to. more: headers."""
+        policy = _POLICY.format(" ".join(["'self'", *form_origins]))
+        return answer_page(self.pages.render(frame, page), status, policy=policy, more=more)
 
     async def find_opened(self, visit: Visit, detail: Detail[Any] = NOTHING) -> OpenedClaim | None:
         """What the visitor's cookie for this address names, whether its session lasts or not, with
@@ -158,7 +166,7 @@ class Site:
         return visit.is_surely_ours and is_like_token(token)
 
     def redirect(
-        self, frame: Frame, page: str, /, *, cookie: str | None = None, **values: object
+        self, frame: DebtorPageContext, page: str, /, *, cookie: str | None = None, **values: object
     ) -> Response:
         """To a page of ours (`build_address`); `cookie`: the session's new value, "" to remove
         it."""
@@ -179,14 +187,14 @@ class Site:
     def _frame(
         self, visit: Visit, merchant: Merchant | None, claims_language: str | None,
         shown: Shown | None,
-    ) -> Frame:  # fmt: skip
+    ) -> DebtorPageContext:  # fmt: skip
         offered = self._find_offered(merchant)
         chosen = visit.chosen_language
         merchants = merchant.configuration.language if merchant else ""
         language = choose_language(
             offered, chosen, claims_language, accepted=visit.accepted_languages, merchants=merchants
         )
-        return Frame(
+        return DebtorPageContext(
             language=language,
             offered=offered,
             chosen=chosen if chosen in offered else None,

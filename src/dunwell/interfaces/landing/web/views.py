@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from dunwell.interfaces.landing.render.pages import Page
+from dunwell.interfaces.web.templates import Page
 
 
 class EndedPage(Page, frozen=True):

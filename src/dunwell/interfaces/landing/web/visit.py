@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope
 
 from dunwell.interfaces.landing.render.addresses import LANGUAGE
-from dunwell.interfaces.landing.render.pages import Frame
+from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.session.cookies import HANDLE, read_cookies
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
 from dunwell.platform.errors import InvalidRequest, PayloadTooLarge
@@ -49,7 +49,7 @@ class Visit(Request):
         # What its cookie was found to name.
         self.opened: OpenedClaim | None = None
         # Of the page about it.
-        self.frame: tuple[OpenedClaim, Frame] | None = None
+        self.frame: tuple[OpenedClaim, DebtorPageContext] | None = None
         self._query: dict[str, list[str]] | None = None
         # The fields of a form that was read without files.
         self.fields: Form = {}

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.audit_fields import ShownField
-from dunwell.interfaces.portal.render.pages import Page
+from dunwell.interfaces.web.templates import Page
 from dunwell.operations.keys.verify_span import SpanVerdict
 
 

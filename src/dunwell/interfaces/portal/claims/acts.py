@@ -21,9 +21,9 @@ from dunwell.core.claims.fields import ContactData, DebtorFields
 from dunwell.core.claims.notes import add_note
 from dunwell.core.claims.pause_claim import pause_claim, resume_claim
 from dunwell.core.claims.read_claim import ClaimView
-from dunwell.interfaces.landing.render.amounts import read_amount, render_plain
 from dunwell.interfaces.portal.web.paging import read_day
 from dunwell.interfaces.portal.web.visit import Fields
+from dunwell.interfaces.web.amounts import read_amount, render_plain
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import Fault, Said, ValidationError
 from dunwell.platform.text.texts import is_line

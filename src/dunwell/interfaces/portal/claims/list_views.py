@@ -14,9 +14,9 @@ from dunwell.contact.messages.formatting import render_line
 from dunwell.core.claims.sorting import ClaimOrder, SortKey
 from dunwell.core.claims.store_lists import ListedClaim
 from dunwell.interfaces.portal.claims.saved_views import SavedView
-from dunwell.interfaces.portal.render.pages import Page
 from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
 from dunwell.interfaces.portal.web.claim_filters import Filters
+from dunwell.interfaces.web.templates import Page
 
 # In the order they stand in.
 COLUMNS = (

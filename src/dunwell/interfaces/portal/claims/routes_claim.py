@@ -19,14 +19,14 @@ from dunwell.interfaces.portal.claims.views import (
     find_open_dispute,
     list_chips,
 )
-from dunwell.interfaces.portal.render.formats import read_instant
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.answer import answer_file
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, in_preview_turn
 from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
 from dunwell.interfaces.portal.web.paging import read_day
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.web.formats import parse_instant
+from dunwell.interfaces.web.responses import answer_file
 from dunwell.operations.explanation.claim_life import MOST, read_claim_life
 from dunwell.operations.explanation.explain_claim import explain_claim
 from dunwell.operations.explanation.read_seal import read_seal
@@ -51,7 +51,7 @@ async def show_claim(site: Site, visit: Visit, access: Access) -> Response:
         explanation=explanation,
         workflow=assignment.name if assignment else "",
         version=assignment.version or "" if assignment else "",
-        next_at=read_instant(explanation.next_step.at) if explanation.next_step else None,
+        next_at=parse_instant(explanation.next_step.at) if explanation.next_step else None,
         created_at=view.created_at,
         told=describe_life(life, chip),
         chips=chips,
@@ -82,14 +82,14 @@ async def show_message(site: Site, visit: Visit, access: Access) -> Response:
         seal = await read_seal(work, message_id)
     if message.claim_id != claim_id:
         raise NotFound("There is no such message of this claim.")
-    planned_at = read_instant(message.planned_at)
+    planned_at = parse_instant(message.planned_at)
     assert planned_at is not None
     page = MessagePage(
         head=describe_head(view),
         message=message,
         planned_at=planned_at,
-        handed_over_at=read_instant(message.handed_over_at),
-        settled_at=read_instant(message.settled_at),
+        handed_over_at=parse_instant(message.handed_over_at),
+        settled_at=parse_instant(message.settled_at),
         seal=seal.seal if seal else None,
         sealed_at=seal.sealed_at if seal else None,
     )

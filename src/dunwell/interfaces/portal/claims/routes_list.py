@@ -21,13 +21,13 @@ from dunwell.interfaces.portal.claims.saved_views import end_view, list_views, s
 from dunwell.interfaces.portal.claims.search import search_rows
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.answer import answer_redirect
 from dunwell.interfaces.portal.web.claim_filters import Filters, read_filters, read_filters_from
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import note_list, read_id
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import ValidationError
 
 

@@ -37,7 +37,6 @@ from dunwell.interfaces.portal.disputes.drafts import (
 from dunwell.interfaces.portal.disputes.preview import preview_answer
 from dunwell.interfaces.portal.disputes.views import DisputePage, DisputesPage, PreviewPage
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.answer import answer_file
 from dunwell.interfaces.portal.web.assigning import list_choices, read_whose
 from dunwell.interfaces.portal.web.guards import (
     RoutedPages,
@@ -48,6 +47,7 @@ from dunwell.interfaces.portal.web.guards import (
 from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import NotFound, ValidationError
 

@@ -14,7 +14,7 @@ from dunwell.cases.disputes.store_lists import ListedDispute
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.interfaces.portal.disputes.drafts import Answer, Draft
 from dunwell.interfaces.portal.disputes.preview import Preview
-from dunwell.interfaces.portal.render.pages import Page
+from dunwell.interfaces.web.templates import Page
 
 
 class DisputesPage(Page, frozen=True):

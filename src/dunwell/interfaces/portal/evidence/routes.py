@@ -17,11 +17,11 @@ from dunwell.core.files.read_attachments import read_attachment
 from dunwell.core.files.storage import ContentMissing
 from dunwell.interfaces.portal.evidence.views import FileShown, PicturesPage, Why
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.answer import answer_file
 from dunwell.interfaces.portal.web.guards import RoutedPages, Run, at_merchant
 from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.crypto import SealBroken
 from dunwell.platform.errors import NotFound
 

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 import msgspec
 
-from dunwell.interfaces.portal.render.pages import Page
+from dunwell.interfaces.web.templates import Page
 
 # Why a file is not shown; "": it is. UNSHOWABLE: broken, or too much for the one who draws it;
 # MISSING: its content is gone; CHANGED: it is not what was kept; NO_PAGE: it has no such page.

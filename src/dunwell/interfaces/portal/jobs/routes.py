@@ -8,11 +8,11 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.core.files.names import render_disposition
 from dunwell.interfaces.portal.jobs.views import JobPage, JobsPage
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.answer import answer_live
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.responses import add_etag
 from dunwell.operations.explanation.life_store import load_user_names
 from dunwell.operations.jobs.cancel_job import cancel_job, may_cancel
 from dunwell.operations.jobs.cells import MARK, render_rows
@@ -60,7 +60,7 @@ async def show_job(site: Site, visit: Visit, access: Access) -> Response:
             view, starter, rows=rows, reasons=reasons, may_cancel=may_cancel(access.actor, view.job)
         ),
     )
-    return answer_live(answer, visit.headers)
+    return add_etag(answer, visit.headers)
 
 
 @takes_form_at_merchant

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from dunwell.interfaces.portal.render.pages import Page
+from dunwell.interfaces.web.templates import Page
 from dunwell.operations.jobs.job import Job, JobRow, Reason
 from dunwell.operations.jobs.read_jobs import JobView
 from dunwell.operations.jobs.start_job import DryRun

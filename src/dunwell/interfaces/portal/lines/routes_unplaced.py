@@ -8,11 +8,11 @@ from starlette.responses import Response
 from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.contact.sending.look_at_unplaced import FoundUnplaced, list_unplaced, look_at_unplaced
 from dunwell.contact.sending.unplaced import UnplacedKind
-from dunwell.interfaces.portal.render.pages import Page
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import NotFound
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import msgspec
 
-from dunwell.interfaces.portal.render.pages import Page
+from dunwell.interfaces.web.templates import Page
 from dunwell.operations.explanation.read_letter_batches import AskedView, BatchesView, BatchView
 from dunwell.operations.explanation.read_lines import LinesView
 

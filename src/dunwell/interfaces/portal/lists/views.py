@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from dunwell.cases.replies.store import UnseenReply
 from dunwell.contact.messages.communication_views import FoundCommunication
-from dunwell.interfaces.portal.render.pages import Page
 from dunwell.interfaces.portal.render.sorting import Sorting
+from dunwell.interfaces.web.templates import Page
 
 
 class MessagesPage(Page, frozen=True):

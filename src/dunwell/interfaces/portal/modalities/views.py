@@ -8,8 +8,8 @@ from uuid import UUID
 from dunwell.accounts.users.assignee import Assignee
 from dunwell.cases.modalities.modality import Modality
 from dunwell.core.claims.read_claim import ClaimView
-from dunwell.interfaces.portal.render.pages import Page
 from dunwell.interfaces.portal.render.sorting import Sorting
+from dunwell.interfaces.web.templates import Page
 
 
 class PlansPage(Page, frozen=True):

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from dunwell.cases.payments.foresee_reversal import Foreseen
 from dunwell.cases.payments.store_lists import ListedPayment, ListedRequest
-from dunwell.interfaces.portal.render.pages import Page
 from dunwell.interfaces.portal.render.sorting import Sorting
+from dunwell.interfaces.web.templates import Page
 
 
 class PaymentsPage(Page, frozen=True):

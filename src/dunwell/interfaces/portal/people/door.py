@@ -26,10 +26,10 @@ from dunwell.accounts.users.visitor import Visitor
 from dunwell.contact.messages.letters.code_image import draw_svg
 from dunwell.interfaces.portal.people.views import SignInPage
 from dunwell.interfaces.portal.render.addresses import build_address, is_ours
-from dunwell.interfaces.portal.web.answer import answer_redirect
 from dunwell.interfaces.portal.web.session_cookie import read_secret
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.web.responses import answer_redirect
 
 _GROUP = 4
 # Cookies: of a sign-in that waits for its second factor, of a browser that signed in before, of one

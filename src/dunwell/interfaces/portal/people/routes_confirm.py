@@ -21,10 +21,10 @@ from dunwell.interfaces.portal.people.door import (
 )
 from dunwell.interfaces.portal.people.views import ConfirmationPage
 from dunwell.interfaces.portal.render.addresses import build_address
-from dunwell.interfaces.portal.web.answer import answer_redirect
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import NotFound
 
 

@@ -39,10 +39,10 @@ from dunwell.interfaces.portal.people.door import (
     render_entry_cookie,
 )
 from dunwell.interfaces.portal.people.views import SecondPage, SignInPage
-from dunwell.interfaces.portal.web.answer import answer_redirect
 from dunwell.interfaces.portal.web.guards import RoutedPages, takes_form
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.responses import answer_redirect
 
 # Faults that an address may bring.
 _TOLD = {"GONE", "SSO_GONE"}

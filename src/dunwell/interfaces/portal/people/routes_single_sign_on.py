@@ -37,10 +37,10 @@ from dunwell.interfaces.portal.people.door import (
 from dunwell.interfaces.portal.people.routes_confirm import show_failure
 from dunwell.interfaces.portal.people.views import SignInPage, UnwelcomePage
 from dunwell.interfaces.portal.render.addresses import build_address
-from dunwell.interfaces.portal.web.answer import answer_redirect
 from dunwell.interfaces.portal.web.guards import RoutedPages
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import read_body
 from dunwell.platform.security_events import tell_security_event

@@ -13,7 +13,7 @@ from dunwell.accounts.users.own_account import Account
 from dunwell.accounts.users.store import NamedMerchant
 from dunwell.accounts.users.store_sessions import SessionRow
 from dunwell.accounts.users.user import EffectiveRight, User
-from dunwell.interfaces.portal.render.pages import Page
+from dunwell.interfaces.web.templates import Page
 
 # What is wrong with a form: by field, the name of what to say (`_people_faults.html`).
 Faults = Mapping[str, str]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from dunwell.interfaces.landing.render.amounts import read_amount, render_plain
+from dunwell.interfaces.web.amounts import read_amount, render_plain
 from dunwell.platform.errors import Fault
 
 # What a form holds, by name; what is ticked is a list.

@@ -18,11 +18,11 @@ from dunwell.interfaces.portal.processes.views_editor import (
     list_cards,
 )
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.answer import answer_live
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.responses import add_etag
 from dunwell.platform.errors import NotFound, ValidationError
 
 
@@ -42,7 +42,7 @@ async def show_editor(site: Site, visit: Visit, access: Access) -> Response:
     if not access.may(Right.CONFIGURE):
         workflow_id = read_id(visit, "workflow_id")
         return site.redirect(visit, access, "workflow_history", workflow_id=workflow_id)
-    return answer_live(await _answer(site, visit, access, _Told(visit.ask("done"))), visit.headers)
+    return add_etag(await _answer(site, visit, access, _Told(visit.ask("done"))), visit.headers)
 
 
 @takes_form_at_merchant

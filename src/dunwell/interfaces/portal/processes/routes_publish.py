@@ -20,11 +20,11 @@ from dunwell.interfaces.portal.processes.parts_shown import find_manner
 from dunwell.interfaces.portal.processes.told_faults import tell_faults
 from dunwell.interfaces.portal.processes.views_publish import PublishPage, show_outlook
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.answer import answer_live
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id, read_known_id
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.responses import add_etag
 from dunwell.operations.jobs.start_job import TooManyJobs
 from dunwell.operations.jobs.start_preview import read_preview, start_preview
 from dunwell.platform.errors import InvalidState, ValidationError
@@ -37,7 +37,7 @@ _LISTED = 20
 @at_merchant
 async def show_publication(site: Site, visit: Visit, access: Access) -> Response:
     """With an ETag, while the worker counts."""
-    return answer_live(await _answer(site, visit, access), visit.headers)
+    return add_etag(await _answer(site, visit, access), visit.headers)
 
 
 @takes_form_at_merchant

@@ -14,11 +14,11 @@ from dunwell.interfaces.portal.processes.parts_shown import (
 from dunwell.interfaces.portal.processes.settings_form import FIELDS, read_settings, show_settings
 from dunwell.interfaces.portal.processes.views_editor import SettingsPage
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.answer import answer_live
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.responses import add_etag
 
 
 @at_merchant
@@ -28,7 +28,7 @@ async def show_settings_form(site: Site, visit: Visit, access: Access) -> Respon
         look = await look_at_draft(work, read_id(visit, "workflow_id"))
     outcome = Outcome(is_saved=True, problems=find_problems(look, SETTINGS, FIELDS))
     page = _compose(visit, access, look=look, settings=look.parts[SETTINGS], outcome=outcome)
-    return answer_live(site.answer_at(visit, access, page), visit.headers)
+    return add_etag(site.answer_at(visit, access, page), visit.headers)
 
 
 @takes_form_at_merchant

@@ -28,11 +28,11 @@ from dunwell.interfaces.portal.processes.step_form import (
 )
 from dunwell.interfaces.portal.processes.views_editor import StepPage
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.answer import answer_live
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.responses import add_etag
 from dunwell.platform.errors import NotFound, ValidationError
 
 # Of a step that is not there yet, among those that are: no step that is kept has it.
@@ -61,7 +61,7 @@ async def show_step_form(site: Site, visit: Visit, access: Access) -> Response:
         raise NotFound("There is no such step.")
     problems = find_problems(look, name_step(step_id), FIELDS)
     form = _Form(look, step, step_id, Outcome(is_saved=True, problems=problems))
-    return answer_live(_show(site, visit, access, form), visit.headers)
+    return add_etag(_show(site, visit, access, form), visit.headers)
 
 
 @takes_form_at_merchant

@@ -13,7 +13,7 @@ from dunwell.core.workflows.draft_changes import DraftChange
 from dunwell.core.workflows.part_differences import PartDifference
 from dunwell.core.workflows.parts import fingerprint, name_step
 from dunwell.interfaces.portal.processes.told_faults import ToldFault
-from dunwell.interfaces.portal.render.pages import Page
+from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import Fault
 
 

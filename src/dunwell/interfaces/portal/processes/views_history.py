@@ -11,7 +11,7 @@ from dunwell.core.workflows.part_differences import PartDifference
 from dunwell.core.workflows.store_history import VersionRow
 from dunwell.core.workflows.versions import Verdict
 from dunwell.interfaces.portal.processes.views_publish import AuthorChanges
-from dunwell.interfaces.portal.render.pages import Page
+from dunwell.interfaces.web.templates import Page
 
 
 class HistoryPage(Page, frozen=True):

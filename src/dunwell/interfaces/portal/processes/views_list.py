@@ -6,7 +6,7 @@ from typing import ClassVar
 from dunwell.cases.rollout.look_at_workflows import LookedAtWorkflow
 from dunwell.cases.rollout.read_scenarios import ScenarioView
 from dunwell.cases.rollout.switch import SwitchReport
-from dunwell.interfaces.portal.render.pages import Page
+from dunwell.interfaces.web.templates import Page
 
 
 class WorkflowsPage(Page, frozen=True):

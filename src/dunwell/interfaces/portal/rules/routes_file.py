@@ -14,10 +14,10 @@ from dunwell.cases.assignment.rules_draft import DraftOvertaken, save_rules_draf
 from dunwell.interfaces.portal.rules.looking import check_may
 from dunwell.interfaces.portal.rules.views import FilePage
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.answer import answer_file
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.yaml_document import DocumentFaulty, render_yaml
 

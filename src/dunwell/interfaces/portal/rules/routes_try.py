@@ -20,7 +20,6 @@ from dunwell.cases.assignment.targets import Rulebook, make_rulebook
 from dunwell.cases.assignment.try_claim import find_claim_facts, list_possibilities
 from dunwell.core.claims.find_claims import find_claims
 from dunwell.core.claims.store_lists import ClaimFilter
-from dunwell.interfaces.landing.render.amounts import read_amount
 from dunwell.interfaces.portal.rules.looking import check_may
 from dunwell.interfaces.portal.rules.rule_form import FormFault
 from dunwell.interfaces.portal.rules.views import EffectPage, ShownPossibility, TryPage
@@ -29,6 +28,7 @@ from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes
 from dunwell.interfaces.portal.web.looking import look_at_claim
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.amounts import read_amount
 from dunwell.platform.errors import NotFound, ValidationError
 
 _MONEY, _NUMBERS = ("outstanding", "total"), ("age", "primaryAgeDays")

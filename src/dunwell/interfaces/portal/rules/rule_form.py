@@ -10,8 +10,8 @@ import msgspec
 from dunwell.cases.assignment.document import RuleDocument, ShareDocument
 from dunwell.core.claims.conditions import list_values
 from dunwell.core.workflows.definition import Bounds, Condition, TextTest
-from dunwell.interfaces.landing.render.amounts import read_amount, render_plain
 from dunwell.interfaces.portal.web.visit import Fields
+from dunwell.interfaces.web.amounts import read_amount, render_plain
 
 _MONEY, _NUMBERS = ("outstanding", "total"), ("age", "primaryAgeDays")
 _TEXTS, _HOWS = (

@@ -13,9 +13,9 @@ from dunwell.cases.assignment.effect import Effect
 from dunwell.cases.assignment.known_facts import Trial
 from dunwell.cases.assignment.read_rules import RulesView, VersionView
 from dunwell.cases.assignment.store_drafts import DraftChange, PublishedVersion
-from dunwell.interfaces.portal.render.pages import Page
 from dunwell.interfaces.portal.rules.marks import Marks, ShownRule
 from dunwell.interfaces.portal.rules.rule_form import FormFault, TypedRule
+from dunwell.interfaces.web.templates import Page
 
 
 class WorkflowChoice(msgspec.Struct, frozen=True, gc=False):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from dunwell.interfaces.landing.render.amounts import read_amount, render_plain
+from dunwell.interfaces.web.amounts import read_amount, render_plain
 from dunwell.platform.errors import Fault
 
 # By the field's name; of one in which several can be ticked, a list.

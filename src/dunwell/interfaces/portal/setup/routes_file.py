@@ -12,12 +12,12 @@ from dunwell.interfaces.portal.setup.surroundings import (
 )
 from dunwell.interfaces.portal.setup.views import ChangesPage, FilePage
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.answer import answer_file
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.uploads import Upload, takes_upload_at_merchant
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.responses import answer_file
 from dunwell.operations.onboarding.apply_given import apply_given, export_file, plan_given
 from dunwell.operations.onboarding.given_file import read_given
 from dunwell.operations.onboarding.reading import Source

@@ -22,12 +22,12 @@ from dunwell.interfaces.portal.setup.surroundings import (
 )
 from dunwell.interfaces.portal.setup.views import ConfirmPage, Faults, SectionPage
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.answer import answer_asset
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.uploads import Upload, takes_upload_at_merchant
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.responses import answer_asset
 from dunwell.operations.onboarding.change_settings import (
     SettingsChange,
     check_settings,

@@ -9,10 +9,10 @@ from dunwell.accounts.merchants.store_revocations import Rotation
 from dunwell.core.events.endpoint import NewSecret
 from dunwell.core.events.endpoint_health import EndpointHealth
 from dunwell.core.files.storage_use import StorageUse
-from dunwell.interfaces.portal.render.pages import Page
 from dunwell.interfaces.portal.setup.brand import BrandView
 from dunwell.interfaces.portal.setup.fields import Field, Typed
 from dunwell.interfaces.portal.setup.reasons import ReasonRow
+from dunwell.interfaces.web.templates import Page
 from dunwell.operations.onboarding.checklist import Checklist
 from dunwell.operations.onboarding.report import ApplyReport
 from dunwell.platform.errors import Fault

@@ -7,7 +7,7 @@ from typing import ClassVar
 import msgspec
 
 from dunwell.core.files.storage_use import StorageUse
-from dunwell.interfaces.portal.render.pages import Page
+from dunwell.interfaces.web.templates import Page
 from dunwell.operations.explanation.read_overview import MONEY_DAYS, PaidDay, Tomorrow
 from dunwell.operations.waiting.read_waiting import Kind, Waiting
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from dunwell.contact.messages.suppression import Suppression
-from dunwell.interfaces.portal.render.pages import Page
 from dunwell.interfaces.portal.render.sorting import Sorting
+from dunwell.interfaces.web.templates import Page
 
 
 class SuppressionsPage(Page, frozen=True):

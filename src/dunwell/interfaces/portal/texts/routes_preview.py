@@ -53,7 +53,6 @@ from dunwell.interfaces.portal.texts.asking import (
 )
 from dunwell.interfaces.portal.texts.views import TextPreviewPage
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.answer import POLICY, answer_file
 from dunwell.interfaces.portal.web.guards import (
     RoutedPages,
     at_merchant,
@@ -61,8 +60,9 @@ from dunwell.interfaces.portal.web.guards import (
     takes_form_at_merchant,
 )
 from dunwell.interfaces.portal.web.preview_turns import PreviewBusy
-from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.site import POLICY, Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.crypto import sha256
 from dunwell.platform.errors import (
     InvalidState,

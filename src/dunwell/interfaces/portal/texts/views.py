@@ -15,8 +15,8 @@ from dunwell.cases.rollout.trials.placeholders import ShownPlaceholder
 from dunwell.cases.rollout.trials.simulate import Simulation
 from dunwell.cases.rollout.trials.sms_costs import SmsCosts
 from dunwell.core.workflows.text_places import Place, Written
-from dunwell.interfaces.portal.render.pages import Page
 from dunwell.interfaces.portal.texts.asking import Subject
+from dunwell.interfaces.web.templates import Page
 
 
 class TextsPage(Page, frozen=True):

@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
 from dunwell.core.claims.store_lists import ClaimFilter
-from dunwell.interfaces.landing.render.amounts import read_amount
+from dunwell.interfaces.web.amounts import read_amount
 
 _MOST_TEXT = 200
 _LOOKS = frozenset({"sort", "columns"})

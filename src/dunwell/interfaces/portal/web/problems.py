@@ -10,7 +10,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from dunwell.interfaces.landing.web.problems import Problem, find_mismatch
-from dunwell.interfaces.portal.web.answer import answer_page
 from dunwell.interfaces.portal.web.preview_turns import PreviewBusy, PreviewTooSlow
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.views import ProblemPage
@@ -58,7 +57,7 @@ async def answer_failure(site: Site, visit: Visit, error: Exception) -> Response
     is_preview = isinstance(error, PreviewBusy | PreviewTooSlow)
     again = visit.own_address if is_preview and visit.method in ("GET", "HEAD") else ""
     page = ProblemPage(problem.kind, message, request_id, again)
-    return answer_page(site.pages.render(frame, page), problem.status, more=more)
+    return site.answer(frame, page, problem.status, more=more)
 
 
 def _find_problem(error: Exception) -> Problem:

@@ -1,6 +1,6 @@
 """What all routes of the portal share: who is there, at which merchant, in which language."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,21 +20,27 @@ from dunwell.contact.sending.adapters import Adapters
 from dunwell.contact.sending.channel import ChannelAdapter
 from dunwell.core.files.pictures import PagePainter
 from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.interfaces.landing.render.wording import choose_language
 from dunwell.interfaces.landing.web.site import Site as DebtorSite
 from dunwell.interfaces.portal.render.addresses import build_address
-from dunwell.interfaces.portal.render.pages import Frame, Page, Pages, Person
+from dunwell.interfaces.portal.render.pages import Person, PortalPageContext, PortalPages
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.answer import answer_page, answer_redirect
 from dunwell.interfaces.portal.web.preview_turns import PreviewTurns
 from dunwell.interfaces.portal.web.session_cookie import read_secret, render_cookie
 from dunwell.interfaces.portal.web.visit import LANGUAGE_COOKIE, Visit
+from dunwell.interfaces.web.languages import choose_language
+from dunwell.interfaces.web.responses import answer_page, answer_redirect
+from dunwell.interfaces.web.templates import Page
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import ConcurrencyLimit
 from dunwell.platform.resources import Resources
 
 _MOST_ID = 2**31 - 1
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types dunwell"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,7 @@ class Site:
     """Opened once, when the application is built."""
 
     resources: Resources
-    pages: Pages
+    pages: PortalPages
     # The debtor's pages, to be shown as the debtor sees them.
     debtors: DebtorSite
     around: Surroundings
@@ -144,7 +150,7 @@ class Site:
         async with self.resources.database.transaction() as tx:
             yield Work.open(self.resources, tx, access.merchant, access.actor)
 
-    def frame(self, visit: Visit, access: Access | None = None) -> Frame:
+    def frame(self, visit: Visit, access: Access | None = None) -> PortalPageContext:
         """access: none for a page at no merchant; who is signed in is known from the visit."""
         person: SignedIn | None = access.person if access else getattr(visit.state, "person", None)
         merchant = access.merchant if access else None
@@ -155,7 +161,7 @@ class Site:
         if merchant:
             zone = ZoneInfo(merchant.configuration.timezone)
             today = merchant.now(self.resources.clock).astimezone(zone).date()
-        return Frame(
+        return PortalPageContext(
             language=self._choose_language(visit, person),
             offered=self.pages.codes,
             person=_describe_person(person),
@@ -168,8 +174,13 @@ class Site:
             path=visit.scope["path"],
         )
 
-    def answer(self, frame: Frame, page: Page, status: int = 200) -> Response:
-        return answer_page(self.pages.render(frame, page), status)
+    def answer(
+        self, frame: PortalPageContext, page: Page, status: int = 200,
+        *, more: Mapping[str, str] | None = None,
+    ) -> Response:  # fmt: skip
+        """more: further headers."""
+        headers = {"Permissions-Policy": "camera=(), geolocation=(), microphone=()", **(more or {})}
+        return answer_page(self.pages.render(frame, page), status, policy=POLICY, more=headers)
 
     def answer_at(self, visit: Visit, access: Access, page: Page, status: int = 200) -> Response:
         """Of a page at the merchant."""

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import msgspec
 
-from dunwell.interfaces.portal.render.pages import Page
+from dunwell.interfaces.web.templates import Page
 
 
 class ProblemPage(Page, frozen=True):

@@ -11,7 +11,7 @@ from dunwell.core.events.proof import Proof
 from dunwell.core.events.read_log import DeliveryView, KnownEndpoint
 from dunwell.core.events.store_deliveries import Reply
 from dunwell.core.events.store_log import LoggedDelivery
-from dunwell.interfaces.portal.render.pages import Page
+from dunwell.interfaces.web.templates import Page
 
 
 class EndpointsPage(Page, frozen=True):

@@ -1,0 +1,152 @@
+"""The templates of pages: one Jinja environment for each language, compiled once in a process.
+
+The translations are inserted before a template is compiled, so that no text is looked up while a
+page is rendered. Texts with a plural are left to Jinja's own extension, which looks them up by
+their number.
+"""
+
+import re
+from collections.abc import Mapping, MutableMapping, Sequence
+from datetime import date
+from gettext import NullTranslations
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import msgspec
+from jinja2 import FileSystemLoader, StrictUndefined
+from jinja2.environment import Environment
+from jinja2.ext import Extension
+from markupsafe import Markup
+
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.messages.formatting import render_line
+from dunwell.interfaces.web.formats import build_page_filters
+from dunwell.interfaces.web.languages import Language
+
+_TEXT = re.compile(
+    r"\{% trans (?P<facts>[^%]*)%\}"
+    r"(?P<text>(?:(?!\{% (?:pluralize|endtrans) %\}).)*)\{% endtrans %\}",
+    re.DOTALL,
+)
+# A no-break space is part of the text, as in the catalogues.
+_BLANKS = " \t\r\n\f\v"
+_BLANK = re.compile(f"[{_BLANKS}]+")
+# A text that is passed to a macro, with or without facts.
+_GIVEN = re.compile(r'\bgettext\("(?P<text>[^"\\]*)"(?P<end>\)|, )')
+_FACT = re.compile(r"\{\{ (\w+) \}\}")
+_PLACE = re.compile(r"%\((\w+)\)s")
+
+
+class Page(msgspec.Struct, frozen=True, gc=False):
+    """What one page shows, by the names that its template uses."""
+
+    template: ClassVar[str]
+    # The entry of the portal's navigation that the page belongs to, or "".
+    area: ClassVar[str] = ""
+
+
+class PageContext(msgspec.Struct, frozen=True, gc=False):
+    """What every page knows about its reader."""
+
+    language: str
+    # The languages to choose from.
+    offered: tuple[str, ...]
+    merchant: Merchant | None = None
+    # The merchant's current day. None: the page shows no day.
+    today: date | None = None
+    # The query of the page's address without the choice of language, which keeps it.
+    carried: str = ""
+
+
+class PageRenderer:
+    """Renders the pages of one interface."""
+
+    def __init__(
+        self, languages: Mapping[str, Language], environments: Mapping[str, Environment],
+        domain: str, stylesheet: str, assets: Mapping[str, str],
+    ) -> None:  # fmt: skip
+        """environments: by language. domain: ours, as an address bar shows it. stylesheet: its name
+        among the assets. assets: the addresses of stylesheet, icon and scripts, by name."""
+        self.languages = languages
+        self.codes = tuple(languages)
+        self._environments = environments
+        self._shared: dict[str, Any] = {
+            "domain": domain, "style": assets[stylesheet], "icon": assets["icon"],
+            "scripts": SimpleNamespace(**assets),
+        }  # fmt: skip
+
+    def read_words(self, language: str, template: str, name: str) -> Any:
+        """Return what a template sets under this name, for files that have no template."""
+        return getattr(self._environments[language].get_template(template).module, name)
+
+    def render_page(self, context: PageContext, page: Page, values: Mapping[str, Any]) -> bytes:
+        """values: what this interface adds to each of its pages."""
+        template = self._environments[context.language].get_template(page.template)
+        offered = [self.languages[code] for code in context.offered]
+        shown = {name: getattr(page, name) for name in page.__struct_fields__}
+        own = {"offered": offered, "carried": context.carried, "today": context.today}
+        return template.render({**self._shared, **own, **values, **shown}).encode()
+
+
+class _PageEnvironment(Environment):
+    """Expects all globals to be set before the first template is loaded."""
+
+    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        """Return one dict. Each page and each part that it includes reads all globals, which takes
+        several times as long in a chain of dicts."""
+        return {**self.globals, **(d or {})}
+
+
+def build_environment(language: Language, folders: Sequence[Path]) -> Environment:
+    """Build the environment of one language for the pages in these folders."""
+    environment = _PageEnvironment(
+        loader=FileSystemLoader(folders),
+        extensions=[TranslatedTemplates, "jinja2.ext.i18n", "jinja2.ext.do"],
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+        # Keep every template.
+        cache_size=-1,
+    )
+    environment.policies["ext.i18n.trimmed"] = True
+    environment.globals.update(language=language, words=language.words)
+    environment.filters.update(build_page_filters(language.code), line=render_line, fill=fill)
+    install_translations(environment, language)
+    return environment
+
+
+def install_translations(environment: Environment, language: Language) -> None:
+    install: Any = environment
+    install.install_gettext_translations(language.words, newstyle=True)
+
+
+class TranslatedTemplates(Extension):
+    """Translates `{% trans %}` blocks and `gettext("...")` with the environment's `words`."""
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        del name, filename
+        words: NullTranslations = self.environment.globals["words"]  # type: ignore[assignment]
+        whole = _TEXT.sub(lambda found: _translate(words, found), source)
+        return _GIVEN.sub(lambda found: _give(words, found), whole)
+
+
+def _translate(words: NullTranslations, found: re.Match[str]) -> str:
+    """Return the translated text with its placeholders."""
+    facts, text = found["facts"].strip(), _BLANK.sub(" ", found["text"].strip(_BLANKS))
+    translated = words.gettext(_FACT.sub(r"%(\1)s", text))
+    shown = _PLACE.sub(r"{{ \1 }}", translated)
+    return f"{{% with {facts} %}}{shown}{{% endwith %}}" if facts else shown
+
+
+def _give(words: NullTranslations, found: re.Match[str]) -> str:
+    """Return the translated text as a safe constant; values put into it are escaped."""
+    text = words.gettext(found["text"]).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}" | safe | fill({"" if found["end"] == ", " else ")"}'
+
+
+def fill(text: Markup, **facts: object) -> Markup:
+    """The filter that replaces placeholders by escaped values."""
+    return text % facts
