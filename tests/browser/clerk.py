@@ -19,8 +19,7 @@ from playwright.async_api import Locator, Page, expect
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
 from dunwell.accounts.users.visitor import Visitor
-from dunwell.interfaces.portal.render.pages import PORTAL
-from dunwell.interfaces.web.languages import load_languages
+from dunwell.platform.text.translation import STAFF_CATALOGUES, load_languages
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import Site
@@ -78,7 +77,7 @@ class AtWork:
 
     def say(self, text: str, /, **facts: str) -> re.Pattern[str]:
         """The whole text in the clerk's language."""
-        words = load_languages(PORTAL)[self.way.language].words.gettext(text)
+        words = load_languages(STAFF_CATALOGUES)[self.way.language].words.gettext(text)
         parts = _BLANK.split(words)
         said = [
             re.escape(part).replace(r"\ ", r"\s+")

@@ -14,14 +14,13 @@ from typing import Any
 import pytest
 from playwright.async_api import Locator, expect
 
-from dunwell.interfaces.landing.render.pages import CATALOGUES
-from dunwell.interfaces.web.languages import load_languages
+from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from tests.browser.judges import FITTING, follow, keep_screenshot, list_loose_ends, measure
 from tests.browser.layout import list_edgeless
 from tests.browser.site import Site
 from tests.browser.visit import HEIGHT, Tabs, Visit
 
-_LANGUAGES = load_languages(CATALOGUES)
+_LANGUAGES = load_languages(DEBTOR_CATALOGUES)
 _BLANK = re.compile(r"%\(\w+\)s")
 
 

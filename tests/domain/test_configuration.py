@@ -13,8 +13,7 @@ from dunwell.accounts.merchants.configuration import (
     PaymentMethod,
     find_missing,
 )
-from dunwell.interfaces.landing.render.pages import CATALOGUES
-from dunwell.interfaces.web.languages import load_languages
+from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from tests.support.merchants import CONFIGURATION
 
 
@@ -56,4 +55,4 @@ def test_what_is_stored_is_read_back() -> None:
 
 
 def test_a_merchant_can_choose_among_the_languages_the_pages_speak() -> None:
-    assert set(PAGE_LANGUAGES) == set(load_languages(CATALOGUES))
+    assert set(PAGE_LANGUAGES) == set(load_languages(DEBTOR_CATALOGUES))

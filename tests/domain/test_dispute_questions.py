@@ -21,9 +21,9 @@ from dunwell.cases.disputes.questions import (
     needs_message,
 )
 from dunwell.cases.disputes.reasons import DisputeType, Reason
-from dunwell.interfaces.landing.render.pages import CATALOGUES, load_environment
-from dunwell.interfaces.web.languages import load_languages
+from dunwell.interfaces.landing.render.pages import load_environment
 from dunwell.platform.errors import ValidationError
+from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 
 TODAY = date(2026, 3, 2)
 OWN = Reason("WRONG_SIZE", DisputeType.OTHER, {"de": "Falsche Größe"}, is_hidden=False)
@@ -128,9 +128,9 @@ def test_a_dispute_takes_so_many_files_and_no_more() -> None:
         check_evidence_space(MOST_OF_DISPUTE - 1, 2)
 
 
-@pytest.mark.parametrize("language", load_languages(CATALOGUES))
+@pytest.mark.parametrize("language", load_languages(DEBTOR_CATALOGUES))
 def test_each_reason_has_words_for_itself_and_for_all_it_asks(language: str) -> None:
-    environment = load_environment(load_languages(CATALOGUES)[language])
+    environment = load_environment(load_languages(DEBTOR_CATALOGUES)[language])
     template: Any = environment.get_template("_reason_words.html").module
     for dispute_type in DisputeType:
         words, reason = template.WORDS[dispute_type], a_reason(dispute_type)

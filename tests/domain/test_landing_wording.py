@@ -1,66 +1,19 @@
-"""The catalogues are complete, plain and calm; the right one is chosen."""
+"""What debtors read is plain and calm; the right language is chosen."""
 
 import re
-from collections.abc import Iterator
 from gettext import NullTranslations
-from pathlib import Path
 
 import pytest
-from babel.messages.catalog import Message
-from babel.messages.pofile import read_po
 from jinja2 import Environment
-from jinja2.ext import babel_extract
+from tools.update_catalogues import AUDIENCES, extract_texts, read_catalogue
 
 from dunwell.accounts.merchants.configuration import PAGE_LANGUAGES
-from dunwell.interfaces.landing.render.pages import CATALOGUES, TEMPLATES
-from dunwell.interfaces.landing.telling.writer import NOTICE_TEMPLATES
-from dunwell.interfaces.web.languages import choose_language, load_languages
+from dunwell.interfaces.web.languages import choose_language
 from dunwell.interfaces.web.templates import TranslatedTemplates
+from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
+from tests.domain.test_catalogues import list_translations
 
-_OPTIONS = {
-    "trimmed": "true", "newstyle_gettext": "true", "trim_blocks": "true", "lstrip_blocks": "true",
-}  # fmt: skip
 _MOST_WORDS = 20
-
-
-def _extract() -> Iterator[str | tuple[str, str]]:
-    """Everything the templates say: a text, or one and its plural."""
-    for path in [path for folder in (*TEMPLATES, NOTICE_TEMPLATES) for path in folder.iterdir()]:
-        with path.open("rb") as file:
-            for _, function, found, _ in babel_extract(file, ("gettext", "ngettext"), [], _OPTIONS):
-                texts = (
-                    [found] if isinstance(found, str) else [each for each in found or () if each]
-                )
-                yield (texts[0], texts[1]) if function == "ngettext" else texts[0]
-
-
-def _read(path: Path) -> dict[str | tuple[str, str], Message]:
-    with path.open("rb") as file:
-        return {
-            message.id if isinstance(message.id, str) else (message.id[0], message.id[1]): message
-            for message in read_po(file, locale=path.stem)
-            if message.id
-        }
-
-
-_CATALOGUES = sorted(CATALOGUES.glob("*.po"))
-
-
-@pytest.mark.parametrize("path", _CATALOGUES, ids=lambda path: path.stem)
-def test_a_catalogue_says_all_the_templates_say_and_nothing_else(path: Path) -> None:
-    messages = _read(path)
-
-    assert set(messages) == set(_extract())
-    assert [key for key, message in messages.items() if not all(_texts(message))] == []
-    assert [key for key, message in messages.items() if message.fuzzy] == []
-
-
-@pytest.mark.parametrize("path", _CATALOGUES, ids=lambda path: path.stem)
-def test_a_translation_has_the_same_facts_as_its_source(path: Path) -> None:
-    for key, message in _read(path).items():
-        source = key if isinstance(key, str) else key[1]
-        for text in _texts(message):
-            assert sorted(_facts(text)) == sorted(_facts(source))
 
 
 def test_a_no_break_space_belongs_to_the_text_that_is_translated() -> None:
@@ -77,8 +30,17 @@ def test_a_no_break_space_belongs_to_the_text_that_is_translated() -> None:
 
 
 def test_every_sentence_is_short_and_calm() -> None:
-    said = {text for key in _extract() for text in ([key] if isinstance(key, str) else key)}
-    said |= {text for path in _CATALOGUES for each in _read(path).values() for text in _texts(each)}
+    (debtors,) = [each for each in AUDIENCES if each.name == "debtors"]
+    said = {
+        text for key in extract_texts(debtors) for text in ([key] if isinstance(key, str) else key)
+    }
+    said |= {
+        text
+        for path in DEBTOR_CATALOGUES.glob("*.po")
+        for message in read_catalogue(path)
+        if message.id
+        for text in list_translations(message)
+    }
     for text in said:
         for sentence in re.split(r"(?<=[.?:]) ", re.sub(r"<[^>]*>|%\(\w+\)s", "x", text)):
             assert len(sentence.split()) <= _MOST_WORDS, sentence
@@ -87,21 +49,7 @@ def test_every_sentence_is_short_and_calm() -> None:
 
 
 def test_every_language_a_merchant_can_choose_has_a_catalogue() -> None:
-    assert set(load_languages(CATALOGUES)) == set(PAGE_LANGUAGES)
-
-
-def test_a_language_is_a_catalogue(tmp_path: Path) -> None:
-    (tmp_path / "he.po").write_text(
-        'msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8\\n"\n\n'
-        'msgid "Pay now"\nmsgstr "לתשלום"\n'
-    )
-
-    languages = load_languages(tmp_path)
-
-    assert list(languages) == ["en", "he"]
-    assert (languages["he"].direction, languages["he"].name) == ("rtl", "עברית")
-    assert languages["he"].words.gettext("Pay now") == "לתשלום"
-    assert type(languages["en"].words) is NullTranslations
+    assert set(load_languages(DEBTOR_CATALOGUES)) == set(PAGE_LANGUAGES)
 
 
 @pytest.mark.parametrize(
@@ -120,11 +68,3 @@ def test_the_language_is_the_readers_then_the_claims(
     chosen: str | None, claims: str | None, accepted: str, merchants: str, expected: str
 ) -> None:
     assert choose_language(("de", "en"), chosen, claims, accepted, merchants) == expected
-
-
-def _texts(message: Message) -> list[str]:
-    return [message.string] if isinstance(message.string, str) else list(message.string or ())
-
-
-def _facts(text: str) -> list[str]:
-    return re.findall(r"%\(\w+\)s|</?\w+>", text)

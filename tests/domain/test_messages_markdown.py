@@ -126,7 +126,7 @@ def test_items_are_a_table_outside_any_paragraph_and_aligned_lines_in_text() -> 
     assert _text("{{ items }}").splitlines() == [
         "Original amount RE-2026-1  €1,234.56",
         "  Dated 2 January 2026. Due on 1 February 2026.",
-        "Dunning fee                    €2.50",
+        "Reminder fee                   €2.50",
         "  For reminding you, because the amount was not paid when it was due. Dated 1 March 2026.",
         "------------------------------------",
         "Total                      €1,237.06",
@@ -138,7 +138,7 @@ def test_items_within_a_line_are_reported_and_listed() -> None:
     parsed = parse_markdown("You owe {{ items }}.")
     assert parsed.has_items_in_line
     assert fill(parsed.text, _USUAL) == (
-        "You owe Original amount RE-2026-1 €1,234.56, Dunning fee €2.50."
+        "You owe Original amount RE-2026-1 €1,234.56, Reminder fee €2.50."
     )
     assert not parse_markdown("You owe\n\n{{ items }}").has_items_in_line
 

@@ -35,9 +35,8 @@ from dunwell.contact.notices.facts import (
 )
 from dunwell.contact.notices.notice import Addressee, Notice, NoticeChannel
 from dunwell.contact.notices.secrets import NOTICE_CODE_MASK
-from dunwell.interfaces.landing.render.pages import CATALOGUES
 from dunwell.interfaces.landing.telling.writer import NOTICE_TEMPLATES, NoticeWriter
-from dunwell.interfaces.web.languages import load_languages
+from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from tests.support.merchants import CONFIGURATION
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -82,7 +81,7 @@ _LINKED = (
     PlanBrokenFacts, PlanFulfilledFacts,
 )  # fmt: skip
 LINK = f"https://pay.nordwind.example/q/{TOKEN_MASK}"
-WRITER = NoticeWriter(load_languages(CATALOGUES), "https://pay.nordwind.example")
+WRITER = NoticeWriter(load_languages(DEBTOR_CATALOGUES), "https://pay.nordwind.example")
 
 
 def write(

@@ -7,8 +7,8 @@ import pytest
 from dunwell.accounts.installation.identity import Operator
 from dunwell.contact.messages.creditors import list_operator, write_operator
 from dunwell.contact.messages.rendering import render_email
-from dunwell.contact.messages.wording import find_wording
 from dunwell.core.workflows.definition import EmailTemplate
+from dunwell.platform.text.translation import find_debtor_language
 from tests.support.messages import CREDITOR, some_facts
 from tests.support.operators import AGENCY, ITSELF, OWN
 
@@ -31,18 +31,18 @@ _TEMPLATE = EmailTemplate(subject={"en": "x"}, body={"en": "y"})
     ],
 )  # fmt: skip
 def test_the_role_comes_first(operator: Operator, language: str, role: str) -> None:
-    lines = list_operator(replace(CREDITOR, operator=operator), find_wording(language))
+    lines = list_operator(replace(CREDITOR, operator=operator), find_debtor_language(language))
     assert lines[:2] == [role, "Kontor Inkasso GmbH, Speicherweg 12, 20457 Hamburg"]
 
 
 def test_a_creditor_that_runs_its_own_is_not_named_twice() -> None:
-    lines = list_operator(replace(CREDITOR, operator=ITSELF), find_wording("en"))
+    lines = list_operator(replace(CREDITOR, operator=ITSELF), find_debtor_language("en"))
     assert lines == ["Nordwind Schuhe GmbH writes to you itself."]
 
 
 def test_nobody_is_made_up() -> None:
-    assert list_operator(CREDITOR, find_wording("en")) == []
-    assert write_operator(CREDITOR, find_wording("en")) == ""
+    assert list_operator(CREDITOR, find_debtor_language("en")) == []
+    assert write_operator(CREDITOR, find_debtor_language("en")) == ""
 
 
 def test_a_debt_collectors_registration_and_authority_stand_in_every_email() -> None:

@@ -82,4 +82,4 @@ def test_values_are_texts_whatever_they_look_like() -> None:
 
 @pytest.mark.parametrize("language", ["en", "fr"])
 def test_a_language_without_words_of_its_own_has_english_ones(language: str) -> None:
-    assert a_letter(language=language).sheet.words.enclosures == "Enclosed"
+    assert a_letter(language=language).sheet.words["enclosures"] == "Enclosed"

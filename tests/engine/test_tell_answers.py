@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from dunwell.interfaces.landing.render.pages import CATALOGUES
 from dunwell.interfaces.landing.telling.tell_occasions import tell_occasions
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
-from dunwell.interfaces.web.languages import load_languages
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
+from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from tests.support.modalities import AT_ONCE, DEFERMENT, Arrangement, an_arrangement
 
 _NOTICES = """
@@ -38,7 +37,7 @@ class Teller:
 
 async def _a_teller(resources: Resources, clock: MovableClock, **given: Any) -> Teller:
     arrangement = await an_arrangement(resources, clock, **given)
-    writer = NoticeWriter(load_languages(CATALOGUES), resources.settings.public_url)
+    writer = NoticeWriter(load_languages(DEBTOR_CATALOGUES), resources.settings.public_url)
     return Teller(arrangement, resources, writer)
 
 

@@ -19,12 +19,11 @@ from dunwell.adapters.mail.listener import Doorkeeper, listen
 from dunwell.contact.escalation.join_reports import join_reports
 from dunwell.contact.notices.facts import CodeFacts, RateDueFacts
 from dunwell.contact.notices.sender import NoticeSender
-from dunwell.interfaces.landing.render.pages import CATALOGUES
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
-from dunwell.interfaces.web.languages import load_languages
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources
+from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from dunwell.platform.text.yaml_document import parse_yaml
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.servers.debian import PRODUCTION, replace_in, wait_until
@@ -169,7 +168,7 @@ async def test_what_comes_again_and_again_is_ended_by_one_click(
         [claim_id] = await house.create(email="erika@customer.example")
         await house.run()
         asker = Asker(
-            house, claim_id, NoticeWriter(load_languages(CATALOGUES), "https://pay.example")
+            house, claim_id, NoticeWriter(load_languages(DEBTOR_CATALOGUES), "https://pay.example")
         )
         for facts in (RateDueFacts("INV-1001", "EUR", 3414, clock.now().date()), CodeFacts()):
             await asker.planned(facts, recipient="erika@customer.example")

@@ -13,11 +13,10 @@ from dunwell.contact.notices.notice import Addressee, NoticeChannel, TooMany, Un
 from dunwell.contact.notices.send_notice import send_notice
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.contact.sending.channel import ChannelAdapter
-from dunwell.interfaces.landing.render.pages import CATALOGUES
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
-from dunwell.interfaces.web.languages import load_languages
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
+from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from tests.support.children import PRINTER
 from tests.support.house import House, a_house
 from tests.support.merchants import CONFIGURATION
@@ -79,5 +78,5 @@ async def an_asker(resources: Resources, clock: MovableClock, **given: Any) -> A
     """given: what a_house takes."""
     house = await a_house(resources, clock, **{"configuration": WITH_SMS} | given)
     [claim_id] = await house.create()
-    writer = NoticeWriter(load_languages(CATALOGUES), resources.settings.public_url)
+    writer = NoticeWriter(load_languages(DEBTOR_CATALOGUES), resources.settings.public_url)
     return Asker(house, claim_id, writer)

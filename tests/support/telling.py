@@ -1,16 +1,15 @@
 """What debtors are told, as a worker's loops would tell it."""
 
 from dunwell.contact.notices.sender import NoticeSender
-from dunwell.interfaces.landing.render.pages import CATALOGUES
 from dunwell.interfaces.landing.telling.tell_occasions import tell_occasions
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
-from dunwell.interfaces.web.languages import load_languages
+from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from tests.support.children import PRINTER
 from tests.support.house import House
 
 
 def a_writer(house: House) -> NoticeWriter:
-    return NoticeWriter(load_languages(CATALOGUES), house.resources.settings.public_url)
+    return NoticeWriter(load_languages(DEBTOR_CATALOGUES), house.resources.settings.public_url)
 
 
 async def tell(house: House) -> None:

@@ -2,16 +2,15 @@
 
 import asyncio
 
-from dunwell.interfaces.landing.render.pages import CATALOGUES
 from dunwell.interfaces.landing.telling.tell_occasions import tell_occasions
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
-from dunwell.interfaces.web.languages import load_languages
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
+from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 
 
 async def main() -> None:
@@ -20,7 +19,7 @@ async def main() -> None:
     database = await Database.open(settings.database_url, size=4)
     keys = KeyRing(settings.secret_key)
     resources = Resources(settings, database, SystemClock(), RandomIds(), keys)
-    writer = NoticeWriter(load_languages(CATALOGUES), settings.public_url)
+    writer = NoticeWriter(load_languages(DEBTOR_CATALOGUES), settings.public_url)
     while True:
         if not await tell_occasions(resources, writer):
             await asyncio.sleep(0.02)

@@ -10,11 +10,10 @@ import msgspec
 from dunwell.accounts.merchants.configuration import Channel, ChannelSetup, LandingPage, Proof
 from dunwell.contact.notices.secrets import derive_notice_code, derive_notice_token
 from dunwell.interfaces.landing.entering.asked_links import send_asked_links
-from dunwell.interfaces.landing.render.pages import CATALOGUES
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
-from dunwell.interfaces.web.languages import load_languages
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
+from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from tests.support.landing import Doorstep, a_doorstep
 from tests.support.payments import PAYING
 
@@ -59,7 +58,7 @@ async def a_guarded_doorstep(
 async def send_links(doorstep: Doorstep) -> int:
     """What the worker does with the links that were asked for; how many it looked at."""
     resources = doorstep.till.resources
-    writer = NoticeWriter(load_languages(CATALOGUES), resources.settings.public_url)
+    writer = NoticeWriter(load_languages(DEBTOR_CATALOGUES), resources.settings.public_url)
     return await send_asked_links(resources, writer)
 
 

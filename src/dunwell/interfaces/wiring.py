@@ -55,14 +55,12 @@ from dunwell.interfaces.api.figures import Figures
 from dunwell.interfaces.landing.application import build_site, list_routes
 from dunwell.interfaces.landing.entering.asked_links import ASKED_SECONDS, send_asked_links
 from dunwell.interfaces.landing.objecting.tell_overdue import OVERDUE_SECONDS, tell_overdue
-from dunwell.interfaces.landing.render.pages import CATALOGUES
 from dunwell.interfaces.landing.sweep_landing import sweep_landing
 from dunwell.interfaces.landing.telling.tell_occasions import TELL_SECONDS, tell_occasions
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.interfaces.portal.application import build_portal_routes
 from dunwell.interfaces.portal.texts.preview_printer import PreviewPrinter
 from dunwell.interfaces.portal.web.site import Surroundings
-from dunwell.interfaces.web.languages import load_languages
 from dunwell.interfaces.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
 from dunwell.interfaces.worker.loops import Loop, note_success
 from dunwell.operations.alerts.backlog_figures import BACKLOG_SECONDS, BacklogFigures
@@ -84,6 +82,7 @@ from dunwell.platform.http.server import Bounds
 from dunwell.platform.http.spool import UPLOADS
 from dunwell.platform.metrics import show_build
 from dunwell.platform.resources import Resources
+from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from dunwell.platform.watched_clock import DatabaseTime
 
 
@@ -173,7 +172,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
         messages = MessageDispatcher(resources, channels, find_line=lines.find)
         notices = NoticeSender(resources, channels, find_line=lines.find)
         writer = NoticeWriter(
-            load_languages(CATALOGUES), settings.public_url, installation.find_operator
+            load_languages(DEBTOR_CATALOGUES), settings.public_url, installation.find_operator
         )
         resealer = Resealer(resources, list_sealed_values(settings))
         storage = SealedFiles.open(resources)

@@ -9,8 +9,8 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.messages.facts import CreditorFacts
 from dunwell.contact.messages.formatting import render_line
-from dunwell.contact.messages.wording import Wording
 from dunwell.platform.errors import MerchantNotConfigured
+from dunwell.platform.text.translation import Language
 
 
 def find_sender(merchant: Merchant, channel: Channel, creditor: CreditorFacts) -> str:
@@ -47,36 +47,39 @@ def find_creditor(merchant: Merchant, operator: Operator | None = None) -> Credi
     )
 
 
-def list_operator(creditor: CreditorFacts, wording: Wording) -> list[str]:
+def list_operator(creditor: CreditorFacts, language: Language) -> list[str]:
     """In which role the operator acts, then who it is, where it is somebody else; empty: nobody was
     named."""
     operator = creditor.operator
     if operator is None:
         return []
-    role = _say_role(operator, creditor.legal_name, wording)
+    role = _render_role(operator, creditor.legal_name, language)
     if is_creditor(operator, creditor.legal_name):
         return [render_line(role)]
     legal, contact = operator.legal, operator.contact
     entries = [
-        (wording.represented_by, ", ".join(legal.representatives)),
-        (wording.register, legal.register),
-        (wording.supervisory_authority, legal.supervisory_authority),
-        (wording.vat_id, legal.vat_id),
-        (wording.email, contact.email),
-        (wording.phone, contact.phone),
+        (language.translate("Represented by:"), ", ".join(legal.representatives)),
+        (language.translate("Register:"), legal.register),
+        (language.translate("Supervisory authority:"), legal.supervisory_authority),
+        (language.translate("VAT ID:"), legal.vat_id),
+        (language.translate("E-mail:"), contact.email),
+        (language.translate("Phone:"), contact.phone),
     ]
     lines = [role, join_lines(f"{legal.name}\n{legal.address}")]
-    lines += [label.format(text) for label, text in entries if text]
+    lines += [f"{label} {text}" for label, text in entries if text]
     if operator.registration is not None:
-        number, authority = operator.registration.number, operator.registration.authority
-        told = wording.registration.format(number=number, authority=join_lines(authority))
-        lines.append(told)
+        registration = language.translate(
+            "Registered debt collector, number %(number)s. Supervisory authority: %(authority)s",
+            number=operator.registration.number,
+            authority=join_lines(operator.registration.authority),
+        )
+        lines.append(registration)
     return _clean(lines)
 
 
-def write_operator(creditor: CreditorFacts, wording: Wording) -> str:
+def write_operator(creditor: CreditorFacts, language: Language) -> str:
     """The same on one line, for what is printed; empty: nobody was named."""
-    return " \u00b7 ".join(list_operator(creditor, wording))
+    return " \u00b7 ".join(list_operator(creditor, language))
 
 
 def is_creditor(operator: Operator, creditor: str) -> bool:
@@ -89,12 +92,18 @@ def join_lines(text: str) -> str:
     return ", ".join(line.strip() for line in text.splitlines() if line.strip())
 
 
-def _say_role(operator: Operator, creditor: str, wording: Wording) -> str:
+def _render_role(operator: Operator, creditor: str, language: Language) -> str:
+    name = operator.legal.name
     if operator.is_agency:
-        words = wording.agency
-    else:
-        words = wording.own_service if is_creditor(operator, creditor) else wording.own_service_by
-    return words.format(operator=operator.legal.name, creditor=creditor)
+        return language.translate(
+            "%(operator)s collects this claim for %(creditor)s.", operator=name, creditor=creditor
+        )
+    if is_creditor(operator, creditor):
+        return language.translate("%(creditor)s writes to you itself.", creditor=creditor)
+    return language.translate(
+        "%(creditor)s writes to you itself. %(operator)s runs this service for it.",
+        operator=name, creditor=creditor,
+    )  # fmt: skip
 
 
 def _clean(lines: Sequence[str]) -> list[str]:

@@ -15,7 +15,7 @@ from babel.dates import format_date
 from babel.numbers import format_currency, get_currency_precision
 from markupsafe import escape as _escape
 
-from dunwell.contact.messages.facts import ItemFacts, MessageFacts
+from dunwell.contact.messages.facts import ItemFacts, ItemType, MessageFacts
 from dunwell.contact.messages.placeholders import (
     GREETING_USED,
     ITEMS,
@@ -24,8 +24,8 @@ from dunwell.contact.messages.placeholders import (
     NAMES,
     PAY_BY,
 )
-from dunwell.contact.messages.wording import Wording, find_wording
 from dunwell.core.claims.fields import DebtorName
+from dunwell.platform.text.translation import Language, find_debtor_language
 
 # ISO 4217's minor units where they are not two. (CLDR's digits are how people write amounts, which
 # for some currencies is without the minor unit they are counted in.)
@@ -102,13 +102,20 @@ def render_name(debtor: DebtorName) -> str:
     return _render_person(debtor) or debtor.company_name or ""
 
 
-def render_greeting(debtor: DebtorName, wording: Wording) -> str:
-    """Without the comma that follows it. A company of which no person is named has no name here."""
+def render_greeting(debtor: DebtorName, language: Language) -> str:
+    """Return the greeting without the comma that follows it. If the salutation is unknown, it has
+    the whole name; a company without a named person is greeted without a name."""
     person = _render_person(debtor).strip()
     last_name = (debtor.last_name or "").strip()
-    if last_name and debtor.salutation in wording.salutations:
-        return wording.salutations[debtor.salutation].format(last_name)
-    return wording.greeting.format(person) if person else wording.company_greeting
+    if last_name and debtor.salutation == "MR":
+        return language.translate("Dear Mr %(name)s", name=last_name)
+    if last_name and debtor.salutation == "MS":
+        return language.translate("Dear Ms %(name)s", name=last_name)
+    return language.translate("Dear %(name)s", name=person) if person else greet_company(language)
+
+
+def greet_company(language: Language) -> str:
+    return language.translate("Dear Sir or Madam")
 
 
 def _render_person(debtor: DebtorName) -> str:
@@ -132,12 +139,12 @@ def render_line(value: str | None) -> str:
 class Values:
     """The facts of one message in one language; each value is formatted when it is asked for."""
 
-    __slots__ = ("facts", "language", "wording")
+    __slots__ = ("facts", "language", "words")
 
     def __init__(self, facts: MessageFacts, language: str) -> None:
         self.facts = facts
         self.language = language
-        self.wording: Wording = find_wording(language)
+        self.words = find_debtor_language(language)
 
     @property
     def color(self) -> str | None:
@@ -146,7 +153,7 @@ class Values:
 
     @property
     def button_words(self) -> str:
-        return self.wording.see_and_pay
+        return self.words.translate("See and pay")
 
     def text(self, name: str) -> str:
         """The placeholder's value on one line; empty where the claim has none."""
@@ -169,7 +176,7 @@ class NamedTexts:
         """color: the creditor's, if it has one."""
         self._texts = texts
         self.color = color
-        self.button_words = find_wording(language).open_page
+        self.button_words = find_debtor_language(language).translate("Open your page")
 
     def text(self, name: str) -> str:
         return render_line(self._texts.get(name))
@@ -178,16 +185,26 @@ class NamedTexts:
 def _render_items_inline(values: Values) -> str:
     """The items where a table cannot stand."""
     return ", ".join(
-        f"{label_item(item, values.wording)} {values.money(item.value_cents)}"
+        f"{label_item(item, values.words)} {values.money(item.value_cents)}"
         for item in values.facts.claim.items
     )
 
 
-def label_item(item: ItemFacts, wording: Wording) -> str:
-    """What kind of item it is, with the merchant's own words for it where it gave some; these
-    alone, where they say the kind themselves."""
-    label, own = wording.item_types[item.type], render_line(item.reference)
+def label_item(item: ItemFacts, language: Language) -> str:
+    """Return the type of the item and the merchant's own name for it. If that name contains the
+    type, return the name alone."""
+    label, own = _label_item_type(item.type, language), render_line(item.reference)
     return own if label.casefold() in own.casefold() else f"{label} {own}".rstrip()
+
+
+def _label_item_type(item_type: ItemType, language: Language) -> str:
+    match item_type:
+        case "PRIMARY":
+            return language.translate("Original amount")
+        case "COLLECTION_FEE":
+            return language.translate("Collection fee")
+        case "DUNNING_FEE":
+            return language.translate("Reminder fee")
 
 
 def escape(text: str) -> str:
@@ -204,7 +221,7 @@ _READERS: dict[str, Callable[[Values], str | None]] = {
     "debtor.firstName": lambda v: v.facts.debtor.first_name,
     "debtor.lastName": lambda v: v.facts.debtor.last_name,
     "companyName": lambda v: v.facts.debtor.company_name,
-    GREETING_USED: lambda v: render_greeting(v.facts.debtor, v.wording),
+    GREETING_USED: lambda v: render_greeting(v.facts.debtor, v.words),
     "outstanding": lambda v: v.money(v.facts.claim.outstanding_cents),
     "total": lambda v: v.money(v.facts.claim.total_cents),
     "fees": lambda v: v.money(v.facts.claim.fees_cents),

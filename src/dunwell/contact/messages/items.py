@@ -10,7 +10,7 @@ _MAX_WIDTH = 48
 
 def render_items_html(values: Values) -> str:
     """Two columns, so that it fits a phone: what and when, how much."""
-    wording = values.wording
+    translate = values.words.translate
     rows = "".join(
         f'<tr><td style="{WHAT}">{escape(describe_item(item, values))}{_explain_html(item, values)}'
         f'</td><td style="{HOW_MUCH}">{escape(values.money(item.value_cents))}</td></tr>'
@@ -23,8 +23,8 @@ def render_items_html(values: Values) -> str:
     )
     return (
         f'<table class="items" style="{TABLE}"><thead>'
-        f'<tr><th scope="col" style="{WHAT}">{escape(wording.item)}</th>'
-        f'<th scope="col" style="{HOW_MUCH}">{escape(wording.amount)}</th></tr></thead>'
+        f'<tr><th scope="col" style="{WHAT}">{escape(translate("Item"))}</th>'
+        f'<th scope="col" style="{HOW_MUCH}">{escape(translate("Amount"))}</th></tr></thead>'
         f"<tbody>{rows}</tbody><tfoot>{sums}</tfoot></table>\n"
     )
 
@@ -46,17 +46,24 @@ def render_items_text(values: Values) -> str:
 
 
 def describe_item(item: ItemFacts, values: Values) -> str:
-    return label_item(item, values.wording)
+    return label_item(item, values.words)
 
 
 def explain_item(item: ItemFacts, values: Values) -> str:
     """Why and since when it is owed, in the pages' words."""
-    reason = values.wording.reasons.get(item.type)
-    said = [reason] if reason else []
+    translate, said = values.words.translate, []
+    if item.type == "COLLECTION_FEE":
+        said.append(
+            translate("For collecting the amount, because it was not paid when it was due.")
+        )
+    if item.type == "DUNNING_FEE":
+        said.append(
+            translate("For reminding you, because the amount was not paid when it was due.")
+        )
     if item.item_date:
-        said.append(values.wording.dated.format(values.day(item.item_date)))
+        said.append(translate("Dated %(day)s.", day=values.day(item.item_date)))
     if item.due_date:
-        said.append(values.wording.due.format(values.day(item.due_date)))
+        said.append(translate("Due on %(day)s.", day=values.day(item.due_date)))
     return " ".join(said)
 
 
@@ -66,8 +73,8 @@ def _explain_html(item: ItemFacts, values: Values) -> str:
 
 
 def list_sums(values: Values) -> list[tuple[str, str]]:
-    claim, wording = values.facts.claim, values.wording
-    sums = [(wording.total, values.money(claim.total_cents))]
+    claim, translate = values.facts.claim, values.words.translate
+    sums = [(translate("Total"), values.money(claim.total_cents))]
     if claim.outstanding_cents != claim.total_cents:
-        sums.append((wording.outstanding, values.money(claim.outstanding_cents)))
+        sums.append((translate("Still to pay"), values.money(claim.outstanding_cents)))
     return sums

@@ -29,8 +29,8 @@ from dunwell.contact.messages.placeholders import (
     leave_out,
 )
 from dunwell.contact.messages.size_limits import MAX_MESSAGE_CHARACTERS, MAX_TEXT_CHARACTERS
-from dunwell.contact.messages.wording import Wording, find_wording
 from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate, Texts
+from dunwell.platform.text.translation import Language, find_debtor_language
 
 # What gateways carry as one message of SMS.
 MAX_PARTS = 10
@@ -93,10 +93,15 @@ def frame_email(
     check_at: where a reader can check with a code of this message that it is real. Raises
     MessageTooLarge."""
     limit = MAX_MESSAGE_CHARACTERS["EMAIL"]
-    wording, name = find_wording(language), render_line(creditor.name)
-    footer, operator = list_footer(creditor, wording), list_operator(creditor, wording)
+    words, name = find_debtor_language(language), render_line(creditor.name)
+    footer, operator = list_footer(creditor, words), list_operator(creditor, words)
     footer += [operator] if operator else []
-    footer += [[write_check(wording.check, check_at)]] if check_at else []
+    if check_at:
+        check = words.translate(
+            "Is this message real? Check it at %(address)s with the code %(code)s and the amount.",
+            address=check_at, code=CHECK_MASK,
+        )  # fmt: skip
+        footer.append([check])
     box = list_box(values)
     button = Button.make(values, creditor) if not body.has_button and box else None
     glance = "\n".join(f"{label}: {value}" for label, value in box)
@@ -128,11 +133,11 @@ def list_box(values: Source) -> list[tuple[str, str]]:
     """What a claim's e-mail says at a glance; nothing, where it is about something else."""
     if not isinstance(values, Values):
         return []
-    wording = values.wording
+    translate = values.words.translate
     rows = [
-        (wording.to_pay, values.text("outstanding")),
-        (wording.pay_by, values.text(PAY_BY)),
-        (wording.reference, values.text("claim.referenceNumber")),
+        (translate("Amount to pay"), values.text("outstanding")),
+        (translate("Please pay by"), values.text(PAY_BY)),
+        (translate("Reference"), values.text("claim.referenceNumber")),
     ]
     return [(label, value) for label, value in rows if value]
 
@@ -162,13 +167,11 @@ def add_check(sms: str, language: str, check_at: str | None) -> str:
     """With the code it can be checked by, where that makes it no longer by a part."""
     if check_at is None:
         return sms
-    line = write_plainly(write_check(find_wording(language).short_check, check_at))
-    checked = f"{sms}\n{line}"
+    line = find_debtor_language(language).translate(
+        "Real? %(address)s code %(code)s", address=check_at, code=CHECK_MASK
+    )
+    checked = f"{sms}\n{write_plainly(line)}"
     return checked if count_parts(checked).count <= count_parts(sms).count else sms
-
-
-def write_check(words: str, check_at: str) -> str:
-    return words.format(code=CHECK_MASK, address=check_at)
 
 
 def fill_line(texts: Texts, words: Mapping[str, str], values: Values, channel: Channel) -> str:
@@ -196,17 +199,19 @@ def choose_words(snippets: Mapping[str, Texts], language: str) -> dict[str, str]
     return {name: choose_text(texts, language) for name, texts in snippets.items()}
 
 
-def list_footer(creditor: CreditorFacts, wording: Wording) -> list[list[str]]:
+def list_footer(creditor: CreditorFacts, language: Language) -> list[list[str]]:
     """Who writes, and how to reach them: paragraphs of lines."""
-    who = [wording.sent_by, creditor.legal_name, *creditor.legal_address.splitlines()]
-    contact = [(wording.email, creditor.email), (wording.phone, creditor.phone)]
+    translate = language.translate
+    who = [translate("This message is from:"), creditor.legal_name]
+    who += creditor.legal_address.splitlines()
+    contact = [(translate("E-mail:"), creditor.email), (translate("Phone:"), creditor.phone)]
     entries = [
-        (wording.represented_by, ", ".join(creditor.representatives)),
-        (wording.register, creditor.register),
-        (wording.supervisory_authority, creditor.supervisory_authority),
-        (wording.vat_id, creditor.vat_id),
+        (translate("Represented by:"), ", ".join(creditor.representatives)),
+        (translate("Register:"), creditor.register),
+        (translate("Supervisory authority:"), creditor.supervisory_authority),
+        (translate("VAT ID:"), creditor.vat_id),
     ]
-    told = [[label.format(text) for label, text in group if text] for group in (contact, entries)]
+    told = [[f"{label} {text}" for label, text in group if text] for group in (contact, entries)]
     return [[render_line(line) for line in lines] for lines in (who, *told) if lines]
 
 

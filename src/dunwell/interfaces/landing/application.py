@@ -43,7 +43,7 @@ from dunwell.interfaces.landing.paying import routes_receipts, routes_transfer
 from dunwell.interfaces.landing.reaching import routes as reaching
 from dunwell.interfaces.landing.reaching import routes_addresses, routes_unsubscribe
 from dunwell.interfaces.landing.render.addresses import IN_CLAIM, PATHS, forgive_case, strip_handle
-from dunwell.interfaces.landing.render.pages import CATALOGUES, DebtorPages
+from dunwell.interfaces.landing.render.pages import DebtorPages
 from dunwell.interfaces.landing.session.cookies import HANDLE
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.interfaces.landing.web import assets
@@ -52,9 +52,9 @@ from dunwell.interfaces.landing.web.leading import lead_on
 from dunwell.interfaces.landing.web.problems import answer_failure
 from dunwell.interfaces.landing.web.site import Site
 from dunwell.interfaces.landing.web.visit import Visit
-from dunwell.interfaces.web.languages import load_languages
 from dunwell.interfaces.web.responses import compress_page
 from dunwell.platform.resources import Resources
+from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 
 _SLICES = (
     claim, routes_documents, routes_others, routes_room, entering, routes_new_link, routes_real,
@@ -94,7 +94,7 @@ def build_landing_routes(  # noqa: PLR0913, PLR0917 - what a process opens once
     resources: Resources,
     providers: Providers,
     hand_off_origins: Mapping[str, str] | None = None,
-    catalogues: Path = CATALOGUES,
+    catalogues: Path = DEBTOR_CATALOGUES,
     inspector: Inspector | None = None,
     printer: LetterPrinter | None = None,
     find_operator: FindOperator = find_nobody,
@@ -120,7 +120,7 @@ def build_site(  # noqa: PLR0913 - what a process opens once
     resources: Resources,
     providers: Providers,
     hand_off_origins: Mapping[str, str] | None = None,
-    catalogues: Path = CATALOGUES,
+    catalogues: Path = DEBTOR_CATALOGUES,
     *,
     inspector: Inspector | None = None,
     printer: LetterPrinter | None = None,

@@ -49,7 +49,7 @@ from dunwell.interfaces.portal.processes import (
 )
 from dunwell.interfaces.portal.processes import routes_list as workflows
 from dunwell.interfaces.portal.render.addresses import PATHS, ROOT, build_address
-from dunwell.interfaces.portal.render.pages import PORTAL, PortalPages
+from dunwell.interfaces.portal.render.pages import PortalPages
 from dunwell.interfaces.portal.rules import routes as rules
 from dunwell.interfaces.portal.rules import routes_file as rules_file
 from dunwell.interfaces.portal.rules import routes_publish as rules_publish
@@ -74,10 +74,10 @@ from dunwell.interfaces.portal.web.visit import Visit
 from dunwell.interfaces.portal.webhooks import routes as webhooks
 from dunwell.interfaces.portal.webhooks import routes_acts as webhook_acts
 from dunwell.interfaces.web.assets import AssetFolder
-from dunwell.interfaces.web.languages import load_languages
 from dunwell.interfaces.web.responses import compress_page
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
+from dunwell.platform.text.translation import STAFF_CATALOGUES, load_languages
 
 _SLICES = (
     routes_sign_in, routes_single_sign_on, routes_invitation, routes_account, routes_factors,
@@ -112,7 +112,7 @@ def build_portal_routes(
     site = Site(
         resources=resources,
         pages=PortalPages(
-            languages=load_languages(PORTAL),
+            languages=load_languages(STAFF_CATALOGUES),
             domain=urlsplit(resources.settings.public_url).netloc,
             stylesheet="portal",
             assets=ASSETS.addresses,

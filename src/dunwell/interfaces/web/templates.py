@@ -22,7 +22,7 @@ from markupsafe import Markup
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.messages.formatting import render_line
 from dunwell.interfaces.web.formats import build_page_filters
-from dunwell.interfaces.web.languages import Language
+from dunwell.platform.text.translation import Language
 
 _TEXT = re.compile(
     r"\{% trans (?P<facts>[^%]*)%\}"

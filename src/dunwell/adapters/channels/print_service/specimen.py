@@ -14,17 +14,17 @@ from dunwell.accounts.installation.identity import Operator
 from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
 from dunwell.adapters.channels.print_service.letter_files import LetterFiles, make_files
 from dunwell.contact.messages.facts import CreditorFacts
-from dunwell.contact.messages.formatting import NamedTexts
+from dunwell.contact.messages.formatting import NamedTexts, greet_company
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.letters.sheet import Page, write_sheet
 from dunwell.contact.messages.letters.short_letter import ShortLetter, compose_sheet
 from dunwell.contact.messages.markdown import parse_markdown
-from dunwell.contact.messages.wording import find_wording
 from dunwell.contact.sending.batches.depot import Depot
 from dunwell.contact.sending.batches.manifest import write_manifest
 from dunwell.contact.sending.channel import Message, MessageFile
 from dunwell.contact.sending.references import write_reference
 from dunwell.platform.crypto import KeyRing
+from dunwell.platform.text.translation import find_debtor_language
 
 # Of no merchant.
 NOBODY = 0
@@ -44,7 +44,7 @@ async def print_specimen(
     """The PDF, in the line's layout. Raises Unprintable, and OSError when no child can start."""
     letter = ShortLetter(
         subject=_SUBJECT,
-        greeting=find_wording("en").company_greeting,
+        greeting=greet_company(find_debtor_language("en")),
         body=parse_markdown(_BODY.format(name=name)),
         values=NamedTexts({}, "en"),
         address=address,

@@ -14,7 +14,7 @@ from dunwell.contact.messages.facts import CreditorFacts
 from dunwell.contact.messages.formatting import render_line
 from dunwell.contact.messages.letters.sheet import Picture, Row
 from dunwell.contact.messages.rendering import list_footer
-from dunwell.contact.messages.wording import find_wording
+from dunwell.platform.text.translation import find_debtor_language
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ class Paper(msgspec.Struct, frozen=True):
 def compose_paper(brand: Brand, creditor: CreditorFacts, language: str, body: Body) -> Paper:
     """The body under the creditor's brand, above its footer."""
     logo = brand.logo
-    (_, *who), *others = list_footer(creditor, find_wording(language))
+    (_, *who), *others = list_footer(creditor, find_debtor_language(language))
     return Paper(
         language=language.partition("-")[0].lower(),
         sender=render_line(creditor.legal_name),
@@ -69,7 +69,7 @@ def compose_paper(brand: Brand, creditor: CreditorFacts, language: str, body: Bo
         table=body.table and _clean_table(body.table),
         notes=_clean(body.notes),
         footer=[who, *others],
-        operator=write_operator(creditor, find_wording(language)),
+        operator=write_operator(creditor, find_debtor_language(language)),
     )
 
 

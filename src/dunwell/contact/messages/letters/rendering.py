@@ -22,14 +22,13 @@ from dunwell.contact.messages.letters.sheet import (
     Sheet,
     Transfer,
 )
-from dunwell.contact.messages.letters.wording import LetterWording, find_letter_wording
 from dunwell.contact.messages.markdown import parse_markdown
 from dunwell.contact.messages.markdown_letter import fill_blocks
 from dunwell.contact.messages.parts import fill_within
 from dunwell.contact.messages.rendering import choose_words, fill_line, list_footer, put_together
 from dunwell.contact.messages.size_limits import MAX_MESSAGE_CHARACTERS
-from dunwell.contact.messages.wording import find_wording
 from dunwell.core.workflows.definition import LetterTemplate, Texts
+from dunwell.platform.text.translation import Language, find_debtor_language
 
 # Of a code for banking apps.
 _MAX_CENTS = 99_999_999_999
@@ -83,12 +82,12 @@ def render_letter(
         facts, debtor=print_debtor(facts.debtor), creditor=print_creditor(facts.creditor)
     )
     values = Values(facts, language)
-    wording = find_letter_wording(language)
+    translate = values.words.translate
     subject = fill_line(template.subject, words, values, "LETTER")
     body = parse_markdown(put_together(template.body, words, values, "LETTER"))
     # The sheet holds the same words, and one table for each of the text's.
     body_text = fill_within(body.text, values, MAX_MESSAGE_CHARACTERS["LETTER"])
-    enclosures = [_render_enclosure(each, wording) for each in post.enclosures]
+    enclosures = [_render_enclosure(each, values.words) for each in post.enclosures]
     sheet = Sheet(
         language=language.partition("-")[0].lower(),
         sender=facts.creditor.legal_name,
@@ -98,7 +97,7 @@ def render_letter(
         return_line=render_return_line(facts.creditor),
         address=list(post.address),
         reference=facts.claim.reference_number,
-        information=_list_information(values, wording),
+        information=_list_information(values),
         subject=subject,
         body=fill_blocks(body.letter, values),
         items=_list_items(values),
@@ -106,31 +105,31 @@ def render_letter(
         transfer=_render_whole_transfer(facts, language),
         enclosures=enclosures,
         footer=list_sender(facts.creditor, language),
-        operator=write_operator(facts.creditor, values.wording),
-        words=wording,
+        operator=write_operator(facts.creditor, values.words),
+        words=translate_layout(values.words),
         layout=post.layout,
     )
-    text = [body_text, _render_ways(sheet, wording)]
-    text += ["\n".join([f"{wording.enclosures}:", *enclosures])] if enclosures else []
+    text = [body_text, "\n".join(list_ways(sheet))]
+    text += ["\n".join([f"{translate('Enclosed')}:", *enclosures])] if enclosures else []
     return RenderedLetter(subject, "\n\n".join(text) + "\n", sheet)
 
 
-def _list_information(values: Values, wording: LetterWording) -> list[Row]:
-    claim, creditor = values.facts.claim, values.facts.creditor
+def _list_information(values: Values) -> list[Row]:
+    claim, creditor, translate = values.facts.claim, values.facts.creditor, values.words.translate
     rows = [
-        (wording.date, values.day(values.facts.today)),
-        (wording.reference, claim.reference_number),
-        (wording.customer_number, claim.customer_number),
-        (wording.contract_number, claim.contract_number),
-        (wording.phone, creditor.phone),
-        (wording.email, creditor.email),
+        (translate("Date"), values.day(values.facts.today)),
+        (translate("Reference"), claim.reference_number),
+        (translate("Customer number"), claim.customer_number),
+        (translate("Contract number"), claim.contract_number),
+        (translate("Phone"), creditor.phone),
+        (translate("E-mail"), creditor.email),
     ]
     return [(label, render_line(value)) for label, value in rows if value]
 
 
 def _list_items(values: Values) -> Items:
     return Items(
-        head=(values.wording.item, values.wording.amount),
+        head=(values.words.translate("Item"), values.words.translate("Amount")),
         rows=[
             (
                 describe_item(item, values),
@@ -154,13 +153,13 @@ def render_transfer(creditor: CreditorFacts, due: AmountDue, language: str) -> T
     """Return how to pay by bank transfer; None if the creditor has no bank account."""
     if creditor.bank_iban is None or creditor.bank_holder is None:
         return None
-    wording = find_letter_wording(language)
+    translate = find_debtor_language(language).translate
     rows = [
-        (wording.holder, creditor.bank_holder),
-        (wording.iban, render_iban(creditor.bank_iban)),
-        (wording.bic, creditor.bank_bic),
-        (wording.amount, render_money(due.cents, due.currency, language)),
-        (wording.purpose, due.reference),
+        (translate("Recipient"), creditor.bank_holder),
+        ("IBAN", render_iban(creditor.bank_iban)),
+        ("BIC", creditor.bank_bic),
+        (translate("Amount"), render_money(due.cents, due.currency, language)),
+        (translate("Payment reference"), due.reference),
     ]
     payload = render_payment_code(
         holder=creditor.bank_holder,
@@ -175,7 +174,7 @@ def render_transfer(creditor: CreditorFacts, due: AmountDue, language: str) -> T
 
 def list_sender(creditor: CreditorFacts, language: str) -> list[list[str]]:
     """The e-mail's footer without its opening words, which a letter's head makes needless."""
-    (_, *who), *others = list_footer(creditor, find_wording(language))
+    (_, *who), *others = list_footer(creditor, find_debtor_language(language))
     return [who, *others]
 
 
@@ -184,26 +183,41 @@ def render_return_line(creditor: CreditorFacts) -> str:
     return " · ".join(render_line(line) for line in lines if line.strip())
 
 
-def _render_enclosure(enclosure: Enclosure, wording: LetterWording) -> str:
+def _render_enclosure(enclosure: Enclosure, language: Language) -> str:
     name = render_line(enclosure.name)
     if enclosure.pages is None:
         return name
-    return (
-        wording.one_page.format(name)
-        if enclosure.pages == 1
-        else (wording.pages.format(name, enclosure.pages))
-    )
+    if enclosure.pages == 1:
+        return language.translate("%(name)s (1 page)", name=name)
+    return language.translate("%(name)s (%(count)s pages)", name=name, count=enclosure.pages)
 
 
-def _render_ways(sheet: Sheet, wording: LetterWording) -> str:
-    """What the layout adds, in words, for whoever reads the letter's text later."""
-    lines = [f"{wording.page_title}: {sheet.page.url}", f"{wording.code}: {sheet.page.code}"]
-    return "\n".join([*lines, *list_transfer_lines(sheet)])
+def translate_layout(language: Language) -> dict[str, str]:
+    """Return the texts that stand in the layout itself, by the names that `letter.typ` uses."""
+    return {
+        "page": language.translate("Page {page} of {pages}"),
+        "page_title": language.translate("Your page about this letter"),
+        "page_text": language.translate(
+            "See the details, pay, or tell us if something is wrong: scan this with your phone, "
+            "or enter the address and the code."
+        ),
+        "page_alt": language.translate("QR code of your page"),
+        "address": language.translate("Address"),
+        "code": language.translate("Your code"),
+        "transfer_title": language.translate("To pay by bank transfer"),
+        "transfer_alt": language.translate("QR code for your banking app"),
+        "enclosures": language.translate("Enclosed"),
+    }
 
 
-def list_transfer_lines(sheet: Sheet) -> list[str]:
-    """How to pay by transfer, in words."""
-    return [f"{label}: {value}" for label, value in sheet.transfer.rows] if sheet.transfer else []
+def list_ways(sheet: Sheet) -> list[str]:
+    """Return the texts that the layout adds, for the plain text of the letter."""
+    lines = [
+        f"{sheet.words['page_title']}: {sheet.page.url}",
+        f"{sheet.words['code']}: {sheet.page.code}",
+    ]
+    transfer = sheet.transfer.rows if sheet.transfer else []
+    return [*lines, *(f"{label}: {value}" for label, value in transfer)]
 
 
 def render_payment_code(

@@ -1,10 +1,9 @@
 """What a letter says, as data for the one layout (`letter.typ`): texts, never source. Pure."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-
-from dunwell.contact.messages.letters.wording import LetterWording
 
 Row = tuple[str, str]
 USUAL_LAYOUT = "din-5008-b"
@@ -68,7 +67,8 @@ class Sheet(msgspec.Struct, frozen=True):
     footer: list[list[str]]
     # The operator, below them; empty: nobody was named.
     operator: str
-    words: LetterWording
+    # The texts of the layout, by the names that it uses.
+    words: Mapping[str, str]
     # Where what stands: a file of `layouts/`.
     layout: str = USUAL_LAYOUT
 

@@ -18,16 +18,16 @@ from dunwell.contact.messages.letters.printed_names import print_creditor
 from dunwell.contact.messages.letters.rendering import (
     AmountDue,
     list_sender,
-    list_transfer_lines,
+    list_ways,
     render_return_line,
     render_transfer,
+    translate_layout,
 )
 from dunwell.contact.messages.letters.sheet import Items, Page, Picture, Sheet
-from dunwell.contact.messages.letters.wording import find_letter_wording
 from dunwell.contact.messages.markdown import Parsed
 from dunwell.contact.messages.markdown_letter import fill_blocks
 from dunwell.contact.messages.parts import Source, fill
-from dunwell.contact.messages.wording import find_wording
+from dunwell.platform.text.translation import find_debtor_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class ShortLetter:
 
 
 def compose_sheet(letter: ShortLetter, creditor: CreditorFacts, language: str) -> Sheet:
-    wording, creditor = find_letter_wording(language), print_creditor(creditor)
+    words, creditor = find_debtor_language(language), print_creditor(creditor)
     rows = [
-        (wording.date, letter.today),
-        (wording.reference, letter.reference),
-        (wording.phone, creditor.phone),
-        (wording.email, creditor.email),
+        (words.translate("Date"), letter.today),
+        (words.translate("Reference"), letter.reference),
+        (words.translate("Phone"), creditor.phone),
+        (words.translate("E-mail"), creditor.email),
     ]
     return Sheet(
         language=language.partition("-")[0].lower(),
@@ -67,29 +67,25 @@ def compose_sheet(letter: ShortLetter, creditor: CreditorFacts, language: str) -
         body=[
             ["p", [_run(f"{letter.greeting},")]],
             *fill_blocks(letter.body.letter, letter.values),
-            ["p", [_run(wording.closing), ["b"], _run(creditor.name)]],
+            ["p", [_run(words.translate("Kind regards")), ["b"], _run(creditor.name)]],
         ],
         items=Items(("", ""), [], []),
         page=letter.page,
         transfer=None if letter.due is None else render_transfer(creditor, letter.due, language),
         enclosures=[],
         footer=list_sender(creditor, language),
-        operator=write_operator(creditor, find_wording(language)),
-        words=wording,
+        operator=write_operator(creditor, words),
+        words=translate_layout(words),
     )
 
 
-def write_out(sheet: Sheet, letter: ShortLetter) -> str:
+def render_plain_letter(sheet: Sheet, letter: ShortLetter, language: str) -> str:
     """What stands on it, for whoever reads it later."""
-    ways = [
-        f"{sheet.words.page_title}: {sheet.page.url}",
-        f"{sheet.words.code}: {sheet.page.code}",
-    ]
     words = [
         f"{render_line(letter.greeting)},",
         fill(letter.body.text, letter.values),
-        f"{sheet.words.closing}\n{sheet.sender_name}",
-        "\n".join([*ways, *list_transfer_lines(sheet)]),
+        f"{find_debtor_language(language).translate('Kind regards')}\n{sheet.sender_name}",
+        "\n".join(list_ways(sheet)),
     ]
     return "\n\n".join(words) + "\n"
 

@@ -11,29 +11,29 @@ from dunwell.contact.messages.formatting import render_day, render_money
 from dunwell.contact.messages.letters.paper import Body, Paper, Table, compose_paper
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
 from dunwell.interfaces.web.formats import build_message_filters
-from dunwell.interfaces.web.languages import Language
+from dunwell.platform.text.translation import Language
 
 
 def compose_confirmation(
     language: Language, opened: OpenedClaim, modality: Modality, operator: Operator | None = None
 ) -> Paper:
     """Of one that was approved. Raises MerchantNotConfigured."""
-    say, creditor = language.words.gettext, find_creditor(opened.merchant, operator)
+    translate, creditor = language.translate, find_creditor(opened.merchant, operator)
     assert modality.answered_at is not None
     day_of = build_message_filters(language.code)["day_of"]
     agreed_on = day_of(modality.answered_at, opened.merchant.configuration.timezone)
     amount = render_money(modality.amount_cents, modality.currency, language.code)
     is_plan = modality.type is ModalityType.PAYMENT_PLAN
     body = Body(
-        title=say("Confirmation of your payment plan") if is_plan
-        else say("Confirmation of more time to pay"),
+        title=translate("Confirmation of your payment plan") if is_plan
+        else translate("Confirmation of more time to pay"),
         rows=[
-            (say("To"), creditor.legal_name),
-            (say("For"), opened.facts.reference_number),
-            (say("Agreed on"), agreed_on),
-            (say("Amount"), amount),
-            (say("Extra cost"), say("none")),
-            *([] if is_plan else [(say("Please pay by"), _say_last_day(modality, language))]),
+            (translate("To"), creditor.legal_name),
+            (translate("For"), opened.facts.reference_number),
+            (translate("Agreed on"), agreed_on),
+            (translate("Amount"), amount),
+            (translate("Extra cost"), translate("none")),
+            *([] if is_plan else [(translate("Please pay by"), _say_last_day(modality, language))]),
         ],
         table=_make_table(modality, language, amount) if is_plan else None,
         notes=_list_notes(language, is_plan=is_plan),
@@ -43,21 +43,20 @@ def compose_confirmation(
 
 
 def _list_notes(language: Language, *, is_plan: bool) -> list[str]:
-    say = language.words.gettext
+    translate = language.translate
     if not is_plan:
         return [
-            say("Until then we send you no reminders about it and add no fees."),
-            say("If the money is not here by then, we go on where we stopped."),
+            translate("Until then we send you no reminders about it and add no fees."),
+            translate("If the money is not here by then, we go on where we stopped."),
         ]
-    late = say("If a payment is more than %(days)s days late, the plan ends.")
     return [
-        say("While you keep to it, we send you no reminders and add no fees."),
-        late % {"days": GRACE.days},
+        translate("While you keep to it, we send you no reminders and add no fees."),
+        translate("If a payment is more than %(days)s days late, the plan ends.", days=GRACE.days),
     ]
 
 
 def _make_table(modality: Modality, language: Language, amount: str) -> Table:
-    say = language.words.gettext
+    translate = language.translate
     rows = [
         (
             render_day(each.due_on, language.code),
@@ -65,7 +64,7 @@ def _make_table(modality: Modality, language: Language, amount: str) -> Table:
         )
         for each in modality.schedule
     ]
-    return Table((say("Day"), say("Amount")), rows, (say("Together"), amount))
+    return Table((translate("Day"), translate("Amount")), rows, (translate("Together"), amount))
 
 
 def _say_last_day(modality: Modality, language: Language) -> str:

@@ -14,7 +14,7 @@ from dunwell.interfaces.landing.session.facts import ClaimFacts
 from dunwell.interfaces.landing.session.states import is_closed
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
 from dunwell.interfaces.web.formats import build_message_filters
-from dunwell.interfaces.web.languages import Language
+from dunwell.platform.text.translation import Language
 
 
 def compose_receipt(
@@ -22,7 +22,7 @@ def compose_receipt(
     operator: Operator | None = None,
 ) -> Paper:  # fmt: skip
     """Raises MerchantNotConfigured."""
-    say, facts = language.words.gettext, opened.facts
+    translate, facts = language.translate, opened.facts
     closed = is_closed(facts)
     creditor = find_creditor(opened.merchant, operator)
 
@@ -32,30 +32,30 @@ def compose_receipt(
     moment = build_message_filters(language.code)["moment"]
     timezone = opened.merchant.configuration.timezone
     body = Body(
-        title=say("Receipt"),
-        lead=[_tell_return(say, facts)] if payment.reversed_at else [],
+        title=translate("Receipt"),
+        lead=[_tell_return(translate, facts)] if payment.reversed_at else [],
         rows=[
-            (say("Paid"), money(payment.amount_cents)),
-            (say("To"), creditor.legal_name),
-            (say("For"), facts.reference_number),
-            (say("On"), moment(payment.paid_at, timezone)),
-            (say("Paid with"), method),
-            (say("Payment number"), payment.transaction_id),
-            *([] if closed else [(say("Still to pay"), money(facts.outstanding_cents))]),
+            (translate("Paid"), money(payment.amount_cents)),
+            (translate("To"), creditor.legal_name),
+            (translate("For"), facts.reference_number),
+            (translate("On"), moment(payment.paid_at, timezone)),
+            (translate("Paid with"), method),
+            (translate("Payment number"), payment.transaction_id),
+            *([] if closed else [(translate("Still to pay"), money(facts.outstanding_cents))]),
         ],
-        notes=[] if closed else [_tell_rest(say, facts.outstanding_cents)],
+        notes=[] if closed else [_tell_rest(translate, facts.outstanding_cents)],
     )
     brand = opened.merchant.configuration.brand
     return compose_paper(brand, creditor, language.code, body)
 
 
-def _tell_return(say: Callable[[str], str], facts: ClaimFacts) -> str:
+def _tell_return(translate: Callable[[str], str], facts: ClaimFacts) -> str:
     if is_closed(facts):
-        return say("This payment was returned.")
-    return say("This payment was returned. The amount is open again.")
+        return translate("This payment was returned.")
+    return translate("This payment was returned. The amount is open again.")
 
 
-def _tell_rest(say: Callable[[str], str], outstanding_cents: int) -> str:
+def _tell_rest(translate: Callable[[str], str], outstanding_cents: int) -> str:
     if outstanding_cents == 0:
-        return say("Nothing is left to pay. We will not write to you about it again.")
-    return say("We write to you about the rest only.")
+        return translate("Nothing is left to pay. We will not write to you about it again.")
+    return translate("We write to you about the rest only.")

@@ -11,8 +11,8 @@ from dunwell.interfaces.landing.reaching.ways import CHANGEABLE, AddressFault, W
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
-from dunwell.interfaces.web.languages import Language
 from dunwell.interfaces.web.templates import Page
+from dunwell.platform.text.translation import Language
 
 
 class ShownAddress(msgspec.Struct, frozen=True, gc=False):

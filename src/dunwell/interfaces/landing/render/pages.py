@@ -17,8 +17,8 @@ from dunwell.interfaces.landing.render.creditor import (
     describe_creditor,
     describe_operator,
 )
-from dunwell.interfaces.web.languages import Language
 from dunwell.interfaces.web.templates import Page, PageContext, PageRenderer, build_environment
+from dunwell.platform.text.translation import Language
 
 # Creditors whose descriptions a process keeps.
 _MOST_KEPT = 1_000
@@ -33,7 +33,6 @@ _ICONS = {
 _LANDING = Path(__file__).parents[1]
 # The folders of the slices. The name of a template is unique among them.
 TEMPLATES = sorted(_LANDING.glob("*/templates"))
-CATALOGUES = _LANDING / "catalogues"
 
 
 class Shown(msgspec.Struct, frozen=True, gc=False):

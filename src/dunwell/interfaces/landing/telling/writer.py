@@ -23,21 +23,24 @@ from dunwell.contact.messages.formatting import NamedTexts, render_greeting, ren
 from dunwell.contact.messages.gsm import write_plainly
 from dunwell.contact.messages.letters.rendering import AmountDue
 from dunwell.contact.messages.letters.sheet import Page
-from dunwell.contact.messages.letters.short_letter import ShortLetter, compose_sheet, write_out
+from dunwell.contact.messages.letters.short_letter import (
+    ShortLetter,
+    compose_sheet,
+    render_plain_letter,
+)
 from dunwell.contact.messages.links import TOKEN_MASK
 from dunwell.contact.messages.markdown import parse_line, parse_lines, parse_markdown
 from dunwell.contact.messages.parts import fill
 from dunwell.contact.messages.placeholders import LANDING_URL
 from dunwell.contact.messages.rendering import add_check, frame_email, name_check_page
-from dunwell.contact.messages.wording import find_wording
 from dunwell.contact.notices.facts import Facts, LetterFacts, find_amount_due
 from dunwell.contact.notices.notice import Addressee, Notice
 from dunwell.contact.notices.secrets import NOTICE_CODE_MASK, bears_check
 from dunwell.core.claims.fields import DebtorName
 from dunwell.interfaces.landing.render.addresses import build_address
 from dunwell.interfaces.web.formats import build_message_filters
-from dunwell.interfaces.web.languages import SOURCE_LANGUAGE, Language
 from dunwell.interfaces.web.templates import TranslatedTemplates, install_translations
+from dunwell.platform.text.translation import SOURCE_LANGUAGE, Language, find_debtor_language
 
 NOTICE_TEMPLATES = Path(__file__).parent / "templates"
 # What a template is rendered with to gather the values it mentions.
@@ -138,7 +141,7 @@ class NoticeWriter:
         subject, _, body = text.strip().partition("\n\n")
         letter = ShortLetter(
             subject=fill(parse_line(subject), told),
-            greeting=render_greeting(post.name, find_wording(language)),
+            greeting=render_greeting(post.name, find_debtor_language(language)),
             body=parse_markdown(body),
             values=told,
             address=post.window,
@@ -152,7 +155,7 @@ class NoticeWriter:
             kind=facts.kind,
             addressee=addressee,
             subject=letter.subject,
-            body_text=write_out(sheet, letter),
+            body_text=render_plain_letter(sheet, letter, language),
             body_html=None,
             sheet=sheet,
         )

@@ -18,8 +18,8 @@ from dunwell.contact.messages.links import TOKEN_MASK
 from dunwell.core.workflows.word_differences import WordComparison
 from dunwell.interfaces.portal.render.addresses import build_address, names_merchant
 from dunwell.interfaces.portal.render.charts import Bar, draw_bars, draw_columns
-from dunwell.interfaces.web.languages import Language
 from dunwell.interfaces.web.templates import Page, PageContext, PageRenderer, build_environment
+from dunwell.platform.text.translation import Language
 
 PORTAL = Path(__file__).parents[1]
 # The folders of the slices. The name of a template is unique among them.

@@ -1,0 +1,76 @@
+"""Texts in the reader's language. Every text is written once, in English, where it is used; the
+English text is its key in the gettext catalogues.
+
+There is one folder of catalogues for each audience: debtors read pages, messages and letters; the
+staff of merchants and operators reads the portal and e-mails about the service. Adding a language
+is adding a catalogue. A catalogue is compiled once in a process.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from gettext import GNUTranslations, NullTranslations
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Literal
+
+from babel.core import Locale
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+SOURCE_LANGUAGE = "en"
+DEBTOR_CATALOGUES = Path(__file__).parent / "catalogues" / "debtors"
+STAFF_CATALOGUES = Path(__file__).parent / "catalogues" / "staff"
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    code: str
+    # The name of the language in the language itself.
+    name: str
+    direction: Literal["ltr", "rtl"]
+    words: NullTranslations
+
+    def translate(self, text: str, /, **facts: Any) -> str:
+        """Return the text with the facts in the places of `%(name)s`."""
+        translated = self.words.gettext(text)
+        return translated % facts if facts else translated
+
+
+@cache
+def load_languages(folder: Path) -> Mapping[str, Language]:
+    """Return English and each language that has a catalogue in this folder, ordered by code."""
+    words: dict[str, NullTranslations] = {SOURCE_LANGUAGE: NullTranslations()}
+    words |= {path.stem: _compile(path) for path in folder.glob("*.po")}
+    return {code: _describe_language(code, words[code]) for code in sorted(words)}
+
+
+def find_debtor_language(code: str) -> Language:
+    """Return the language of texts for debtors by its code or tag ("de", "de-AT"); English if
+    there is no catalogue for it."""
+    return _find_language(DEBTOR_CATALOGUES, code)
+
+
+def find_staff_language(code: str) -> Language:
+    """The same for texts that users, merchants and operators read."""
+    return _find_language(STAFF_CATALOGUES, code)
+
+
+def _find_language(folder: Path, code: str) -> Language:
+    languages = load_languages(folder)
+    return languages.get(code.partition("-")[0].lower(), languages[SOURCE_LANGUAGE])
+
+
+def _describe_language(code: str, words: NullTranslations) -> Language:
+    locale = Locale.parse(code)
+    direction: Literal["ltr", "rtl"] = "rtl" if locale.text_direction == "rtl" else "ltr"
+    name = locale.get_display_name(locale) or code
+    return Language(code, name[:1].upper() + name[1:], direction, words)
+
+
+def _compile(path: Path) -> GNUTranslations:
+    compiled = BytesIO()
+    with path.open("rb") as file:
+        write_mo(compiled, read_po(file, locale=path.stem, abort_invalid=True))
+    compiled.seek(0)
+    return GNUTranslations(compiled)

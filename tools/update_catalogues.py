@@ -1,0 +1,108 @@
+"""Writes the catalogues of translations: what the code shows is in them, sorted, and nothing else.
+
+A text that is new has an empty translation until somebody writes it. The tests fail for a text that
+is missing, empty, marked as fuzzy, or no longer used.
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po, write_po
+from jinja2.ext import babel_extract
+
+SOURCE = Path(__file__).resolve().parent.parent / "src" / "dunwell"
+CATALOGUES = SOURCE / "platform" / "text" / "catalogues"
+# A text, or one text and its plural.
+MessageId = str | tuple[str, str]
+_OPTIONS = {
+    "trimmed": "true", "newstyle_gettext": "true", "trim_blocks": "true", "lstrip_blocks": "true",
+    "extensions": "jinja2.ext.do",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Where the texts of one folder of catalogues stand. Calls of `translate` belong to the
+    audience of their folder; a `LazyText` always belongs to the staff."""
+
+    name: str
+    folders: tuple[str, ...]
+    has_lazy_texts: bool = False
+
+
+AUDIENCES = (
+    Audience("debtors", ("contact", "cases", "adapters", "interfaces/landing")),
+    Audience("staff", ("accounts", "operations", "interfaces/portal"), has_lazy_texts=True),
+)
+
+
+def extract_texts(audience: Audience) -> set[MessageId]:
+    """Return every text that templates and modules show to this audience."""
+    found: set[MessageId] = set()
+    for folder in audience.folders:
+        for path in sorted((SOURCE / folder).rglob("*")):
+            if path.parent.name == "templates" and path.is_file():
+                found |= set(_extract_from_template(path))
+            elif path.suffix == ".py":
+                found |= set(_extract_from_module(path, "translate"))
+    if audience.has_lazy_texts:
+        for path in sorted(SOURCE.rglob("*.py")):
+            found |= set(_extract_from_module(path, "LazyText"))
+    return found
+
+
+def _extract_from_template(path: Path) -> Iterator[MessageId]:
+    with path.open("rb") as file:
+        for _, function, found, _ in babel_extract(file, ("gettext", "ngettext"), [], _OPTIONS):
+            texts = [found] if isinstance(found, str) else [each for each in found or () if each]
+            yield (texts[0], texts[1]) if function == "ngettext" else texts[0]
+
+
+def _extract_from_module(path: Path, function: str) -> Iterator[MessageId]:
+    source = path.read_text()
+    if f"{function}(" not in source:
+        return
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and node.args and _name(node.func) == function:
+            text = node.args[0]
+            if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                yield text.value
+
+
+def _name(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def read_catalogue(path: Path) -> Catalog:
+    with path.open("rb") as file:
+        return read_po(file, locale=path.stem, abort_invalid=True)
+
+
+def write_catalogue(path: Path, texts: set[MessageId]) -> None:
+    """Keep the translations of these texts, add the missing ones, and remove all others."""
+    old, new, written = read_catalogue(path), Catalog(locale=path.stem), BytesIO()
+    for text in texts:
+        known = old.get(text)
+        message = new.add(text, known.string if known else "")
+        message.flags = known.flags & {"fuzzy"} if known else set()
+    write_po(written, new, width=0, omit_header=True, sort_output=True)
+    head, _, _ = path.read_text().partition("\n\n")
+    path.write_text(f"{head}\n\n{written.getvalue().decode().strip()}\n")
+
+
+def main() -> None:
+    for audience in AUDIENCES:
+        texts = extract_texts(audience)
+        for path in sorted((CATALOGUES / audience.name).glob("*.po")):
+            write_catalogue(path, texts)
+            missing = [each.id for each in read_catalogue(path) if each.id and not each.string]
+            for text in missing:
+                print(f"{audience.name}/{path.name}: no translation of {text!r}")
+
+
+if __name__ == "__main__":
+    main()
