@@ -10,11 +10,11 @@ import pytest
 from dunwell.contact.escalation.contact_store import lease_contacts
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.sending.lease import begin_lease
 from dunwell.core.workflows.publish_draft import publish_draft
 from dunwell.core.workflows.save_draft import save_draft
 from dunwell.interfaces.api.catalogue import ENDPOINTS
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.heartbeat import begin_lease
 from dunwell.platform.resources import Resources
 from tests.support.changes import CHANGES, NEW_ADDRESS, UNCHANGED, Change
 from tests.support.definitions import a_definition

@@ -15,8 +15,8 @@ from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.escalation.prepare_contacts import Taking, prepare_contacts
 from dunwell.contact.messages.identities import Person, identify
 from dunwell.contact.messages.letters.letter_files import LetterFiles
-from dunwell.contact.sending.lease import Lease
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.leases import Lease
 from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.resources import Resources
 from tests.support.guards import a_guarded_house, contact_days, held_contacts

@@ -14,11 +14,11 @@ from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.escalation.prepare_contacts import Taking, prepare_contacts
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.contact.notices.leased_store import keep_notice
+from dunwell.contact.notices.leased_store import renew_notice
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.contact.notices.store import lease_notices
-from dunwell.contact.sending.lease import LEASE, begin_lease
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.heartbeat import LEASE, begin_lease
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE, a_house_with_channels
 from tests.support.gated_channels import GatedChannel, Post
@@ -177,7 +177,7 @@ async def test_a_notice_tells_whether_its_lease_was_renewed(
     lease, until = begin_lease(resources), clock.now() + timedelta(minutes=1)
     async with resources.database.transaction() as tx:
         [leased] = await lease_notices(tx, clock.now(), lease, Counter(), channel_limit=1, limit=1)
-        held = [await keep_notice(tx, leased, each, until) for each in (lease.lease_id, uuid4())]
+        held = [await renew_notice(tx, leased, each, until) for each in (lease.lease_id, uuid4())]
     assert held == [True, False]
 
 
@@ -204,7 +204,7 @@ async def test_only_a_message_whose_own_lease_was_renewed_is_called(
 ) -> None:
     """Of five that wait for a slot another transaction holds one, and another worker has one."""
     sure_seconds = 2.0
-    monkeypatch.setattr("dunwell.contact.sending.lease._SURE_SECONDS", sure_seconds)
+    monkeypatch.setattr("dunwell.platform.heartbeat._SURE_SECONDS", sure_seconds)
     house = await plan_texts(resources, clock, _CALLED_AT_ONCE + 5)
     post, gate = Post(), asyncio.Event()
     dispatcher = MessageDispatcher(resources, [GatedChannel(post, "SMS", gate)], beat_seconds=0.05)

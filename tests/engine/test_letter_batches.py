@@ -215,7 +215,7 @@ async def test_a_batch_is_a_living_worker_s_for_three_minutes(post: LetterHouse)
     later(post)
     line = replace(post.adapter.letter_line, depot=UnfinishedDepot(post.depot))
     await BatchReleaser(post.house.resources, lambda: {"post": line}).run_once()
-    later(post, timedelta(minutes=3))
+    later(post, timedelta(minutes=3) - timedelta(microseconds=1))
     await post.release()
     assert post.manifests() == []
     later(post, timedelta(microseconds=1))

@@ -12,9 +12,10 @@ import pytest
 from dunwell.adapters.channels.folder.depot import FolderDepot
 from dunwell.contact.sending.batches.read_statuses import StatusReader
 from dunwell.contact.sending.batches.status_file import MOST_BYTES, MOST_LINES
-from dunwell.contact.sending.batches.status_store import take_line
-from dunwell.contact.sending.lease import LEASE, Lease
+from dunwell.contact.sending.batches.status_store import lease_line
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.leases import Lease
+from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
 from tests.support.letter_house import LetterHouse, a_house_with_a_folder, write_status
 from tests.support.statements import a_counted_database
@@ -224,8 +225,8 @@ async def test_a_dead_reader_s_line_is_another_s_when_its_lease_is_over(post: Le
     post.say("1.csv", write_status())
     async with post.house.resources.database.transaction() as tx:
         dead = Lease(UUID(int=1), clock.now() + LEASE)
-        assert await take_line(tx, "post", dead, clock.now())
-    clock.advance(LEASE)
+        assert await lease_line(tx, "post", dead, clock.now())
+    clock.advance(LEASE - timedelta(microseconds=1))
     assert await post.read_statuses() == 0
     clock.advance(timedelta(microseconds=1))
     assert await post.read_statuses() == 1

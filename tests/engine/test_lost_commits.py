@@ -16,11 +16,11 @@ from dunwell.accounts.installation.lines.line import Pace
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.notices.sender import NoticeSender
-from dunwell.contact.sending.lease import LEASE
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.errors import Unavailable
+from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
 from tests.support.house import House, ScriptedChannel, ScriptedLine
 from tests.support.lines import a_house_with_a_line
@@ -28,7 +28,7 @@ from tests.support.lost_commits import CommitLosses, Loss, losing_commits
 from tests.support.notices import an_asker
 
 _OF_HAND_OVER = b"SET state = 'HANDED_OVER', handed_over_at"
-_OF_NOTICES = b"SET state = 'HANDED_OVER', lease_id"
+_OF_NOTICES = b"SET state = 'HANDED_OVER', due_at"
 _CONTACTS = """
 SELECT state, tries, handed_over_at IS NOT NULL AS is_marked, lease_id, guarded_by
 FROM communications WHERE merchant_id = $1
@@ -115,7 +115,7 @@ async def test_a_repeated_message_keeps_its_mark_though_it_was_not_called(
 
     dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dunwell.contact.sending.lease._SURE_SECONDS", -1)
+        patch.setattr("dunwell.platform.heartbeat._SURE_SECONDS", -1)
         await dispatcher.run_merchant(house.merchant.merchant_id)
     await dispatcher.close()
     assert len(line.sent) == 1
@@ -135,7 +135,7 @@ async def test_a_worker_that_was_stopped_calls_nothing_under_an_old_lease(
     house = await a_house_with_a_line(resources, clock, line)
     await house.create("A", "B")
     await Engine(resources).run_once()
-    monkeypatch.setattr("dunwell.contact.sending.lease._SURE_SECONDS", -1)
+    monkeypatch.setattr("dunwell.platform.heartbeat._SURE_SECONDS", -1)
     dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
     await dispatcher.run_merchant(house.merchant.merchant_id)
     assert line.sent == []

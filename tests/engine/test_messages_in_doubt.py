@@ -8,8 +8,8 @@ import pytest
 
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.sending.lease import LEASE
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
 from tests.support.gated_channels import GatedChannel, Post
 from tests.support.house import House, ScriptedChannel

@@ -16,9 +16,9 @@ from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.sending.channel import Accepted, Message, Outcome, Permanent
-from dunwell.contact.sending.lease import LEASE
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
+from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
 from tests.support.channels import a_house_with_channels
 from tests.support.gated_channels import GatedChannel, Post

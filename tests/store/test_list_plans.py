@@ -16,9 +16,10 @@ from dunwell.core.claims.find_claims import find_claims
 from dunwell.core.claims.read_claim import read_claim
 from dunwell.core.claims.states import Status
 from dunwell.core.claims.store_lists import ClaimFilter
-from dunwell.core.events.store_deliveries import Lease, find_due_endpoints, lease_deliveries
+from dunwell.core.events.store_deliveries import find_due_endpoints, lease_deliveries
 from dunwell.core.files.read_attachments import list_attachments
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
 from dunwell.platform.resources import Resources
 from tests.support.crowds import PARTS
 from tests.support.plans import Explaining, undone
@@ -170,7 +171,7 @@ async def test_what_is_due_is_found_and_leased_by_its_index(many_deliveries: Out
         assert explaining.rows_read <= 3 * len(endpoints), explaining.plans
 
         until = outbox.now + timedelta(minutes=1)
-        lease = Lease(UUID(int=1), outbox.now, until)
+        lease = Lease(UUID(int=1), until)
         explaining = Explaining(tx)
         leased = await lease_deliveries(explaining, endpoints[0], lease, now=outbox.now, size=PAGE)
     assert len(leased) == PAGE

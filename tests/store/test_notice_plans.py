@@ -13,8 +13,8 @@ from dunwell.contact.notices.store import (
     load_asked,
     load_asked_to_one,
 )
-from dunwell.contact.sending.lease import Lease
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.leases import Lease
 from dunwell.platform.resources import Resources
 from tests.support.notices import Asker, an_asker
 from tests.support.plans import Explaining, fill, undone

@@ -171,7 +171,7 @@ MOVES_OF_CONTACTS = [
         )
     ),
     Moving(
-        f"{_CONTACTS}._KEEP", (FIRST, UUIDS, LEASE, UNTIL), _leased("HANDED_OVER"),
+        f"{_CONTACTS}._RENEW", (FIRST, UUIDS, LEASE, UNTIL), _leased("HANDED_OVER"),
         "communications", "claim_id", _ANOTHERS, passes_by="communications",
     ),
     Moving(

@@ -24,7 +24,7 @@ _NOT_OURS = {"another's lease": f"UPDATE jobs SET lease_id = '{OTHER_LEASE}'"}
 
 MOVES_OF_JOBS = [
     Moving(
-        "operations.jobs.store._TAKE", (NOW, UNTIL, LEASE, ["PAUSE"], 10), {"jobs": _WAITING},
+        "operations.jobs.store._LEASE", (NOW, UNTIL, LEASE, ["PAUSE"], 10), {"jobs": _WAITING},
         "jobs", "job_id",
         {
             "not due": f"UPDATE jobs SET due_at = {JUST_LATER}",
@@ -41,9 +41,11 @@ MOVES_OF_JOBS = [
     *(
         Moving(
             statement, (FIRST, UUIDS[1], LEASE, UNTIL), {"jobs": _RUNNING}, "jobs", "job_id",
-            _NOT_OURS, whose="SECOND",
+            _NOT_OURS, whose="SECOND", passes_by=passes_by,
         )
-        for statement in ("operations.jobs.store._LET_GO", "operations.jobs.store._KEEP")
+        for statement, passes_by in (
+            ("operations.jobs.store._RELEASE", None), ("operations.jobs.store._RENEW", "jobs"),
+        )
     ),
     Moving(
         "operations.jobs.store_previews._NOTE", (FIRST, UUIDS[1], LEASE, 7, 5, UNTIL),

@@ -79,11 +79,11 @@ _NOTICES = [
     *(
         Moving(
             statement, (FIRST, UUIDS[1], LEASE, *values), {"debtor_notices": _LEASED},
-            "debtor_notices", "claim_id", _NOT_OURS, whose="SECOND",
+            "debtor_notices", "claim_id", _NOT_OURS, whose="SECOND", passes_by=passes_by,
         )
-        for statement, values in (
-            ("contact.notices.leased_store._KEEP", (UNTIL,)),
-            ("contact.notices.leased_store._SETTLE", ("ACCEPTED", None, None, NOW, "sms-a")),
+        for statement, values, passes_by in (
+            ("contact.notices.leased_store._RENEW", (UNTIL,), "debtor_notices"),
+            ("contact.notices.leased_store._SETTLE", ("ACCEPTED", None, None, NOW, "sms-a"), None),
         )
     ),
     Moving(
@@ -218,7 +218,7 @@ _MONEY = [
         "claim_id", {**_PLAN_ENDED, **_LATER_CLOCK}, answers="merchant_id", whose="MERCHANTS",
     ),
     Moving(
-        "adapters.payments.sandbox.store._TAKE_NOTICES", (NOW, UNTIL, 10),
+        "adapters.payments.sandbox.store._LEASE_NOTICES", (NOW, UNTIL, 10),
         {"sandbox_checkouts": {"notices_due": 1, "notice_at": NOW}}, "sandbox_checkouts",
         "checkout_id",
         {
@@ -304,11 +304,11 @@ NOT_TWO = {
     "operations.alerts.signs_store._TAKE_TURN": _ALARMS,
     "contact.sending.batches.doubt_store._FIND": _DOUBT,
     "contact.sending.batches.doubt_store._FIND_NEWEST": _DOUBT,
-    "contact.sending.batches.status_store._GIVE_BACK": _STATUSES,
+    "contact.sending.batches.status_store._RELEASE": _STATUSES,
     "contact.sending.batches.status_store._RENEW": _STATUSES,
-    "contact.sending.batches.status_store._TAKE": _STATUSES,
+    "contact.sending.batches.status_store._LEASE": _STATUSES,
     "contact.sending.batches.batch_store._DISSOLVE": _BATCHES,
-    "contact.sending.batches.batch_store._LOCK_LEFT": _BATCHES,
+    "contact.sending.batches.batch_store._LEASE_LEFT": _BATCHES,
     "contact.sending.batches.batch_store._LOCK_OWN": _BATCHES,
     "contact.sending.batches.batch_store._LOCK_WAITING": _BATCHES,
     "contact.sending.batches.batch_store._MARK_WRITTEN": _BATCHES,
@@ -318,7 +318,7 @@ NOT_TWO = {
     "contact.sending.incoming_store._SWEEP": (
         "replies are of no merchant by their key: tried by tests.usecases.test_take_incoming_sms"
     ),
-    "contact.sending.report_store._LEASE": _REPORTS,
+    "contact.sending.report_store._LOCK_DUE": _REPORTS,
     "contact.sending.report_store._SWEEP": _REPORTS,
     "platform.database.attempts._REMOVE": _NO_MERCHANT,
     "interfaces.landing.entering.store_tries._REMOVE_EVERYBODYS": _NO_MERCHANT,

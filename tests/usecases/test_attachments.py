@@ -11,10 +11,10 @@ from dunwell.contact.escalation.change_attachments import (
 from dunwell.contact.escalation.contact_store import await_attachment, lease_contacts
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.messages.contact import PlannedContact
-from dunwell.contact.sending.lease import Lease
 from dunwell.core.files.remove_unused_uploads import remove_unused_uploads
 from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.leases import Lease
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE, a_house_with_channels, upload
 from tests.support.files import a_pdf, an_image

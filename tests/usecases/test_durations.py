@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.contact.sending.lease import begin_lease
-from dunwell.core.events.lease_set import lease_set
+from dunwell.core.events.lease_set import find_last_begin, lease_set
 from dunwell.core.events.store_deliveries import Delivery
 from dunwell.core.events.store_endpoints import load_endpoint
 from dunwell.interfaces.landing.entering.visitors import admit_codes, count_visitors_wrong
+from dunwell.platform.heartbeat import begin_lease
 from dunwell.platform.resources import Resources
 from tests.support.durations import JUST
 from tests.support.webhooks import an_outbox
@@ -53,7 +53,7 @@ async def _find_end_of_delivery(resources: Resources) -> timedelta:
 
 
 async def _find_last_begin(resources: Resources) -> timedelta:
-    return (await _lease_delivery(resources)).lease.begin_before - resources.clock.now()
+    return find_last_begin((await _lease_delivery(resources)).lease) - resources.clock.now()
 
 
 async def _find_end_of_lease(resources: Resources) -> timedelta:
@@ -68,7 +68,7 @@ EDGES: Mapping[str, StoredEdge] = {
 LENGTHS: Mapping[str, tuple[Callable[[Resources], Awaitable[object]], object]] = {
     "core/events/lease_set.py BEGIN_WITHIN": (_find_last_begin, timedelta(seconds=12)),
     "core/events/lease_set.py LEASE": (_find_end_of_delivery, timedelta(seconds=30)),
-    "contact/sending/lease.py LEASE": (_find_end_of_lease, timedelta(seconds=15)),
+    "platform/heartbeat.py LEASE": (_find_end_of_lease, timedelta(seconds=15)),
 }
 
 

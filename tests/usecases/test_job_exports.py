@@ -11,7 +11,6 @@ import pytest
 
 from dunwell.accounts.merchants.actor import Interface, Origin, operator_actor, user_actor
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
-from dunwell.contact.sending.lease import LEASE
 from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.core.files.storage import ContentMissing
 from dunwell.operations.jobs import run_exports as running
@@ -25,6 +24,7 @@ from dunwell.operations.jobs.sweep_jobs import sweep_jobs
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.errors import InsufficientScope, NotFound, ValidationError
+from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute
 from tests.support.house import ERP, House, a_house

@@ -12,7 +12,6 @@ from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.accounts.users.change_user import end_user
 from dunwell.accounts.users.user import Place
 from dunwell.contact.escalation.end_claim import withdraw_claim
-from dunwell.contact.sending.lease import LEASE
 from dunwell.core.claims.hold_claim import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
@@ -39,10 +38,11 @@ from dunwell.operations.jobs.start_job import (
     retry_failed,
     start_job,
 )
-from dunwell.operations.jobs.store import Taken, lock_leased
+from dunwell.operations.jobs.store import LeasedJob, lock_leased
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.house import ERP, House, a_house
@@ -195,7 +195,7 @@ async def test_cancelling_half_way_leaves_whole_claims_only(
     batches = 0
     original = lock_leased
 
-    async def lock(tx: Connection, taken: Taken) -> Job | None:
+    async def lock(tx: Connection, taken: LeasedJob) -> Job | None:
         nonlocal batches
         batches += 1
         if batches == 3:

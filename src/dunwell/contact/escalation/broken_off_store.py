@@ -6,10 +6,11 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.escalation.claim_contact_store import CONTACTS
 from dunwell.contact.escalation.contact_store import read_contact
 from dunwell.contact.messages.contact import Contact, Content
-from dunwell.contact.sending.lease import Lease
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
 from dunwell.platform.database.sql import compose
 
 # Whether a broken-off contact may still be sent as it was rendered: the claim is in process, not
@@ -25,14 +26,14 @@ WITH chosen AS MATERIALIZED (
     SELECT m.communication_id
     FROM communications m
     JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
-    WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND m.lease_until <= $2
+    WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND {has_ended}
       AND m.channel = $5 AND {still_holds}
     ORDER BY m.lease_until
     LIMIT $6
     FOR NO KEY UPDATE OF m SKIP LOCKED
 )
 UPDATE communications m
-SET lease_id = $3, lease_until = $4, tries = tries + 1
+SET {hold}, tries = tries + 1
 FROM chosen, communication_contents t, claims c, debtors d
 WHERE m.merchant_id = $1 AND m.communication_id = chosen.communication_id
   AND t.merchant_id = $1 AND t.communication_id = m.communication_id
@@ -46,6 +47,8 @@ RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel,
     t.key_version
 """,
     still_holds=_STILL_HOLDS,
+    has_ended=CONTACTS.has_ended("$2", "m."),
+    hold=CONTACTS.hold("$4", "$3"),
 )
 # Rides on communications_handed_over. A row that another transaction holds is left for the next
 # set: it must not hold up its channel.
@@ -55,14 +58,14 @@ WITH chosen AS MATERIALIZED (
     SELECT m.communication_id
     FROM communications m
     JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
-    WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND m.lease_until <= $2
+    WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND {has_ended}
       AND m.channel = $3 AND NOT ($4::boolean AND {still_holds})
     ORDER BY m.lease_until
     LIMIT $5
     FOR NO KEY UPDATE OF m SKIP LOCKED
 ), unknown AS (
     UPDATE communications m
-    SET state = 'UNKNOWN', lease_id = NULL, lease_until = NULL
+    SET state = 'UNKNOWN', {clear}
     FROM chosen
     WHERE m.merchant_id = $1 AND m.communication_id = chosen.communication_id
     RETURNING m.*
@@ -78,6 +81,8 @@ WITH chosen AS MATERIALIZED (
 SELECT communication_id FROM unknown
 """,
     still_holds=_STILL_HOLDS,
+    has_ended=CONTACTS.has_ended("$2", "m."),
+    clear=CONTACTS.clear(),
 )
 
 

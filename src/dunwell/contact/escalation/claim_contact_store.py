@@ -8,7 +8,9 @@ from uuid import UUID
 
 from dunwell.contact.escalation.schedule import Tried
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import LeasedTable
 
+CONTACTS = LeasedTable("communications", ("merchant_id", "communication_id"), ends_at="lease_until")
 # By primary key, then by the unique key (merchant_id, claim_id, run, step_id, place). A cancelled
 # contact never left the house, and its place is free.
 _LOAD_TRIED = """

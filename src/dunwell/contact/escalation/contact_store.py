@@ -1,4 +1,4 @@
-"""The SQL of contacts on their way out: leasing, keeping the lease, giving back.
+"""The SQL of contacts on their way out: leasing, renewing the lease, releasing.
 
 A planned contact is leased, rendered without any lock, and marked as handed over with its content
 before a channel is called (CONTRACT 13). Leases run in real time.
@@ -11,25 +11,38 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.due_merchants import Due, list_due_merchants
+from dunwell.contact.escalation.claim_contact_store import CONTACTS
 from dunwell.contact.messages.contact import Contact, PlannedContact
 from dunwell.contact.messages.facts import ClaimFacts, ItemFacts
 from dunwell.contact.messages.guards import KeptBack
-from dunwell.contact.sending.lease import Lease
 from dunwell.core.claims.debtor_rows import list_columns, read_row
 from dunwell.core.claims.fields import DebtorName
 from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.leases import Lease
 from dunwell.platform.database.sql import compose, load_statement
 
 # A channel of a merchant: its provider holds up no other's.
 MerchantChannel = tuple[int, Channel]
 
-_LEASE = load_statement(__file__, "lease_contacts.sql", debtor=list_columns(DebtorName, "d"))
+_LEASE = load_statement(
+    __file__,
+    "lease_contacts.sql",
+    debtor=list_columns(DebtorName, "d"),
+    is_free=CONTACTS.is_free("$3", "m."),
+    hold=CONTACTS.hold("$5", "$4"),
+)
 
-_IS_PLANNED = """d.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND d.not_before <= {now}
-  AND (d.lease_until IS NULL OR d.lease_until <= $1)
+_IS_PLANNED = compose(
+    """d.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND d.not_before <= {now}
+  AND {is_free}
   AND EXISTS (SELECT FROM claims c WHERE c.merchant_id = d.merchant_id
-                AND c.claim_id = d.claim_id AND NOT c.held)"""
-_IS_BROKEN_OFF = "d.state = 'HANDED_OVER' AND d.lease_until <= $1"
+                AND c.claim_id = d.claim_id AND NOT c.held)""",
+    now="{now}",
+    is_free=CONTACTS.is_free("$1", "d."),
+)
+_IS_BROKEN_OFF = compose(
+    "d.state = 'HANDED_OVER' AND {has_ended}", has_ended=CONTACTS.has_ended("$1", "d.")
+)
 # Those that follow the given one first. Rides on communications_planned and _handed_over, once
 # those of all merchants together say that anything is due.
 _FIND_CHANNELS = compose(
@@ -54,9 +67,10 @@ LIMIT $7
     is_broken_off=_IS_BROKEN_OFF,
 )
 # By primary key.
-_RELEASE = """
+_RELEASE = compose(
+    """
 UPDATE communications m
-SET lease_id = NULL, lease_until = NULL, not_before = r.not_before, held_by = r.held_by,
+SET {clear}, not_before = r.not_before, held_by = r.held_by,
     -- A claim that ended or was assigned anew contacts nobody by it any more.
     state = CASE WHEN c.status IN ('CREATED', 'IN_PROCESS') AND c.run = m.run THEN m.state
                  ELSE 'CANCELLED' END,
@@ -66,11 +80,15 @@ FROM unnest($3::uuid[], $4::timestamptz[], $5::text[])
     AS r (communication_id, not_before, held_by), claims c
 WHERE m.merchant_id = $1 AND m.communication_id = r.communication_id
   AND c.merchant_id = $1 AND c.claim_id = m.claim_id
-  AND m.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND m.lease_id = $2
-"""
+  AND m.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND {is_held}
+""",
+    clear=CONTACTS.clear(),
+    is_held=CONTACTS.is_held("$2", "m."),
+)
 # One whose claim has changed since the lease, or is being changed, is given back as it was: what is
 # attached at that moment must not be waited for. By primary keys.
-_AWAIT_ATTACHMENT = """
+_AWAIT_ATTACHMENT = compose(
+    """
 WITH incomplete AS MATERIALIZED (
     SELECT r.communication_id
     FROM unnest($3::uuid[], $5::bigint[], $6::bigint[])
@@ -80,28 +98,18 @@ WITH incomplete AS MATERIALIZED (
     FOR NO KEY UPDATE OF c SKIP LOCKED
 )
 UPDATE communications m
-SET lease_id = NULL, lease_until = NULL,
+SET {clear},
     state = CASE WHEN i.communication_id IS NULL THEN m.state ELSE 'ATTACHMENT_MISSING' END,
     not_before = CASE WHEN i.communication_id IS NULL THEN m.not_before ELSE $4 END
 FROM unnest($3::uuid[]) AS r (communication_id)
 LEFT JOIN incomplete i USING (communication_id)
-WHERE m.merchant_id = $1 AND m.lease_id = $2 AND m.communication_id = r.communication_id
+WHERE m.merchant_id = $1 AND {is_held} AND m.communication_id = r.communication_id
   AND m.state = 'PLANNED'
-"""
-# By primary keys. One that somebody else is changing keeps its end until the next time.
-_KEEP = """
-WITH held AS (
-    SELECT communication_id
-    FROM communications
-    WHERE merchant_id = $1 AND communication_id = ANY($2::uuid[]) AND lease_id = $3
-    FOR NO KEY UPDATE SKIP LOCKED
+""",
+    clear=CONTACTS.clear(),
+    is_held=CONTACTS.is_held("$2", "m."),
 )
-UPDATE communications m
-SET lease_until = $4
-FROM held
-WHERE m.merchant_id = $1 AND m.communication_id = held.communication_id
-RETURNING m.communication_id
-"""
+_RENEW = CONTACTS.renew(many=True)
 
 
 async def find_channels_with_contacts(
@@ -153,13 +161,13 @@ async def await_attachment(
         )  # fmt: skip
 
 
-async def keep_contacts(
+async def renew_contacts(
     tx: Connection, merchant_id: int, communication_ids: Sequence[UUID], lease_id: UUID,
     until: datetime,
 ) -> list[UUID]:  # fmt: skip
     """Renew the lease of those that are still held under it, except those that another transaction
     is changing; which were renewed."""
-    rows = await tx.fetch(_KEEP, merchant_id, communication_ids, lease_id, until)
+    rows = await tx.fetch(_RENEW, merchant_id, communication_ids, lease_id, until)
     return [row["communication_id"] for row in rows]
 
 

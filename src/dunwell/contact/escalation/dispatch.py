@@ -33,9 +33,10 @@ from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.sending.adapters import Adapters, FindLine, find_no_line
 from dunwell.contact.sending.channel import ChannelAdapter, Unanswered
 from dunwell.contact.sending.file_memory import FileMemory
-from dunwell.contact.sending.lease import BEAT_SECONDS, Lease, begin_lease
 from dunwell.contact.sending.sender import Begun, RunningSet, Sender
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
+from dunwell.platform.heartbeat import BEAT_SECONDS, begin_lease
 from dunwell.platform.resources import Resources
 
 SET_SIZE = 200

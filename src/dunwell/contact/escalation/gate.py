@@ -24,8 +24,8 @@ from dunwell.contact.messages.contact import Contact, RenderedContact
 from dunwell.contact.messages.guard_store import lock_guards
 from dunwell.contact.messages.guards import Candidate, GuardHold, HeldBy, KeptBack, decide_contacts
 from dunwell.contact.messages.identities import Person, digest_address, identify
-from dunwell.contact.sending.lease import Lease
 from dunwell.platform.database.database import Connection, savepoint
+from dunwell.platform.database.leases import Lease
 
 # How soon a contact that was stopped is looked at again after the merchant has decided: a day is
 # soon enough to go on, and seldom enough for contacts that may wait for weeks.

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
+from dunwell.contact.escalation.claim_contact_store import CONTACTS
 from dunwell.contact.messages.contact import RenderedContact
 from dunwell.contact.messages.guard_store import write_days
 from dunwell.contact.messages.guards import RaisedGuard
 from dunwell.contact.messages.ledger import digest_content, digest_recipient
-from dunwell.contact.sending.lease import Lease
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
 from dunwell.platform.database.sql import load_statement
 
-_LOCK = load_statement(__file__, "lock_contacts.sql")
+_LOCK = load_statement(__file__, "lock_contacts.sql", is_held=CONTACTS.is_held("$2", "m."))
 _HAND_OVER = load_statement(__file__, "hand_over.sql")
 
 

@@ -18,7 +18,7 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.escalation.claim_contact_store import load_tried
 from dunwell.contact.escalation.compose_contact import Files, make_message
-from dunwell.contact.escalation.contact_store import keep_contacts
+from dunwell.contact.escalation.contact_store import renew_contacts
 from dunwell.contact.escalation.letterhead import Letterhead
 from dunwell.contact.escalation.process import find_process
 from dunwell.contact.escalation.schedule import NOTHING_TRIED, Tried
@@ -37,12 +37,12 @@ from dunwell.contact.sending.channel import (
 )
 from dunwell.contact.sending.file_memory import FileMemory
 from dunwell.contact.sending.heed_refusals import heed_refusals
-from dunwell.contact.sending.lease import Lease
 from dunwell.core.files.attachments import Attachment, find_attachments
 from dunwell.core.files.content_types import PDF
 from dunwell.core.files.storage import ContentMissing
 from dunwell.core.workflows.store import hold_workflows, load_newest
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
@@ -125,7 +125,7 @@ class HandedOverContacts:
     async def keep(self, tx: Connection, until: datetime) -> Collection[UUID]:
         contacts = [*self.items, *(contact for contact, _ in self.answered)]
         ids = [contact.communication_id for contact in contacts]
-        return await keep_contacts(
+        return await renew_contacts(
             tx,
             self.merchant.merchant_id,
             communication_ids=ids,

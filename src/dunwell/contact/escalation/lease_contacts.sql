@@ -9,14 +9,14 @@ WITH chosen AS MATERIALIZED (
     JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
     WHERE m.merchant_id = $1 AND m.state IN ('PLANNED', 'ATTACHMENT_MISSING')
       AND m.not_before <= $2
-      AND (m.lease_until IS NULL OR m.lease_until <= $3)
+      AND {is_free}
       AND NOT c.held AND m.channel = $7
     ORDER BY m.not_before, m.planned_at
     LIMIT $6
     FOR NO KEY UPDATE OF m SKIP LOCKED
 ), leased AS (
     UPDATE communications m
-    SET lease_id = $4, lease_until = $5
+    SET {hold}
     FROM chosen
     WHERE m.merchant_id = $1 AND m.communication_id = chosen.communication_id
     RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel, m.tries,

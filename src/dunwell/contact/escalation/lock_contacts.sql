@@ -13,7 +13,7 @@ FROM unnest($3::uuid[], $4::bigint[], $5::text[], $6::text[])
     AS r (communication_id, claim_version, address_digests, identities)
 JOIN communications m ON m.merchant_id = $1 AND m.communication_id = r.communication_id
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
-WHERE m.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND m.lease_id = $2 AND NOT c.held
+WHERE m.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND {is_held} AND NOT c.held
   AND c.xmin::text::bigint = r.claim_version AND c.status IN ('CREATED', 'IN_PROCESS')
   AND c.run = m.run
 ORDER BY c.claim_id

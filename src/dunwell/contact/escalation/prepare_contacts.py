@@ -14,9 +14,9 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.escalation.contact_store import (
     await_attachment,
-    keep_contacts,
     lease_contacts,
     release,
+    renew_contacts,
 )
 from dunwell.contact.escalation.gate import pass_gate
 from dunwell.contact.escalation.letterhead import Letterhead, find_layout
@@ -29,13 +29,14 @@ from dunwell.contact.messages.guards import KeptBack
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.messages.suppression import SUPPRESSED
 from dunwell.contact.sending.channel import Permanent
-from dunwell.contact.sending.lease import BEAT_SECONDS, LEASE, Lease, keep_lease
 from dunwell.contact.sending.pace_store import lock_room, take_room
 from dunwell.core.files.attachments import load_attachments
 from dunwell.core.workflows.definition import CommunicationStep
 from dunwell.core.workflows.store import load_newest
 from dunwell.core.workflows.versions import Version
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
+from dunwell.platform.heartbeat import BEAT_SECONDS, LEASE, keep_lease
 from dunwell.platform.resources import Resources
 
 ATTACHMENT_PATIENCE = timedelta(days=7)
@@ -91,7 +92,7 @@ async def prepare_contacts(
     ids = [each.planned.contact.communication_id for each in leased]
 
     async def keep(tx: Connection, until: datetime) -> None:
-        await keep_contacts(
+        await renew_contacts(
             tx, merchant.merchant_id, communication_ids=ids, lease_id=lease.lease_id, until=until
         )
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import msgspec
 
+from dunwell.contact.escalation.claim_contact_store import CONTACTS
 from dunwell.contact.escalation.contact_store import read_contact
 from dunwell.contact.escalation.due_claim_store import columns
 from dunwell.contact.escalation.late_failure import FallBackNow
@@ -16,23 +17,26 @@ from dunwell.contact.messages.contact import Contact
 from dunwell.core.claims.states import Status
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.epochs import WRITTEN_BY
-from dunwell.platform.database.sql import load_statement
+from dunwell.platform.database.sql import compose, load_statement
 
 _SETTLE = load_statement(__file__, "settle_contacts.sql", written_by=WRITTEN_BY)
 
 # The contacts still ours, and their claims as they are now: handed over, or refused before they
 # were. By primary keys.
-_LOCK_ANSWERED = """
+_LOCK_ANSWERED = compose(
+    """
 SELECT m.communication_id, c.status, c.run, c.next_step_id, c.due_at, c.event_sequence,
        -- Of what has left the house.
        CASE WHEN m.handed_over_at IS NOT NULL THEN m.version_id END AS sent_version_id
 FROM communications m
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
 WHERE m.merchant_id = $1 AND m.communication_id = ANY($2::uuid[])
-  AND m.state IN ('HANDED_OVER', 'PLANNED', 'ATTACHMENT_MISSING') AND m.lease_id = $3
+  AND m.state IN ('HANDED_OVER', 'PLANNED', 'ATTACHMENT_MISSING') AND {is_held}
 ORDER BY c.claim_id
 FOR NO KEY UPDATE OF c, m
-"""
+""",
+    is_held=CONTACTS.is_held("$3", "m."),
+)
 # By primary keys. Whoever waited for the claim's lock sees what was committed meanwhile.
 _LOCK_ONE = """
 SELECT m.communication_id, m.claim_id, m.run AS contact_run, m.step_id, m.place, m.channel, m.tries,

@@ -20,8 +20,8 @@ from dunwell.contact.messages.contact import Contact
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.sending.channel import Uncalled
 from dunwell.contact.sending.file_memory import FileMemory
-from dunwell.contact.sending.lease import Lease
 from dunwell.contact.sending.persist import persist, persist_for_a_moment
+from dunwell.platform.database.leases import Lease
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 

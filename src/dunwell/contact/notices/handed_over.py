@@ -19,7 +19,7 @@ from dunwell.contact.messages.letters.printer import (
 )
 from dunwell.contact.messages.letters.sheet import write_sheet
 from dunwell.contact.messages.letters.short_letter import put_on
-from dunwell.contact.notices.leased_store import keep_notice, settle_notice, take_back_notices
+from dunwell.contact.notices.leased_store import renew_notice, settle_notice, take_back_notices
 from dunwell.contact.notices.notice import is_ended_by_one_click
 from dunwell.contact.notices.secrets import unmask
 from dunwell.contact.notices.settled import count_unsent
@@ -36,11 +36,11 @@ from dunwell.contact.sending.channel import (
     Uncalled,
 )
 from dunwell.contact.sending.heed_refusals import heed_refusals
-from dunwell.contact.sending.lease import Lease
 from dunwell.contact.sending.logo import find_logo
 from dunwell.contact.sending.references import write_reference
 from dunwell.core.files.content_types import PDF
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
 from dunwell.platform.resources import Resources
 
 _PRINTER_AWAY_SECONDS = 60
@@ -133,7 +133,7 @@ class HandedOverNotice:
         return MessageFile(f"{item.notice_id}.pdf", PDF, pdf)
 
     async def keep(self, tx: Connection, until: datetime) -> Collection[UUID]:
-        is_held = await keep_notice(tx, self.leased, self.lease.lease_id, until)
+        is_held = await renew_notice(tx, self.leased, self.lease.lease_id, until)
         return [self.leased.notice_id] if is_held else []
 
     async def settle(self, tx: Connection, answers: Sequence[tuple[LeasedNotice, Answer]]) -> int:

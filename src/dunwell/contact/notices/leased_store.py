@@ -5,23 +5,23 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.contact.notices.settlement import Settlement
-from dunwell.contact.notices.store import LeasedNotice
+from dunwell.contact.notices.store import NOTICES, LeasedNotice
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
 
 # By primary key, as the next.
-_KEEP = """
+_RENEW = NOTICES.renew()
+_SETTLE = compose(
+    """
 UPDATE debtor_notices
-SET due_at = $4
-WHERE merchant_id = $1 AND notice_id = $2 AND lease_id = $3 AND state = 'HANDED_OVER'
-RETURNING notice_id
-"""
-_SETTLE = """
-UPDATE debtor_notices
-SET state = $4, due_at = $5, failure = $6, lease_id = NULL, line = coalesce($8, line),
+SET state = $4, {clear}, failure = $6, line = coalesce($8, line),
     settled_at = CASE WHEN $5::timestamptz IS NULL THEN $7::timestamptz END
-WHERE merchant_id = $1 AND notice_id = $2 AND lease_id = $3 AND state = 'HANDED_OVER'
+WHERE merchant_id = $1 AND notice_id = $2 AND {is_held}
 RETURNING notice_id
-"""
+""",
+    clear=NOTICES.clear("$5"),
+    is_held=NOTICES.is_held("$3"),
+)
 # By primary keys, whatever their state is: this waits for a transaction that is still marking them.
 # An UPDATE would pass by a row whose committed version it does not want.
 _LOCK_LEASED = """
@@ -31,21 +31,25 @@ JOIN unnest($1::integer[], $2::uuid[]) AS t (merchant_id, notice_id)
 ORDER BY n.merchant_id, n.notice_id
 FOR NO KEY UPDATE OF n
 """
-_TAKE_BACK = """
+_TAKE_BACK = compose(
+    """
 UPDATE debtor_notices n
-SET state = 'PLANNED', due_at = $4, lease_id = NULL, tries = tries - 1
+SET state = 'PLANNED', {clear}, tries = tries - 1
 FROM unnest($1::integer[], $2::uuid[]) AS t (merchant_id, notice_id)
-WHERE n.merchant_id = t.merchant_id AND n.notice_id = t.notice_id AND n.lease_id = $3
-  AND n.state = 'HANDED_OVER'
-"""
+WHERE n.merchant_id = t.merchant_id AND n.notice_id = t.notice_id AND {is_held}
+""",
+    clear=NOTICES.clear("$4"),
+    is_held=NOTICES.is_held("$3", "n."),
+)
 
 
-async def keep_notice(
+async def renew_notice(
     tx: Connection, leased: LeasedNotice, lease_id: UUID, until: datetime
 ) -> bool:
-    """Renew the lease, if it is still held; whether it was."""
-    kept = await tx.fetchval(_KEEP, leased.merchant_id, leased.notice_id, lease_id, until)
-    return kept is not None
+    """Renew the lease; False if it is not held any more, or if another transaction is changing the
+    notice at this moment."""
+    renewed = await tx.fetchval(_RENEW, leased.merchant_id, leased.notice_id, lease_id, until)
+    return renewed is not None
 
 
 async def settle_notice(

@@ -34,11 +34,12 @@ from dunwell.contact.sending.batches.line import choose_layout
 from dunwell.contact.sending.channel import (
     ChannelAdapter,
 )
-from dunwell.contact.sending.lease import BEAT_SECONDS, Lease, begin_lease
 from dunwell.contact.sending.persist import persist_for_a_moment
 from dunwell.contact.sending.sender import Begun, RunningSet, Sender
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
 from dunwell.platform.errors import Unavailable
+from dunwell.platform.heartbeat import BEAT_SECONDS, begin_lease
 from dunwell.platform.resources import Resources
 
 _SLOTS = 64

@@ -10,8 +10,9 @@ import msgspec
 from dunwell.contact.messages.letters.sheet import Sheet
 from dunwell.contact.notices.notice import Addressee, Kind, Notice, NoticeChannel
 from dunwell.contact.notices.settlement import State
-from dunwell.contact.sending.lease import Lease
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease, LeasedTable
+from dunwell.platform.database.sql import compose
 
 # A channel of a merchant: what is slow there holds up no other.
 MerchantChannel = tuple[int, NoticeChannel]
@@ -56,33 +57,42 @@ INSERT INTO debtor_notices
      sheet)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15, $16)
 """
+NOTICES = LeasedTable(
+    "debtor_notices", ("merchant_id", "notice_id"), ends_at="due_at", held_state="HANDED_OVER"
+)
+# A statement of its own, because each merchant's channel has its own limit.
 # Of each merchant's channel as many as it has room for. Rides on debtor_notices_due, then on the
 # primary key.
-_LEASE = """
+_LEASE = compose(
+    """
 WITH due AS (
     SELECT merchant_id, notice_id, channel, due_at,
            row_number() OVER (PARTITION BY merchant_id, channel ORDER BY due_at) AS place
     FROM debtor_notices
-    WHERE due_at <= $1
+    WHERE {has_ended}
 ), chosen AS MATERIALIZED (
     SELECT n.merchant_id, n.notice_id, n.state = 'HANDED_OVER' AS was_handed_over
     FROM due
     JOIN debtor_notices n USING (merchant_id, notice_id)
     LEFT JOIN unnest($4::integer[], $5::text[], $6::integer[]) AS busy (merchant_id, channel, count)
         ON busy.merchant_id = due.merchant_id AND busy.channel = due.channel
-    WHERE due.place <= $7 - coalesce(busy.count, 0) AND n.due_at <= $1
+    WHERE due.place <= $7 - coalesce(busy.count, 0) AND {is_still_due}
     ORDER BY due.due_at
     LIMIT $8
     FOR NO KEY UPDATE OF n SKIP LOCKED
 )
 UPDATE debtor_notices n
-SET state = 'HANDED_OVER', lease_id = $2, due_at = $3, tries = tries + 1
+SET state = 'HANDED_OVER', {hold}, tries = tries + 1
 FROM chosen
 WHERE n.merchant_id = chosen.merchant_id AND n.notice_id = chosen.notice_id
 RETURNING n.merchant_id, n.notice_id, n.claim_id, n.kind, n.channel, n.recipient, n.language,
     n.subject, n.body_text, n.body_html, n.tries, n.dated_at, n.expires_at, chosen.was_handed_over,
     n.key_version, n.sheet
-"""
+""",
+    has_ended=NOTICES.has_ended("$1"),
+    is_still_due=NOTICES.has_ended("$1", "n."),
+    hold=NOTICES.hold("$3", "$2"),
+)
 # By primary keys, as the next two.
 _LOCK = """
 SELECT claim_id, kind, channel, state

@@ -18,8 +18,9 @@ from dunwell.contact.sending.channel import (
     Unanswered,
     Uncalled,
 )
-from dunwell.contact.sending.lease import HeldLease, Lease
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
+from dunwell.platform.heartbeat import HeldLease
 
 Item = TypeVar("Item")
 

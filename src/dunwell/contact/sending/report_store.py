@@ -42,7 +42,7 @@ SELECT (SELECT count(*) FROM (SELECT FROM channel_reports
                               LIMIT $2) waiting)
 """
 # By channel_reports_due.
-_LEASE = """
+_LOCK_DUE = """
 SELECT report_id, line, merchant_id, communication_id, state, reason, cause, received_at, is_proven
 FROM channel_reports
 WHERE due_at <= $1
@@ -145,7 +145,7 @@ async def lock_due_reports(
             received_at=row["received_at"],
             is_proven=row["is_proven"],
         )
-        for row in await tx.fetch(_LEASE, real_now, limit)
+        for row in await tx.fetch(_LOCK_DUE, real_now, limit)
     ]
 
 

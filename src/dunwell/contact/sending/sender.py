@@ -30,9 +30,9 @@ import structlog
 from dunwell.contact.sending.adapters import Adapters
 from dunwell.contact.sending.channel import Answer, Uncalled
 from dunwell.contact.sending.handed_over import HandedOver, MessageCall
-from dunwell.contact.sending.lease import BEAT_SECONDS, HeldLease, keep_lease
 from dunwell.contact.sending.persist import persist, persist_for_a_moment
 from dunwell.platform.database.database import Connection
+from dunwell.platform.heartbeat import BEAT_SECONDS, HeldLease, keep_lease
 from dunwell.platform.resources import Resources
 
 _ROUND_SECONDS = 0.2

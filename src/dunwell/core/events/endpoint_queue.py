@@ -17,7 +17,7 @@ from dunwell.accounts.installation.webhook_networks import PUBLIC_REACH, Webhook
 from dunwell.core.events import pacing
 from dunwell.core.events.delivery_pool import DeliveryPool
 from dunwell.core.events.endpoint import Endpoint
-from dunwell.core.events.lease_set import lease_set
+from dunwell.core.events.lease_set import find_last_begin, lease_set
 from dunwell.core.events.retry import decide_next_try, is_success, judge_endpoint
 from dunwell.core.events.sender import Seals
 from dunwell.core.events.store_deliveries import Delivery, Outcome, Reply, release_deliveries
@@ -87,7 +87,7 @@ class EndpointQueue:
 
     async def _try(self, delivery: Delivery) -> None:
         now = self._clock.now()
-        if now < delivery.lease.begin_before:
+        if now < find_last_begin(delivery.lease):
             reach = await self._find_reach()
             reply = await self._pool.sender.send(self._seals, delivery, now, reach)
             self._finish(delivery, now, reply)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from dunwell.accounts.installation.webhook_networks import PUBLIC_REACH, WebhookReach
 from dunwell.core.events.endpoint import Endpoint
 from dunwell.core.events.retry import plan_next_probe
-from dunwell.core.events.store_deliveries import Delivery, Lease, lease_deliveries
+from dunwell.core.events.store_deliveries import Delivery, lease_deliveries
 from dunwell.core.events.store_endpoints import (
     load_endpoint,
     load_reach,
@@ -15,9 +15,12 @@ from dunwell.core.events.store_endpoints import (
     save_health,
 )
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
+from dunwell.platform.heartbeat import begin_lease
 from dunwell.platform.resources import Resources
 
-# A try ends within 15 seconds, one over a stale connection within 17.
+# A try ends within 15 seconds, one over a stale connection within 17. None begins later in the
+# lease than this, so that even the slowest is recorded before the lease runs out.
 LEASE = timedelta(seconds=30)
 BEGIN_WITHIN = timedelta(seconds=12)
 
@@ -50,11 +53,16 @@ async def lease_set(
             if not await _take_probe(tx, present, now):
                 return _NOTHING
             size = 1
-        lease = Lease(resources.ids.new(now), now + BEGIN_WITHIN, now + LEASE)
+        lease = begin_lease(resources, LEASE)
         deliveries = await lease_deliveries(tx, present, lease, now=now, size=size)
         was_last = len(deliveries) < size or present.is_disabled
         reach = await load_reach(tx, present.merchant_id)
         return LeasedSet(present, deliveries, was_last, reach)
+
+
+def find_last_begin(lease: Lease) -> datetime:
+    """The instant before which a try under the lease must begin."""
+    return lease.until - LEASE + BEGIN_WITHIN
 
 
 async def _take_probe(tx: Connection, endpoint: Endpoint, now: datetime) -> bool:

@@ -17,10 +17,11 @@ from dunwell.core.events.body import EventActionStep
 from dunwell.core.events.endpoint import Endpoint
 from dunwell.core.events.payloads import EventHead, checkpoint_reached
 from dunwell.core.events.sender import Seals, WebhookSender
-from dunwell.core.events.store_deliveries import Delivery, Lease, Reply
+from dunwell.core.events.store_deliveries import Delivery, Reply
 from dunwell.core.events.store_endpoints import load_endpoint, load_endpoints, load_reach
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
 from dunwell.platform.errors import NotFound
 
 _STEP = EventActionStep(0, "Test")
@@ -74,7 +75,7 @@ async def send_test(sender: WebhookSender, keys: KeyRing, test: TestEvent) -> Re
         reference_number="TEST",
     )
     event = checkpoint_reached(head, _STEP, 0, _MESSAGE)
-    lease = Lease(test.event_id, test.at, test.at)  # nobody leases it: it is in no table
+    lease = Lease(test.event_id, test.at)  # nobody leases it: it is in no table
     delivery = Delivery(
         event_id=test.event_id, sequence=event.sequence, body=event.body, tries=0, lease=lease
     )

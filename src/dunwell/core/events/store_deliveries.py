@@ -1,8 +1,4 @@
-"""The SQL of deliveries: finding, leasing, letting go, and recording what became of them.
-
-A lease is a due time pushed into the future under an id of its own. Who records must still hold
-that id; whose lease ran out has lost the delivery to somebody else and records nothing.
-"""
+"""The SQL of deliveries: finding, leasing, releasing, and recording what became of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +10,7 @@ from dunwell.core.events.endpoint import Endpoint
 from dunwell.core.events.retry import Decision, Delivered, RetryAt
 from dunwell.core.events.store_endpoints import ENDPOINT_COLUMNS, read_endpoint
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease, LeasedTable
 from dunwell.platform.database.sql import compose
 
 # Primary key of webhook_endpoints from the place the last look ended at; each is one probe of
@@ -57,14 +54,19 @@ LIMIT $4
     endpoint_columns=ENDPOINT_COLUMNS,
 )
 
-# deliveries_due twice, then the primary keys of deliveries and events. What is replayed runs
-# behind: only where live deliveries leave room.
-_LEASE = """
+_DELIVERIES = LeasedTable(
+    "deliveries", ("merchant_id", "endpoint_id", "event_id"), ends_at="due_at"
+)
+# A statement of its own: replayed deliveries are leased only where live ones leave room, and
+# each kind is an index scan that ends at the limit. Rides on deliveries_due twice, then on the
+# primary keys of deliveries and events.
+_LEASE = compose(
+    """
 WITH live AS (
     SELECT event_id
     FROM deliveries
     WHERE merchant_id = $1 AND endpoint_id = $2 AND state = 'PENDING'
-        AND NOT is_replay AND due_at <= $3
+        AND NOT is_replay AND {has_ended}
     ORDER BY due_at
     LIMIT $4
     FOR UPDATE SKIP LOCKED
@@ -72,7 +74,7 @@ WITH live AS (
     SELECT event_id
     FROM deliveries
     WHERE merchant_id = $1 AND endpoint_id = $2 AND state = 'PENDING'
-        AND is_replay AND due_at <= $3
+        AND is_replay AND {has_ended}
     ORDER BY due_at
     LIMIT $4 - (SELECT count(*) FROM live)
     FOR UPDATE SKIP LOCKED
@@ -82,7 +84,7 @@ WITH live AS (
     SELECT event_id FROM replayed
 )
 UPDATE deliveries
-SET due_at = $5, lease_id = $6
+SET {hold}
 FROM picked
 JOIN events ON events.merchant_id = $1 AND events.event_id = picked.event_id
 WHERE deliveries.merchant_id = $1
@@ -90,23 +92,19 @@ WHERE deliveries.merchant_id = $1
     AND deliveries.event_id = picked.event_id
 RETURNING events.event_id, events.sequence, events.body, deliveries.tries,
     deliveries.tries_before, deliveries.is_replay
-"""
+""",
+    has_ended=_DELIVERIES.has_ended("$3"),
+    hold=_DELIVERIES.hold("$5", "$6"),
+)
 
-# Primary key; a lease that ran out is no longer ours to give back.
-_RELEASE = """
-UPDATE deliveries
-SET due_at = $5, lease_id = NULL
-WHERE merchant_id = $1
-    AND endpoint_id = $2
-    AND event_id = ANY ($3::uuid[])
-    AND lease_id = ANY ($4::uuid[])
-"""
+_RELEASE = _DELIVERIES.release(many=True)
 
 # Primary key of deliveries, once for each outcome; the try is logged only where it counted.
-_RECORD = """
+_RECORD = compose(
+    """
 WITH settled AS (
     UPDATE deliveries
-    SET state = outcome.state, due_at = outcome.due_at, tries = outcome.try, lease_id = NULL
+    SET state = outcome.state, {clear}, tries = outcome.try
     FROM UNNEST(
         $1::integer[], $2::uuid[], $3::uuid[], $4::uuid[], $5::integer[], $6::text[],
         $7::timestamptz[], $8::timestamptz[], $9::integer[], $10::smallint[], $11::text[],
@@ -118,24 +116,17 @@ WITH settled AS (
     WHERE deliveries.merchant_id = outcome.merchant_id
         AND deliveries.endpoint_id = outcome.endpoint_id
         AND deliveries.event_id = outcome.event_id
-        AND deliveries.lease_id = outcome.lease_id
+        AND {is_held}
     RETURNING outcome.merchant_id, outcome.endpoint_id, outcome.event_id, outcome.try,
         outcome.at, outcome.duration_ms, outcome.status, outcome.error, outcome.answer
 )
 INSERT INTO delivery_tries
     (merchant_id, endpoint_id, event_id, try, at, duration_ms, status, error, answer)
 SELECT * FROM settled
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """The right to deliver for a while, in real time. Nothing is begun after `begin_before`, so
-    that even the slowest try is recorded before the lease runs out."""
-
-    lease_id: UUID
-    begin_before: datetime
-    until: datetime
+""",
+    clear=_DELIVERIES.clear("outcome.due_at"),
+    is_held=_DELIVERIES.is_held("outcome.lease_id", "deliveries."),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,20 +12,19 @@ from datetime import datetime
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.contact.sending.lease import LEASE, keep_lease
 from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.operations.jobs.cells import MARK, render_rows
 from dunwell.operations.jobs.exported_lists import EXPORTED, check_export, check_readable
 from dunwell.operations.jobs.job import Export, Job, JobKind, JobState, Progress, find_keeping
 from dunwell.operations.jobs.starters import ask_rights_again
 from dunwell.operations.jobs.store import (
-    Taken,
-    keep,
+    LeasedJob,
+    lease_job,
     load_jobs,
     lock_leased,
+    renew_job,
     save_end,
     save_progress,
-    take_job,
 )
 from dunwell.operations.jobs.store_files import (
     FilePart,
@@ -36,6 +35,7 @@ from dunwell.operations.jobs.store_files import (
 )
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import InsufficientScope
+from dunwell.platform.heartbeat import LEASE, begin_lease, keep_lease
 from dunwell.platform.resources import Resources
 
 _PAGE, _PART = 200, 5_000
@@ -53,33 +53,32 @@ class _Written:
 
 async def run_exports(resources: Resources, storage: SealedFiles, *, part_rows: int = _PART) -> int:
     """One export, to its end; how many rows were written, 1 at least, 0: none was due."""
-    now = resources.clock.now()
+    now, lease = resources.clock.now(), begin_lease(resources)
     async with resources.database.transaction() as tx:
-        lease_id = resources.ids.new(now)
-        taken = await take_job(tx, now, now + LEASE, lease_id, kinds=[JobKind.EXPORT])
-    if taken is None:
+        leased = await lease_job(tx, now, lease, [JobKind.EXPORT])
+    if leased is None:
         return 0
 
     async def renew(connection: Connection, until: datetime) -> None:
-        await keep(connection, taken, until)
+        await renew_job(connection, leased, until)
 
-    writer = _Writer(resources, storage, taken, part_rows)
+    writer = _Writer(resources, storage, leased, part_rows)
     async with keep_lease(resources, renew):
         return await writer.write()
 
 
 class _Writer:
     def __init__(
-        self, resources: Resources, storage: SealedFiles, taken: Taken, part_rows: int
+        self, resources: Resources, storage: SealedFiles, leased: LeasedJob, part_rows: int
     ) -> None:
         self._resources = resources
         self._storage = storage
-        self._taken = taken
+        self._leased = leased
         self._part_rows = part_rows
 
     async def write(self) -> int:
         written = 0
-        if self._taken.tries > _GIVES_UP_FROM:
+        if self._leased.tries > _GIVES_UP_FROM:
             await self._end(JobState.FAILED, _GIVEN_UP)
             return 1
         try:
@@ -102,20 +101,20 @@ class _Writer:
 
     async def _begin_part(self) -> FilePart | None:
         """The next part, recorded. None: it is not this worker's, or nothing is left."""
-        taken = self._taken
+        leased = self._leased
         async with self._resources.database.transaction() as tx:
-            job = await lock_leased(tx, taken)
+            job = await lock_leased(tx, leased)
             if job is None:
                 return None
-            parts = [*await load_files(tx, taken.merchant_id, taken.job_id)]
+            parts = [*await load_files(tx, leased.merchant_id, leased.job_id)]
             unwritten = [each for each in parts if each.size_bytes is None]
             for each in unwritten:
-                await remove_file(tx, taken.merchant_id, taken.job_id, each.part)
+                await remove_file(tx, leased.merchant_id, leased.job_id, each.part)
             whole = [each for each in parts if each.size_bytes is not None]
             number = len(whole) + 1
-            key = f"{taken.merchant_id}/exports/{taken.job_id}/{taken.lease_id}-{number}"
+            key = f"{leased.merchant_id}/exports/{leased.job_id}/{leased.lease_id}-{number}"
             part = FilePart(number, key, next_cursor=whole[-1].next_cursor if whole else None)
-            await insert_file(tx, taken.merchant_id, taken.job_id, part)
+            await insert_file(tx, leased.merchant_id, leased.job_id, part)
         for each in unwritten:
             if each.file_key != part.file_key:
                 await self._storage.remove(each.file_key)
@@ -140,31 +139,31 @@ class _Writer:
 
     async def _save_part(self, part: FilePart, written: _Written) -> bool:
         """False: the job is not this worker's any more."""
-        taken, now = self._taken, self._resources.clock.now()
+        leased, now = self._leased, self._resources.clock.now()
         whole = replace(part, size_bytes=len(written.content), next_cursor=written.next_cursor)
         async with self._resources.database.transaction() as tx:
-            job = await lock_leased(tx, taken)
+            job = await lock_leased(tx, leased)
             if job is None:
                 return False
-            await save_written(tx, taken.merchant_id, taken.job_id, whole)
-            await save_progress(tx, taken, Progress(0, done=written.rows), now + LEASE)
+            await save_written(tx, leased.merchant_id, leased.job_id, whole)
+            await save_progress(tx, leased, Progress(0, done=written.rows), now + LEASE)
             if written.next_cursor is None:
                 kept_until = now + find_keeping(job.deed)
-                await save_end(tx, taken, JobState.DONE, now=now, kept_until=kept_until)
+                await save_end(tx, leased, JobState.DONE, now=now, kept_until=kept_until)
         return True
 
     async def _end(self, state: JobState, failure: str) -> None:
         now = self._resources.clock.now()
         async with self._resources.database.transaction() as tx:
-            job = await lock_leased(tx, self._taken)
+            job = await lock_leased(tx, self._leased)
             if job is not None:
                 kept_until = now + find_keeping(job.deed)
                 await save_end(
-                    tx, self._taken, state, now=now, kept_until=kept_until, failure=failure
+                    tx, self._leased, state, now=now, kept_until=kept_until, failure=failure
                 )
 
     async def _open(self, tx: Connection) -> tuple[Work, Job]:
-        merchant_id, job_id = self._taken.merchant_id, self._taken.job_id
+        merchant_id, job_id = self._leased.merchant_id, self._leased.job_id
         merchant = await load_merchant(tx, merchant_id)
         job = (await load_jobs(tx, merchant_id, [job_id])).get(job_id)
         assert merchant is not None

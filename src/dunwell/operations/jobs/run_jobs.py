@@ -19,7 +19,6 @@ import structlog
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.contact.sending.lease import LEASE
 from dunwell.operations.jobs.act import act_on_claims
 from dunwell.operations.jobs.job import (
     KINDS_OF_ROWS,
@@ -37,23 +36,24 @@ from dunwell.operations.jobs.job import (
 )
 from dunwell.operations.jobs.starters import ask_rights_again
 from dunwell.operations.jobs.store import (
-    Taken,
-    let_go,
+    LeasedJob,
+    lease_job,
     lock_leased,
+    release_job,
     save_end,
     save_progress,
-    take_job,
 )
 from dunwell.operations.jobs.store_rows import load_waiting, save_outcomes
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Unavailable
+from dunwell.platform.heartbeat import LEASE, begin_lease
 from dunwell.platform.resources import Resources
 
 BATCH = 100
 JOB_SECONDS = 0.5
 _SLICE_SECONDS = 2.0
 _PAUSE = timedelta(seconds=1)
-# Taken so often without getting on, it goes row by row, and then leaves the row out.
+# Leased so often without progress, it goes row by row, and then leaves the row out.
 _CAREFUL_FROM, _GIVES_UP_ROW_FROM = 3, 5
 _NO_MESSAGE = NotDone(RowOutcome.FAILED, Reason.ERROR)
 
@@ -63,10 +63,10 @@ log = structlog.get_logger(__name__)
 async def run_jobs(resources: Resources, *, batch: int = BATCH) -> int:
     """Some seconds of one job; how many rows were done with, 1 for a job that ended, 0: none was
     due."""
-    taken = await _take(resources)
-    if taken is None:
+    leased = await _take(resources)
+    if leased is None:
         return 0
-    runner = _Runner(resources, taken, batch)
+    runner = _Runner(resources, leased, batch)
     try:
         return await runner.run_slice()
     except Exception:
@@ -76,18 +76,17 @@ async def run_jobs(resources: Resources, *, batch: int = BATCH) -> int:
         raise
 
 
-async def _take(resources: Resources) -> Taken | None:
-    now = resources.clock.now()
+async def _take(resources: Resources) -> LeasedJob | None:
     async with resources.database.transaction() as tx:
-        return await take_job(tx, now, now + LEASE, resources.ids.new(now), kinds=KINDS_OF_ROWS)
+        return await lease_job(tx, resources.clock.now(), begin_lease(resources), KINDS_OF_ROWS)
 
 
 class _Runner:
-    def __init__(self, resources: Resources, taken: Taken, batch: int) -> None:
+    def __init__(self, resources: Resources, leased: LeasedJob, batch: int) -> None:
         self._resources = resources
-        self._taken = taken
-        self._batch = 1 if taken.tries >= _CAREFUL_FROM else batch
-        self._leaves_out = taken.tries >= _GIVES_UP_ROW_FROM
+        self._leased = leased
+        self._batch = 1 if leased.tries >= _CAREFUL_FROM else batch
+        self._leaves_out = leased.tries >= _GIVES_UP_ROW_FROM
 
     async def run_slice(self) -> int:
         ends_at = time.monotonic() + _SLICE_SECONDS
@@ -102,12 +101,12 @@ class _Runner:
 
     async def let_go(self, pause: timedelta) -> None:
         async with self._resources.database.transaction() as tx:
-            await let_go(tx, self._taken, self._resources.clock.now() + pause)
+            await release_job(tx, self._leased, self._resources.clock.now() + pause)
 
     async def _run_batch(self) -> int | None:
         """How many rows it did; None: the job is over, or no more this worker's."""
         async with self._resources.database.transaction() as tx:
-            job = await lock_leased(tx, self._taken)
+            job = await lock_leased(tx, self._leased)
             if job is None:
                 return None
             assert not isinstance(job.deed, Export | PreviewDraft)
@@ -116,13 +115,13 @@ class _Runner:
             if not claim_ids:
                 kept_until = work.real_now + find_keeping(job.deed)
                 await save_end(
-                    tx, self._taken, JobState.DONE, now=work.real_now, kept_until=kept_until
+                    tx, self._leased, JobState.DONE, now=work.real_now, kept_until=kept_until
                 )
                 return None
             outcomes = await self._act(work, job.deed, claim_ids)
             await save_outcomes(tx, work.merchant_id, job.job_id, outcomes)
             progress = count_progress(0, list(outcomes.values()))
-            await save_progress(tx, self._taken, progress, self._resources.clock.now() + LEASE)
+            await save_progress(tx, self._leased, progress, self._resources.clock.now() + LEASE)
         return len(claim_ids)
 
     async def _act(self, work: Work, action: Action, claim_ids: Sequence[int]) -> Outcomes:
@@ -136,7 +135,7 @@ class _Runner:
     async def _open(self, tx: Connection, job: Job) -> Work:
         """In the starter's name, with what is left of the starter's rights, at the merchant's
         time."""
-        merchant = await load_merchant(tx, self._taken.merchant_id)
+        merchant = await load_merchant(tx, self._leased.merchant_id)
         assert merchant is not None
-        starter = await ask_rights_again(tx, self._taken.merchant_id, job.starter)
+        starter = await ask_rights_again(tx, self._leased.merchant_id, job.starter)
         return Work.open(self._resources, tx, merchant, starter)

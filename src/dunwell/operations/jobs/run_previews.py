@@ -16,13 +16,13 @@ from dunwell.cases.rollout.effects import DEFAULT_DAYS, Asked
 from dunwell.cases.rollout.effects_views import DraftEffectsView, view_draft_effects
 from dunwell.cases.rollout.foresee_costs import foresee_costs_alone, prepare_costs
 from dunwell.cases.rollout.preview_draft import preview_draft
-from dunwell.contact.sending.lease import LEASE, keep_lease
 from dunwell.operations.jobs.job import Job, JobKind, JobState, PreviewDraft, find_keeping
 from dunwell.operations.jobs.starters import ask_rights_again
-from dunwell.operations.jobs.store import Taken, load_jobs, lock_leased, save_end, take_job
+from dunwell.operations.jobs.store import LeasedJob, lease_job, load_jobs, lock_leased, save_end
 from dunwell.operations.jobs.store_previews import note_progress, save_result
 from dunwell.platform.database.database import Connection, snapshot
 from dunwell.platform.errors import InsufficientScope, Refusal
+from dunwell.platform.heartbeat import LEASE, begin_lease, keep_lease
 from dunwell.platform.resources import Resources
 
 _LISTED = 50
@@ -44,40 +44,38 @@ class _Progress:
 
 async def run_previews(resources: Resources) -> int:
     """One preview, to its end; how many claims were looked at, 1 at least, 0: none was due."""
-    now = resources.clock.now()
+    now, lease = resources.clock.now(), begin_lease(resources)
     async with resources.database.transaction() as tx:
-        taken = await take_job(
-            tx, now, now + LEASE, resources.ids.new(now), kinds=[JobKind.PREVIEW]
-        )
-    if taken is None:
+        leased = await lease_job(tx, now, lease, [JobKind.PREVIEW])
+    if leased is None:
         return 0
-    if taken.tries > _GIVES_UP_FROM:
-        await _end(resources, taken, JobState.FAILED, _GIVEN_UP)
+    if leased.tries > _GIVES_UP_FROM:
+        await _end(resources, leased, JobState.FAILED, _GIVEN_UP)
         return 1
     progress = _Progress()
 
     try:
-        found = await _look_with_lease(resources, taken, progress)
+        found = await _look_with_lease(resources, leased, progress)
     except InsufficientScope:
-        await _end(resources, taken, JobState.FAILED, _RIGHT_LOST)
+        await _end(resources, leased, JobState.FAILED, _RIGHT_LOST)
     except Refusal:
-        await _end(resources, taken, JobState.FAILED, _CHANGED)
+        await _end(resources, leased, JobState.FAILED, _CHANGED)
     else:
         if found is not None:
-            await _save(resources, taken, found)
+            await _save(resources, leased, found)
     return max(progress.done, 1)
 
 
 async def _look_with_lease(
-    resources: Resources, taken: Taken, progress: _Progress
+    resources: Resources, leased: LeasedJob, progress: _Progress
 ) -> DraftEffectsView | None:
     """None: the job was cancelled, or another worker has it. Then this one stops at once, as the
     merchant may have begun its next preview."""
-    looking = asyncio.ensure_future(_look(resources, taken, progress))
+    looking = asyncio.ensure_future(_look(resources, leased, progress))
 
     async def renew(connection: Connection, until: datetime) -> None:
         is_held = await note_progress(
-            connection, taken, done=progress.done, total=progress.total, lease_until=until
+            connection, leased, done=progress.done, total=progress.total, lease_until=until
         )
         if not is_held:
             looking.cancel()
@@ -91,9 +89,9 @@ async def _look_with_lease(
     return None if looking.cancelled() else looking.result()
 
 
-async def _look(resources: Resources, taken: Taken, progress: _Progress) -> DraftEffectsView:
+async def _look(resources: Resources, leased: LeasedJob, progress: _Progress) -> DraftEffectsView:
     async with resources.database.connection() as connection, snapshot(connection):
-        work, job = await _open(resources, connection, taken)
+        work, job = await _open(resources, connection, leased)
         assert isinstance(job.deed, PreviewDraft)
         asked = Asked(DEFAULT_DAYS, _LISTED, progress.note, costs=True)
         preview = await preview_draft(work, resources.keys, job.deed.workflow_id, asked)
@@ -104,33 +102,33 @@ async def _look(resources: Resources, taken: Taken, progress: _Progress) -> Draf
     return view_draft_effects(preview.effects, preview.days, costs)
 
 
-async def _save(resources: Resources, taken: Taken, found: DraftEffectsView) -> None:
+async def _save(resources: Resources, leased: LeasedJob, found: DraftEffectsView) -> None:
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
-        job = await lock_leased(tx, taken)
+        job = await lock_leased(tx, leased)
         if job is None:
             return
         await note_progress(
-            tx, taken, done=found.claims, total=found.claims, lease_until=now + LEASE
+            tx, leased, done=found.claims, total=found.claims, lease_until=now + LEASE
         )
-        await save_result(tx, taken, msgspec.to_builtins(found))
+        await save_result(tx, leased, msgspec.to_builtins(found))
         kept_until = now + find_keeping(job.deed)
-        await save_end(tx, taken, JobState.DONE, now=now, kept_until=kept_until)
+        await save_end(tx, leased, JobState.DONE, now=now, kept_until=kept_until)
 
 
-async def _end(resources: Resources, taken: Taken, state: JobState, failure: str) -> None:
+async def _end(resources: Resources, leased: LeasedJob, state: JobState, failure: str) -> None:
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
-        job = await lock_leased(tx, taken)
+        job = await lock_leased(tx, leased)
         if job is not None:
             kept_until = now + find_keeping(job.deed)
-            await save_end(tx, taken, state, now=now, kept_until=kept_until, failure=failure)
+            await save_end(tx, leased, state, now=now, kept_until=kept_until, failure=failure)
 
 
-async def _open(resources: Resources, tx: Connection, taken: Taken) -> tuple[Work, Job]:
-    merchant = await load_merchant(tx, taken.merchant_id)
-    job = (await load_jobs(tx, taken.merchant_id, [taken.job_id])).get(taken.job_id)
+async def _open(resources: Resources, tx: Connection, leased: LeasedJob) -> tuple[Work, Job]:
+    merchant = await load_merchant(tx, leased.merchant_id)
+    job = (await load_jobs(tx, leased.merchant_id, [leased.job_id])).get(leased.job_id)
     assert merchant is not None
     assert job is not None
-    starter = await ask_rights_again(tx, taken.merchant_id, job.starter)
+    starter = await ask_rights_again(tx, leased.merchant_id, job.starter)
     return Work.open(resources, tx, merchant, starter), job

@@ -9,8 +9,10 @@ from dunwell.accounts.merchants.actor import Actor, ActorKind, read_origin
 from dunwell.accounts.merchants.rights import Right
 from dunwell.operations.jobs.job import Job, JobKind, JobState, Progress, decode_deed, encode_deed
 from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.leases import Lease, LeasedTable
 from dunwell.platform.database.sql import compose
 
+JOBS = LeasedTable("jobs", ("merchant_id", "job_id"), ends_at="due_at", held_state="RUNNING")
 _COLUMNS = """
 j.job_id, j.parameters, j.state, j.actor_kind, j.actor_id, j.actor_rights, j.actor_origin,
 j.retry_of, j.total, j.done, j.skipped, j.failed, j.created_at, j.begun_at, j.ended_at, j.failure,
@@ -52,29 +54,22 @@ WHERE merchant_id = $1 AND job_id = $2 AND state IN ('WAITING', 'RUNNING')
 RETURNING job_id
 """
 # Of all merchants, the one of these kinds that has waited longest. Rides on jobs_due.
-_TAKE = """
-UPDATE jobs j
-SET state = 'RUNNING', begun_at = coalesce(j.begun_at, $1), due_at = $2, lease_id = $3,
-    tries = j.tries + 1
-FROM (
-    SELECT merchant_id, job_id
-    FROM jobs
-    WHERE due_at <= $1 AND kind = ANY($4::text[])
-    ORDER BY due_at
-    LIMIT $5
-    FOR NO KEY UPDATE SKIP LOCKED) due
-WHERE j.merchant_id = due.merchant_id AND j.job_id = due.job_id
-RETURNING j.merchant_id, j.job_id, j.tries
-"""
+_LEASE = JOBS.lease(
+    "kind = ANY($4::text[])",
+    limit="$5",
+    changes="state = 'RUNNING', begun_at = coalesce(begun_at, $1), tries = tries + 1",
+    returning="leased.merchant_id, leased.job_id, leased.tries",
+)
 # The job's lock comes before its claims': nobody locks a job behind a claim.
 _LOCK_LEASED = compose(
     """
 SELECT {columns}
 FROM jobs j
-WHERE j.merchant_id = $1 AND j.job_id = $2 AND j.lease_id = $3 AND j.state = 'RUNNING'
+WHERE j.merchant_id = $1 AND j.job_id = $2 AND {is_held}
 FOR NO KEY UPDATE
 """,
     columns=_COLUMNS,
+    is_held=JOBS.is_held("$3", "j."),
 )
 # It got on: what it had to be taken for counts anew.
 _SAVE_PROGRESS = """
@@ -90,16 +85,8 @@ WHERE merchant_id = $1 AND job_id = $2
 _SET_TOTAL = """
 UPDATE jobs SET total = $3 WHERE merchant_id = $1 AND job_id = $2
 """
-_LET_GO = """
-UPDATE jobs
-SET due_at = $4, lease_id = NULL
-WHERE merchant_id = $1 AND job_id = $2 AND lease_id = $3
-"""
-_KEEP = """
-UPDATE jobs
-SET due_at = $4
-WHERE merchant_id = $1 AND job_id = $2 AND lease_id = $3
-"""
+_RELEASE = JOBS.release()
+_RENEW = JOBS.renew()
 # Rides on jobs_kept.
 _FIND_OLD = """
 SELECT merchant_id, job_id
@@ -115,9 +102,9 @@ WHERE merchant_id = $1 AND job_id = $2
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """A job that this worker has for some seconds, and how often it was taken since it last got
-    on, this time included."""
+class LeasedJob:
+    """A job under a lease of this worker. `tries` counts the leases since the job last made
+    progress, this one included."""
 
     merchant_id: int
     job_id: UUID
@@ -159,49 +146,50 @@ async def save_cancellation(
     return found is not None
 
 
-async def take_job(
-    tx: Connection, now: datetime, until: datetime, lease_id: UUID, *,
-    kinds: Sequence[JobKind],
-) -> Taken | None:  # fmt: skip
-    row = await tx.fetchrow(_TAKE, now, until, lease_id, list(kinds), 1)
-    return None if row is None else Taken(row["merchant_id"], row["job_id"], lease_id, row["tries"])
+async def lease_job(
+    tx: Connection, now: datetime, lease: Lease, kinds: Sequence[JobKind]
+) -> LeasedJob | None:
+    row = await tx.fetchrow(_LEASE, now, lease.until, lease.lease_id, list(kinds), 1)
+    if row is None:
+        return None
+    return LeasedJob(row["merchant_id"], row["job_id"], lease.lease_id, row["tries"])
 
 
-async def lock_leased(tx: Connection, taken: Taken) -> Job | None:
+async def lock_leased(tx: Connection, leased: LeasedJob) -> Job | None:
     """None: it was cancelled, or somebody else has it."""
-    row = await tx.fetchrow(_LOCK_LEASED, taken.merchant_id, taken.job_id, taken.lease_id)
+    row = await tx.fetchrow(_LOCK_LEASED, leased.merchant_id, leased.job_id, leased.lease_id)
     return None if row is None else _read(row)
 
 
 async def save_progress(
-    tx: Connection, taken: Taken, progress: Progress, lease_until: datetime
+    tx: Connection, leased: LeasedJob, progress: Progress, lease_until: datetime
 ) -> None:
     """So many rows more."""
     await tx.execute(
-        _SAVE_PROGRESS, taken.merchant_id, taken.job_id, progress.done, progress.skipped,
+        _SAVE_PROGRESS, leased.merchant_id, leased.job_id, progress.done, progress.skipped,
         progress.failed, lease_until,
     )  # fmt: skip
 
 
 async def save_end(
-    tx: Connection, taken: Taken, state: JobState, now: datetime, kept_until: datetime,
+    tx: Connection, leased: LeasedJob, state: JobState, now: datetime, kept_until: datetime,
     *, failure: str | None = None,
 ) -> None:  # fmt: skip
     """The job must be locked."""
-    await tx.execute(_SAVE_END, taken.merchant_id, taken.job_id, state, failure, now, kept_until)
+    await tx.execute(_SAVE_END, leased.merchant_id, leased.job_id, state, failure, now, kept_until)
 
 
 async def save_total(tx: Connection, merchant_id: int, job_id: UUID, total: int) -> None:
     await tx.execute(_SET_TOTAL, merchant_id, job_id, total)
 
 
-async def let_go(tx: Connection, taken: Taken, due_at: datetime) -> None:
-    """Somebody may take it from then on."""
-    await tx.execute(_LET_GO, taken.merchant_id, taken.job_id, taken.lease_id, due_at)
+async def release_job(tx: Connection, leased: LeasedJob, due_at: datetime) -> None:
+    """Another worker may lease the job from `due_at` on."""
+    await tx.execute(_RELEASE, leased.merchant_id, leased.job_id, leased.lease_id, due_at)
 
 
-async def keep(tx: Connection, taken: Taken, until: datetime) -> None:
-    await tx.execute(_KEEP, taken.merchant_id, taken.job_id, taken.lease_id, until)
+async def renew_job(tx: Connection, leased: LeasedJob, until: datetime) -> None:
+    await tx.execute(_RENEW, leased.merchant_id, leased.job_id, leased.lease_id, until)
 
 
 async def find_old(tx: Connection, now: datetime, limit: int) -> Sequence[tuple[int, UUID]]:

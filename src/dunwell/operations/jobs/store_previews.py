@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from dunwell.operations.jobs.store import Taken
+from dunwell.operations.jobs.store import JOBS, LeasedJob
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
 
 _INSERT = """
 INSERT INTO workflow_previews (merchant_id, job_id, draft_id)
@@ -27,12 +28,15 @@ SET result = $3
 WHERE merchant_id = $1 AND job_id = $2
 """
 # Of whoever has it: how far it is, from its beginning, and that it is not given up.
-_NOTE = """
+_NOTE = compose(
+    """
 UPDATE jobs
 SET total = $4, done = $5, due_at = $6
-WHERE merchant_id = $1 AND job_id = $2 AND lease_id = $3
+WHERE merchant_id = $1 AND job_id = $2 AND {is_held}
 RETURNING true
-"""
+""",
+    is_held=JOBS.is_held("$3"),
+)
 # By jobs_one_preview.
 _FIND_LIVE = """
 SELECT p.job_id, p.draft_id
@@ -60,8 +64,8 @@ async def find_preview(tx: Connection, merchant_id: int, draft_id: UUID) -> Stor
     return None if row is None else StoredPreview(row["job_id"], row["result"])
 
 
-async def save_result(tx: Connection, taken: Taken, result: Mapping[str, Any]) -> None:
-    await tx.execute(_SAVE, taken.merchant_id, taken.job_id, result)
+async def save_result(tx: Connection, leased: LeasedJob, result: Mapping[str, Any]) -> None:
+    await tx.execute(_SAVE, leased.merchant_id, leased.job_id, result)
 
 
 async def find_live_preview(tx: Connection, merchant_id: int) -> tuple[UUID, UUID] | None:
@@ -71,10 +75,10 @@ async def find_live_preview(tx: Connection, merchant_id: int) -> tuple[UUID, UUI
 
 
 async def note_progress(
-    tx: Connection, taken: Taken, *, done: int, total: int, lease_until: datetime
+    tx: Connection, leased: LeasedJob, *, done: int, total: int, lease_until: datetime
 ) -> bool:
     """False: the job was cancelled, or another worker has it."""
     noted: bool | None = await tx.fetchval(
-        _NOTE, taken.merchant_id, taken.job_id, taken.lease_id, total, done, lease_until
+        _NOTE, leased.merchant_id, leased.job_id, leased.lease_id, total, done, lease_until
     )
     return noted is True

@@ -10,7 +10,12 @@ from uuid import UUID
 import msgspec
 
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import LeasedTable
+from dunwell.platform.database.sql import compose
 
+_MAILS = LeasedTable(
+    "alarm_mails", ("mail_id",), ends_at="due_at", holder=None, held_state="HANDED_OVER"
+)
 _SAVE = """
 INSERT INTO alarm_mails (mail_id, recipient, subject, body, language, made_at, due_at)
 SELECT n.mail_id, n.recipient, n.subject, n.body, n.language, $6, $6
@@ -18,22 +23,26 @@ FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
     AS n (mail_id, recipient, subject, body, language)
 """
 # All by alarm_mails_due. Of what was handed over and not answered nobody knows whether it left.
-_GIVE_UP = """
-UPDATE alarm_mails SET state = 'UNKNOWN', due_at = NULL
+_GIVE_UP = compose(
+    """
+UPDATE alarm_mails SET state = 'UNKNOWN', {clear}
 WHERE mail_id IN (SELECT mail_id FROM alarm_mails
-                  WHERE state = 'HANDED_OVER' AND due_at <= $1 FOR UPDATE SKIP LOCKED)
-"""
-_HAND_OVER = """
-UPDATE alarm_mails SET state = 'HANDED_OVER', tries = tries + 1, due_at = $2
-WHERE mail_id IN (SELECT mail_id FROM alarm_mails
-                  WHERE state = 'PLANNED' AND due_at <= $1
-                  ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-RETURNING mail_id, recipient, subject, body, language, made_at, tries
-"""
-_SETTLE = """
-UPDATE alarm_mails SET state = $2, due_at = $3
-WHERE mail_id = $1 AND state = 'HANDED_OVER' AND tries = $4
-"""
+                  WHERE state = 'HANDED_OVER' AND {has_ended} FOR NO KEY UPDATE SKIP LOCKED)
+""",
+    clear=_MAILS.clear(),
+    has_ended=_MAILS.has_ended("$1"),
+)
+_HAND_OVER = _MAILS.lease(
+    "state = 'PLANNED'",
+    limit="$3",
+    changes="state = 'HANDED_OVER', tries = tries + 1",
+    returning="leased.mail_id, recipient, subject, body, language, made_at, tries, due_at",
+)
+_SETTLE = compose(
+    "UPDATE alarm_mails SET state = $2, {clear} WHERE mail_id = $1 AND {is_held}",
+    clear=_MAILS.clear("$3"),
+    is_held=_MAILS.is_held("$4"),
+)
 # By alarms_over and alarm_mails_made.
 _SWEEP_ALARMS = """
 DELETE FROM alarms WHERE alarm_id IN (SELECT alarm_id FROM alarms WHERE over_at < $1
@@ -62,6 +71,8 @@ class DueMail(msgspec.Struct, frozen=True, gc=False):
     made_at: datetime
     # This one counted.
     tries: int
+    # When the lease ends.
+    due_at: datetime
 
 
 async def save_mails(tx: Connection, mails: Sequence[NewMail], now: datetime) -> None:
@@ -82,7 +93,7 @@ async def hand_over(
 
 async def settle(tx: Connection, mail: DueMail, state: str, again_at: datetime | None) -> None:
     """again_at: of one that was surely not taken."""
-    await tx.execute(_SETTLE, mail.mail_id, state, again_at, mail.tries)
+    await tx.execute(_SETTLE, mail.mail_id, state, again_at, mail.due_at)
 
 
 async def sweep(tx: Connection, before: datetime, limit: int) -> None:

@@ -15,8 +15,8 @@ from dunwell.adapters.payments.sandbox.signing import render_notice, sign_notice
 from dunwell.adapters.payments.sandbox.store import (
     DueNotice,
     give_up_notice,
+    lease_notices,
     note_arrival,
-    take_notices,
 )
 from dunwell.platform.http.client import HttpClient, NoAnswer, open_http_client
 from dunwell.platform.resources import Resources
@@ -40,7 +40,7 @@ class NoticeSender:
         """One set of due notices; how many were sent, arrived or not."""
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
-            notices = await take_notices(connection, now, _AGAIN_AFTER, _SET_SIZE)
+            notices = await lease_notices(connection, now, _AGAIN_AFTER, _SET_SIZE)
         await asyncio.gather(*(self._send(notice) for notice in notices))
         return len(notices)
 

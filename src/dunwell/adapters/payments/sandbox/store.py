@@ -8,6 +8,7 @@ from uuid import UUID
 from dunwell.adapters.payments.sandbox.checkout import SandboxCheckout, State
 from dunwell.cases.payments.provider import CheckoutRequest
 from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.leases import LeasedTable
 from dunwell.platform.database.sql import compose
 
 _COLUMNS = ", ".join(each.name for each in fields(SandboxCheckout))
@@ -44,33 +45,33 @@ SET state = $4, decided_at = $5, notices_due = $6, notice_at = $7,
 WHERE merchant_id = $1 AND checkout_id = $2 AND state = $3
 RETURNING checkout_id
 """
-# Rides on sandbox_checkouts_notices. Over all merchants: this is the provider, not the merchants'.
-_TAKE_NOTICES = """
-WITH due AS MATERIALIZED (
-    SELECT merchant_id, checkout_id
-    FROM sandbox_checkouts
-    WHERE notices_due > 0 AND notice_at <= $1
-    ORDER BY notice_at
-    LIMIT $3
-    FOR UPDATE SKIP LOCKED
+_CHECKOUTS = LeasedTable(
+    "sandbox_checkouts", ("merchant_id", "checkout_id"), ends_at="notice_at", holder=None
 )
-UPDATE sandbox_checkouts s
-SET notice_at = $2
-FROM due
-WHERE s.merchant_id = due.merchant_id AND s.checkout_id = due.checkout_id
-RETURNING s.merchant_id, s.checkout_id, s.notice_url, s.notice_at, s.decided_at
-"""
+# Rides on sandbox_checkouts_notices. Over all merchants: this is the provider, not the merchants'.
+_LEASE_NOTICES = _CHECKOUTS.lease(
+    "notices_due > 0",
+    limit="$3",
+    returning="leased.merchant_id, leased.checkout_id, notice_url, notice_at, decided_at",
+)
 # A decision made since then has set a time of its own, and owes its notices still.
-_NOTED = """
+_NOTED = compose(
+    """
 UPDATE sandbox_checkouts
 SET notices_due = notices_due - 1, notice_at = CASE WHEN notices_due > 1 THEN $4::timestamptz END
-WHERE merchant_id = $1 AND checkout_id = $2 AND notice_at = $3 AND notices_due > 0
-"""
-_GIVE_UP = """
+WHERE merchant_id = $1 AND checkout_id = $2 AND {is_held} AND notices_due > 0
+""",
+    is_held=_CHECKOUTS.is_held("$3"),
+)
+_GIVE_UP = compose(
+    """
 UPDATE sandbox_checkouts
-SET notices_due = 0, notice_at = NULL
-WHERE merchant_id = $1 AND checkout_id = $2 AND notice_at = $3
-"""
+SET notices_due = 0, {clear}
+WHERE merchant_id = $1 AND checkout_id = $2 AND {is_held}
+""",
+    clear=_CHECKOUTS.clear(),
+    is_held=_CHECKOUTS.is_held("$3"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +120,11 @@ async def save_decision(
     return decided is not None
 
 
-async def take_notices(
+async def lease_notices(
     tx: Connection, now: datetime, again_after: timedelta, limit: int
 ) -> Sequence[DueNotice]:
     """Notices that are due, each left to us until it would be sent again."""
-    rows = await tx.fetch(_TAKE_NOTICES, now, now + again_after, limit)
+    rows = await tx.fetch(_LEASE_NOTICES, now, now + again_after, limit)
     return [DueNotice(**row) for row in rows]
 
 

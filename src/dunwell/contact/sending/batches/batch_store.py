@@ -9,8 +9,9 @@ import msgspec
 
 from dunwell.contact.sending.batches.doubt_store import load_loss
 from dunwell.contact.sending.batches.manifest import HandedFile, Letter
-from dunwell.contact.sending.lease import Lease
 from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.leases import Lease, LeasedTable
+from dunwell.platform.database.sql import compose
 
 # By letter_batch_items_waiting. Of a contact with its claim: whether anything is owed is asked last
 # here. Notices, such as a receipt, go whatever is owed. Whom somebody else is at is left to them.
@@ -28,6 +29,7 @@ ORDER BY i.handed_at, i.communication_id
 LIMIT $2
 FOR UPDATE OF i SKIP LOCKED
 """
+_BATCHES = LeasedTable("letter_batches", ("batch_id",), ends_at="lease_until")
 _SAVE_BATCH = """
 INSERT INTO letter_batches
     (batch_id, line, letters, pages, manifest, made_at, lease_id, lease_until)
@@ -47,33 +49,29 @@ WHERE letter_batch_items.merchant_id = chosen.merchant_id
   AND letter_batch_items.communication_id = chosen.communication_id
   AND state = 'WAITING'
 """
-_LOCK_LEFT = """
-UPDATE letter_batches SET lease_id = $3, lease_until = $4
-WHERE batch_id IN (SELECT batch_id FROM letter_batches
-                   WHERE line = $1 AND state <> 'RELEASED' AND lease_until < $2
-                   ORDER BY batch_id LIMIT 10
-                   FOR UPDATE SKIP LOCKED)
-RETURNING batch_id, state, manifest
-"""
-_MARK_WRITTEN = """
-UPDATE letter_batches SET state = 'WRITTEN'
-WHERE batch_id = $1 AND lease_id = $2 AND state = 'DECIDED'
-"""
-_MARK_RELEASED = """
-UPDATE letter_batches SET state = 'RELEASED', released_at = $2, lease_id = NULL, lease_until = NULL
+_LEASE_LEFT = _BATCHES.lease(
+    "line = $4 AND state <> 'RELEASED'",
+    limit="10",
+    returning="leased.batch_id, state, manifest",
+)
+_IS_OWN = compose(
+    "batch_id = $1 AND {is_held} AND state = 'DECIDED'", is_held=_BATCHES.is_held("$2")
+)
+_MARK_WRITTEN = compose(
+    "UPDATE letter_batches SET state = 'WRITTEN' WHERE {is_own}", is_own=_IS_OWN
+)
+_MARK_RELEASED = compose(
+    """
+UPDATE letter_batches SET state = 'RELEASED', released_at = $2, {clear}
 WHERE batch_id = $1 AND state = 'WRITTEN'
-"""
+""",
+    clear=_BATCHES.clear(),
+)
 _LET_GO = """
 UPDATE letter_batch_items SET state = 'WAITING', batch_id = NULL WHERE batch_id = $1
 """
-_DISSOLVE = """
-DELETE FROM letter_batches WHERE batch_id = $1 AND lease_id = $2 AND state = 'DECIDED'
-"""
-_LOCK_OWN = """
-SELECT 1 FROM letter_batches
-WHERE batch_id = $1 AND lease_id = $2 AND state = 'DECIDED'
-FOR UPDATE
-"""
+_DISSOLVE = compose("DELETE FROM letter_batches WHERE {is_own}", is_own=_IS_OWN)
+_LOCK_OWN = compose("SELECT 1 FROM letter_batches WHERE {is_own} FOR UPDATE", is_own=_IS_OWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +124,7 @@ async def lease_left(
     tx: Connection, line: str, lease: Lease, real_now: datetime
 ) -> Sequence[Batch]:
     """Batches whose worker has died or given them up."""
-    rows = await tx.fetch(_LOCK_LEFT, line, real_now, lease.lease_id, lease.until)
+    rows = await tx.fetch(_LEASE_LEFT, real_now, lease.until, lease.lease_id, line)
     return [Batch(row["batch_id"], row["state"], row["manifest"]) for row in rows]
 
 

@@ -24,19 +24,19 @@ from dunwell.contact.sending.batches.status_file import (
 )
 from dunwell.contact.sending.batches.status_format import Status
 from dunwell.contact.sending.batches.status_store import (
-    give_line_back,
+    lease_line,
+    release_line,
     renew_line,
     save_read,
     save_refused,
     sweep_status_files,
-    take_line,
 )
-from dunwell.contact.sending.lease import begin_lease, keep_lease
 from dunwell.contact.sending.references import read_reference
 from dunwell.contact.sending.report import Cause, Reference, Report, ReportState
 from dunwell.contact.sending.report_store import save_reports
 from dunwell.platform.crypto import sha256
 from dunwell.platform.database.database import Connection
+from dunwell.platform.heartbeat import begin_lease, keep_lease
 from dunwell.platform.resources import Resources
 
 STATUS_SECONDS = 60.0
@@ -85,7 +85,7 @@ class StatusReader:
         resources = self._resources
         lease = begin_lease(resources)
         async with resources.database.connection() as connection:
-            if not await take_line(connection, line.name, lease, resources.clock.now()):
+            if not await lease_line(connection, line.name, lease, resources.clock.now()):
                 return 0
         try:
             async with keep_lease(
@@ -94,7 +94,7 @@ class StatusReader:
                 return await self._read_files(line)
         finally:
             async with resources.database.connection() as connection:
-                await give_line_back(connection, line.name, lease)
+                await release_line(connection, line.name, lease)
 
     async def _read_files(self, line: LetterLine) -> int:
         files = await line.depot.list(STATUS)

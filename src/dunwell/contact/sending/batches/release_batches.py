@@ -47,10 +47,11 @@ from dunwell.contact.sending.batches.manifest import (
     write_manifest,
 )
 from dunwell.contact.sending.batches.search_released import search_released
-from dunwell.contact.sending.lease import Lease
 from dunwell.contact.sending.report import Reference, Report
 from dunwell.contact.sending.report_store import save_reports
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
+from dunwell.platform.heartbeat import begin_lease
 from dunwell.platform.ids import uuid7
 from dunwell.platform.resources import Resources
 
@@ -127,7 +128,7 @@ class BatchReleaser:
             letters = [each.letter for each in chosen]
             manifest = write_manifest(batch_id, line.name, real_now, letters)
             batch = Batch(batch_id, "DECIDED", manifest)
-            lease = Lease(resources.ids.new(real_now), real_now + _LEASE)
+            lease = begin_lease(resources, _LEASE)
             await save_batch(tx, batch, line=line.name, chosen=chosen, lease=lease, at=real_now)
             return (batch, lease), len(waiting)
 
@@ -181,7 +182,7 @@ class BatchReleaser:
     async def _finish_left(self, line: LetterLine) -> None:
         """What a dead worker left, or one whose server went away."""
         resources, real_now = self._resources, self._resources.clock.now()
-        lease = Lease(resources.ids.new(real_now), real_now + _LEASE)
+        lease = begin_lease(resources, _LEASE)
         async with resources.database.transaction() as tx:
             left = await lease_left(tx, line.name, lease, real_now)
         for batch in left:

@@ -1,20 +1,20 @@
-"""Leases: who works on something has it for some seconds, and keeps it by a heartbeat.
+"""Leases are begun, and kept by a heartbeat while their holder works.
 
-What a dead worker held is free again when its lease runs out; a living one renews it for as long as
-it renders, calls channels and records what they answer (CONTRACT 13). Real time.
+A worker renews its lease for as long as it renders, calls channels and records what they answer.
+Real time.
 """
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
 
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
@@ -31,17 +31,10 @@ Renew = Callable[[Connection, datetime], Awaitable[None]]
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
-    lease_id: UUID
-    until: datetime
-    # By a clock that also runs while the process stands still.
-    begun_at: float = field(default_factory=time.monotonic)
-
-
-def begin_lease(resources: Resources) -> Lease:
+def begin_lease(resources: Resources, lasts: timedelta = LEASE) -> Lease:
+    """A lease that begins now, to be written into rows."""
     now = resources.clock.now()
-    return Lease(resources.ids.new(now), now + LEASE)
+    return Lease(resources.ids.new(now), now + lasts)
 
 
 class HeldLease:
