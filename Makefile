@@ -39,7 +39,7 @@ APART := --ignore tests/browser --ignore tests/clients --ignore tests/controls -
 # A lock names every file by its hash; nothing else is installed.
 INSTALL := $(BIN)/python tools/install.py
 
-.PHONY: help setup demo test check check-types check-imports check-style check-size contract bench faults mutants pooler e2e servers clients lock clean
+.PHONY: help setup demo test check check-types check-imports check-style check-size contract bench faults mutants pooler e2e pictures servers clients lock clean
 .PHONY: client-lint client-generated client-java client-hey client-types client-types-compiled client-typescript client-openapi-python client-models client-python
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
@@ -104,6 +104,10 @@ pooler: $(VENV)/installed-dev  ## the API's and the engine's tests behind pgBoun
 # var/screenshots. Three, as each waits for frames to be drawn and programs to start.
 e2e: $(VENV)/installed-dev $(VNU) $(STANDARD_WEBHOOKS) $(OPENID_CLIENT) $(IDENTITY)  ## the debtor's pages in Chromium
 	$(PYTEST) -n 3 tests/browser $(ARGS)
+
+# Chromium comes from the system (.ci/run). The demo's dates are those of the day on which it runs.
+pictures: $(VENV)/installed-dev  ## the README's pictures, taken from the demo's pages
+	$(BIN)/python tools/take_pictures.py
 
 # Mail servers, an SMS gateway and an SFTP server of Debian's, on ports of loopback; what is missing of
 # tests/servers/packages.txt is installed by .ci/run. Two servers of single sign-on and one of S3 come

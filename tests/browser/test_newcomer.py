@@ -23,8 +23,8 @@ _CODE = re.compile(r"`\.venv/bin/python (-c '.+?') APP_KEY`", re.DOTALL)
 def _read_steps() -> list[str]:
     """The numbered steps of the README's part about the portal, each in one line."""
     readme = (_ROOT / "README.md").read_text()
-    part = readme.partition("## Answering a dispute, in the portal")[2].partition("\n## ")[0]
-    steps = re.findall(r"^\d\. (.+?)(?=^\d\. |\n\n)", part, re.DOTALL | re.MULTILINE)
+    part = readme.partition("## Answer a dispute in the portal")[2].partition("\n## ")[0]
+    steps = re.findall(r"^\d\. (.+?)(?=^\d\. |\Z)", part, re.DOTALL | re.MULTILINE)
     return [" ".join(each.split()) for each in steps]
 
 
@@ -80,12 +80,12 @@ async def _ask_for_code(steps: list[str], key: str) -> str:
 
 
 async def _sign_in(page: Page, terminal: Terminal, steps: list[str]) -> None:
-    assert "/portal` and sign in." in steps[0]
+    assert "Open the portal's address and sign in." in steps[0]
     await page.goto(terminal.find("Portal"))
     await page.get_by_label("E-mail address").fill(terminal.find("e-mail"))
     await page.get_by_label("Password").fill(terminal.find("password"))
     await page.get_by_role("button", name="Continue").click()
-    assert "Each code is good once" in steps[0]
+    assert "Each code works once" in steps[0]
     # The demo joined with the one that it shows, or with the one before.
     code = shown = terminal.find("app code now")
     while code == shown:
@@ -112,7 +112,7 @@ async def test_the_readmes_steps_lead_to_the_answer_and_its_webhook(
 
         assert "Choose the merchant." in steps[1]
         await page.get_by_role("link", name="Teekontor Hansen").first.click()
-        assert "“Objections to answer”" in steps[1]
+        assert "one dispute. Open it." in steps[1]
         await page.get_by_role("link", name="Objections to answer").click()
         await page.locator("main table a").first.click()
 
@@ -126,7 +126,7 @@ async def test_the_readmes_steps_lead_to_the_answer_and_its_webhook(
         await page.get_by_role("button", name="Send the answer").click()
         await expect(page.get_by_role("status").first).to_contain_text("The answer is sent.")
 
-        assert "open the endpoint" in steps[3]
+        assert "Open Webhooks and then the endpoint." in steps[3]
         await page.get_by_role("link", name="Webhooks", exact=True).click()
         await page.locator("main table tbody a").first.click()
         assert "DISPUTED event" in steps[3]
