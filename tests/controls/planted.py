@@ -61,7 +61,8 @@ FAULTS = (
         ["tests/faults/test_engine_kill.py"],
     ),
     Fault(
-        12, "no unique constraint on a step's fee", "platform/migrations/versions/0001_first.sql",
+        12, "no unique constraint on a step's fee",
+        "platform/migrations/versions/0001_baseline/3_core.sql",
         "CREATE UNIQUE INDEX items_one_fee_per_step", "CREATE INDEX items_one_fee_per_step",
         ["tests/store/test_unique_keys.py"],
     ),

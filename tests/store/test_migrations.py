@@ -1,23 +1,46 @@
-"""Migrations run one by one beside a service at work; none keeps a large table from the others."""
+"""Migrations run one by one while the service works; none blocks a large table for long."""
 
 import asyncio
 import itertools
 import re
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.resources import files
+from pathlib import Path
 
 import asyncpg
 import pytest
 from alembic.script import ScriptDirectory
 
-from dunwell.platform.database.migrate import MigrationForbidden, TableTaken, create_schema, migrate
+from dunwell.platform.database.migrate import (
+    MIGRATIONS,
+    MigrationForbidden,
+    TableTaken,
+    create_schema,
+    migrate,
+)
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
-from dunwell.platform.migrations.revisions import load_revisions
+from dunwell.platform.migrations.revisions import find_newest, load_revisions
 
 _NAMES = (f"migrated_{n}" for n in itertools.count(1))
-# The rules below hold for what comes after it.
-_LAST_BEFORE_THE_RULES = "0012"
+# The baseline creates every table, so it builds indexes and constraints on empty ones.
+_BASELINE = "0001"
+_MIGRATION = """
+from dunwell.platform.migrations.beside import run_sql_beside
+
+revision = "{revision}"
+down_revision = "{before}"
+IN_TRANSACTION = {in_transaction}
+
+
+def upgrade() -> None:
+    run_sql_beside(__file__)
+"""
+_ADD_COLUMN = "ALTER TABLE debtors ADD COLUMN nickname text;"
+_BUILD_INDEX = """
+DROP INDEX CONCURRENTLY IF EXISTS debtors_nickname;
+CREATE INDEX CONCURRENTLY debtors_nickname ON debtors (merchant_id, language);
+"""
 
 # What grows with claims: whoever waits for one of these keeps everybody else waiting.
 _LARGE = """
@@ -80,28 +103,119 @@ async def connected(url: str) -> AsyncIterator[asyncpg.Connection]:
         connection.terminate()
 
 
-async def migrate_to(url: str, to: str = "head", lock_seconds: float = 4.0) -> None:
-    """In a thread of its own, as it has a loop of its own."""
-    await asyncio.to_thread(migrate, url, to, lock_seconds=lock_seconds)
+class Migrations:
+    """A copy of Dunwell's migrations to which a test adds its own."""
+
+    def __init__(self, folder: Path) -> None:
+        shutil.copytree(MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        self._folder = folder
+        self.newest = find_newest()
+
+    def add(self, sql: str, *, in_transaction: bool = True) -> None:
+        """Add a migration that follows the newest one."""
+        before, self.newest = self.newest, f"{int(self.newest) + 1:04}"
+        code = _MIGRATION.format(revision=self.newest, before=before, in_transaction=in_transaction)
+        path = self._folder / "versions" / f"{self.newest}_added.sql"
+        path.write_text(sql)
+        path.with_suffix(".py").write_text(code)
+
+    async def run(self, url: str, to: str = "head", lock_seconds: float = 4.0) -> None:
+        """Migrate in another thread, because `migrate` runs its own event loop."""
+        await asyncio.to_thread(migrate, url, to, lock_seconds=lock_seconds, folder=self._folder)
+
+    @asynccontextmanager
+    async def create_schema(self, url: str) -> AsyncIterator[asyncpg.Connection]:
+        async with create_schema(url, self.newest, self._folder) as connection:
+            yield connection
+
+
+@pytest.fixture
+def migrations(tmp_path: Path) -> Migrations:
+    return Migrations(tmp_path / "migrations")
 
 
 async def _revision(url: str) -> str | None:
     return (await asyncio.to_thread(load_revisions, url))[0]
 
 
-async def test_one_that_gets_no_table_leaves_those_before_it_standing(
-    postgres: EmbeddedPostgres,
+async def _fetchval(url: str, query: str) -> object:
+    async with connected(url) as connection:
+        return await connection.fetchval(query)
+
+
+async def test_an_added_migration_changes_a_database_that_has_the_ones_before(
+    postgres: EmbeddedPostgres, migrations: Migrations
 ) -> None:
     async with a_database(postgres) as url:
-        await migrate_to(url, "0008")
+        await migrations.run(url)
+        migrations.add(_ADD_COLUMN)
+        migrations.add(_BUILD_INDEX, in_transaction=False)
+        await migrations.run(url)
+        assert await _revision(url) == migrations.newest
+        assert await _fetchval(url, "SELECT count(nickname) FROM debtors") == 0
+        assert await _fetchval(url, "SELECT to_regclass('debtors_nickname') IS NOT NULL")
+
+
+async def test_an_index_is_built_while_others_write_to_its_table(
+    postgres: EmbeddedPostgres, migrations: Migrations
+) -> None:
+    async with a_database(postgres) as url:
+        await migrations.run(url)
+        migrations.add(_BUILD_INDEX, in_transaction=False)
+        async with connected(url) as other:
+            await other.execute("BEGIN; LOCK TABLE debtors IN ROW EXCLUSIVE MODE")
+            building = asyncio.create_task(migrations.run(url))
+            # The statement waits for the other transaction, and others may write meanwhile.
+            waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+            while not await _fetchval(url, waiting):
+                assert not building.done()
+            async with connected(url) as third:
+                await third.execute("BEGIN; LOCK TABLE debtors IN ROW EXCLUSIVE MODE NOWAIT")
+            await other.execute("COMMIT")
+            await building
+        assert await _revision(url) == migrations.newest
+
+
+async def test_a_migration_that_fails_changes_nothing_and_can_be_repeated(
+    postgres: EmbeddedPostgres, migrations: Migrations
+) -> None:
+    async with a_database(postgres) as url:
+        migrations.add(f"{_ADD_COLUMN}\nSELECT count(*) FROM needed_table;")
+        with pytest.raises(asyncpg.UndefinedTableError):
+            await migrations.run(url)
+        assert await _revision(url) == _BASELINE
+        async with connected(url) as connection:
+            await connection.execute("CREATE TABLE needed_table ()")
+        await migrations.run(url)
+        assert await _revision(url) == migrations.newest
+
+
+async def test_a_restore_creates_the_schema_of_all_migrations_in_one_transaction(
+    postgres: EmbeddedPostgres, migrations: Migrations
+) -> None:
+    migrations.add(_ADD_COLUMN)
+    migrations.add(_BUILD_INDEX, in_transaction=False)
+    async with a_database(postgres) as url:
+        async with migrations.create_schema(url) as connection:
+            assert await connection.fetchval("SELECT to_regclass('debtors_nickname') IS NOT NULL")
+            assert await _fetchval(url, "SELECT to_regclass('debtors') IS NULL")
+        assert await _revision(url) == migrations.newest
+
+
+async def test_a_migration_that_cannot_lock_a_table_keeps_those_before_it(
+    postgres: EmbeddedPostgres, migrations: Migrations
+) -> None:
+    async with a_database(postgres) as url:
+        await migrations.run(url)
+        migrations.add("CREATE TABLE added ();")
+        migrations.add(_ADD_COLUMN)
         async with connected(url) as other, other.transaction():
             await other.execute("LOCK TABLE debtors IN ACCESS SHARE MODE")
-            with pytest.raises(TableTaken, match=r"Migration 0010 .* migrate again"):
-                await migrate_to(url, lock_seconds=0.02)
-            assert await _revision(url) == "0009"
-        await migrate_to(url)
-        revision, newest = await asyncio.to_thread(load_revisions, url)
-        assert revision == newest
+            with pytest.raises(TableTaken, match=rf"Migration {migrations.newest} .* again"):
+                await migrations.run(url, lock_seconds=0.02)
+            assert await _revision(url) == f"{int(migrations.newest) - 1:04}"
+        await migrations.run(url)
+        assert await _revision(url) == migrations.newest
 
 
 @asynccontextmanager
@@ -119,56 +233,61 @@ async def a_role(postgres: EmbeddedPostgres, database: str) -> AsyncIterator[str
 
 
 async def test_a_role_without_the_right_to_create_is_told_what_to_grant(
-    postgres: EmbeddedPostgres,
+    postgres: EmbeddedPostgres, migrations: Migrations
 ) -> None:
     async with a_database(postgres) as url, a_role(postgres, url) as ordinary:
         expected = r'role "Ordinary" .* GRANT USAGE, CREATE ON SCHEMA public TO "Ordinary"'
         with pytest.raises(MigrationForbidden, match=expected) as caught:
-            await migrate_to(ordinary)
+            await migrations.run(ordinary)
         [grant] = re.findall(r"GRANT [^,]*, CREATE ON SCHEMA public TO \S+", str(caught.value))
         with pytest.raises(MigrationForbidden, match="GRANT USAGE"):
-            async with create_schema(ordinary, "head"):
+            async with migrations.create_schema(ordinary):
                 pass
         async with connected(url) as server:
             await server.execute(grant.rstrip(","))
-        await migrate_to(ordinary)
-        revision, newest = await asyncio.to_thread(load_revisions, ordinary)
-        assert revision == newest
+        await migrations.run(ordinary)
+        assert await _revision(ordinary) == migrations.newest
 
 
 async def test_a_role_that_does_not_own_the_tables_is_told_who_does(
-    postgres: EmbeddedPostgres,
+    postgres: EmbeddedPostgres, migrations: Migrations
 ) -> None:
     async with a_database(postgres) as url, a_role(postgres, url) as ordinary:
-        await migrate_to(url, "0008")
+        await migrations.run(url)
+        before = migrations.newest
+        migrations.add(_ADD_COLUMN)
         async with connected(url) as server:
             await server.execute('GRANT CREATE ON SCHEMA public TO "Ordinary"')
             await server.execute('GRANT SELECT ON alembic_version TO "Ordinary"')
         with pytest.raises(MigrationForbidden, match="belong to postgres: migrate as postgres"):
-            await migrate_to(ordinary)
-        assert await _revision(url) == "0008"
+            await migrations.run(ordinary)
+        assert await _revision(url) == before
 
 
-async def test_two_at_once_do_each_migration_once(postgres: EmbeddedPostgres) -> None:
-    async with a_database(postgres) as url:
-        await asyncio.gather(migrate_to(url), migrate_to(url), migrate_to(url))
-        revision, newest = await asyncio.to_thread(load_revisions, url)
-        assert revision == newest
-
-
-async def test_none_writes_or_reads_a_large_table_whole_while_others_wait(
-    postgres: EmbeddedPostgres,
+async def test_processes_that_migrate_at_once_run_each_migration_once(
+    postgres: EmbeddedPostgres, migrations: Migrations
 ) -> None:
-    scripts = ScriptDirectory(str(files("dunwell.platform") / "migrations"))
-    later = [*scripts.iterate_revisions("head", _LAST_BEFORE_THE_RULES)][::-1]
+    migrations.add("CREATE TABLE added (number integer); INSERT INTO added VALUES (1);")
+    migrations.add(_BUILD_INDEX, in_transaction=False)
     async with a_database(postgres) as url:
-        await migrate_to(url, _LAST_BEFORE_THE_RULES)
+        await asyncio.gather(*(migrations.run(url) for _ in range(3)))
+        assert await _revision(url) == migrations.newest
+        assert await _fetchval(url, "SELECT sum(number) FROM added") == 1
+
+
+async def test_no_migration_reads_or_writes_a_whole_large_table_while_others_wait(
+    postgres: EmbeddedPostgres, migrations: Migrations
+) -> None:
+    scripts = ScriptDirectory(str(MIGRATIONS))
+    later = [*scripts.iterate_revisions("head", _BASELINE)][::-1]
+    async with a_database(postgres) as url:
+        await migrations.run(url, _BASELINE)
         await _watch(url)
         for script in later:
             async with connected(url) as connection:
                 large = _Large(connection)
                 await large.look()
-                await migrate_to(url, script.revision)
+                await migrations.run(url, script.revision)
                 if getattr(script.module, "IN_TRANSACTION", True):
                     assert await large.find_read_whole() == set(), script.revision
 
@@ -212,9 +331,11 @@ _TOLD = {
 }
 
 
-async def test_what_would_make_others_wait_is_seen(postgres: EmbeddedPostgres) -> None:
+async def test_what_would_make_others_wait_is_seen(
+    postgres: EmbeddedPostgres, migrations: Migrations
+) -> None:
     async with a_database(postgres) as url:
-        await migrate_to(url)
+        await migrations.run(url)
         await _watch(url)
         assert {sql: await _try(url, sql) for sql in _TOLD} == _TOLD
 

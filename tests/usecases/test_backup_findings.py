@@ -132,27 +132,20 @@ async def test_a_database_that_a_newer_dunwell_migrated_is_not_backed_up_in_part
     assert not (tmp_path / "backup.draft").exists()
 
 
-@pytest.mark.parametrize(
-    ("schema", "words"),
-    [
-        ("9999", "is of Dunwell 0.0.9, which is newer. Install that first."),
-        ("0073", "whose schema 0073 this one does not know. Restore it with that version"),
-    ],
-)
-async def test_a_backup_of_a_schema_that_is_not_known_is_refused_and_names_its_version(
-    dunwell: CommandLine, visitor: Visitor, tmp_path: Path, schema: str, words: str
-) -> None:  # fmt: skip
+async def test_a_backup_of_a_newer_schema_is_refused_and_names_its_version(
+    dunwell: CommandLine, visitor: Visitor, tmp_path: Path
+) -> None:
     backup = tmp_path / "backup"
     await asyncio.to_thread(dunwell.run, "backup", str(backup))
     manifest = json.loads((backup / "manifest.json").read_text())
-    manifest |= {"schema": schema, "dunwell": "0.0.9"}
+    manifest |= {"schema": "9999", "dunwell": "9.0.0"}
     (backup / "manifest.json").write_text(json.dumps(manifest))
     for command in (("restore", str(backup)), ("backup", "verify", str(backup))):
         done = await asyncio.to_thread(
             dunwell.run, *command, DUNWELL_DATABASE_URL=visitor.empty_url
         )
         assert done.returncode == 1
-        assert words in done.stderr
+        assert "is of Dunwell 9.0.0, which is newer. Install that first." in done.stderr
     connection = await asyncpg.connect(visitor.empty_url)
     assert await connection.fetchval("SELECT to_regclass('claims') IS NULL")
     await connection.close()

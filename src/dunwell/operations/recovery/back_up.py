@@ -24,7 +24,7 @@ from dunwell.operations.recovery.dump import check_target, dump_database, restor
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import InvalidState, Unavailable
-from dunwell.platform.migrations.revisions import find_newest, list_revisions
+from dunwell.platform.migrations.revisions import list_revisions
 
 
 class BackupFailed(Unavailable):
@@ -106,14 +106,9 @@ def check_readable(settings: Settings, manifest: Manifest | Base) -> None:
                 f"Version {number} of the secret key is another one than this backup was taken "
                 "with. Set that one; it is in no backup."
             )
-    if manifest.schema > find_newest():
-        raise BackupUnusable(
-            f"This backup is of Dunwell {manifest.dunwell}, which is newer. Install that first."
-        )
     if manifest.schema not in list_revisions():
         raise BackupUnusable(
-            f"This backup is of Dunwell {manifest.dunwell}, whose schema {manifest.schema} this "
-            "one does not know. Restore it with that version, then install this one again."
+            f"This backup is of Dunwell {manifest.dunwell}, which is newer. Install that first."
         )
 
 

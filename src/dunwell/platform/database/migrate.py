@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
+from pathlib import Path
 
 import asyncpg
 from alembic.config import Config
@@ -25,6 +26,7 @@ from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.errors import InvalidState, Unavailable
 
 NEWEST = "head"
+MIGRATIONS = Path(str(files("dunwell.platform") / "migrations"))
 # So long a migration waits for a table, and everybody who comes after it waits with it.
 LOCK_SECONDS = 4.0
 _TRIES = 5
@@ -72,17 +74,23 @@ class DatabaseNotEmpty(InvalidState):
     """The database already has tables, so no schema is created in it."""
 
 
-def migrate(url: str, to: str = NEWEST, *, lock_seconds: float = LOCK_SECONDS) -> None:
-    """Run every migration up to `to` that the database has not seen; safe to start twice at once.
+def migrate(
+    url: str, to: str = NEWEST, *, lock_seconds: float = LOCK_SECONDS, folder: Path = MIGRATIONS
+) -> None:
+    """Run every migration of the folder up to `to` that the database has not seen; safe to start
+    twice at once.
 
     Raises TableTaken when one of them did not get its tables in five tries, MigrationForbidden when
     the role lacks a right, and asyncpg's errors.
     """
-    asyncio.run(_migrate(url, to, lock_seconds))
+    scripts = ScriptDirectory.from_config(_configure(folder))
+    asyncio.run(_migrate(url, scripts, to, lock_seconds))
 
 
 @asynccontextmanager
-async def create_schema(url: str, to: str) -> AsyncIterator[asyncpg.Connection]:
+async def create_schema(
+    url: str, to: str, folder: Path = MIGRATIONS
+) -> AsyncIterator[asyncpg.Connection]:
     """Run every migration up to `to` in an empty database, all in one transaction.
 
     Yields the connection inside that transaction, so that rows can be loaded before it commits:
@@ -91,7 +99,7 @@ async def create_schema(url: str, to: str) -> AsyncIterator[asyncpg.Connection]:
     asyncpg's errors.
     """
     engine = _create_engine(url)
-    scripts = ScriptDirectory.from_config(_configure())
+    scripts = ScriptDirectory.from_config(_configure(folder))
     try:
         async with engine.begin() as connection:
             await connection.execute(text(_WAIT_FOR_TURN))
@@ -157,11 +165,9 @@ def _create_engine(url: str) -> AsyncEngine:
     )
 
 
-async def _migrate(url: str, to: str, lock_seconds: float) -> None:
+async def _migrate(url: str, scripts: ScriptDirectory, to: str, lock_seconds: float) -> None:
     engine = _create_engine(url)
     turn = await connect(url, OpenConnection)
-    # Read once: to read all of them takes longer than to run one.
-    scripts = ScriptDirectory.from_config(_configure())
     try:
         while not await _migrate_in_turn(  # noqa: ASYNC110
             turn, engine, scripts=scripts, to=to, lock_seconds=lock_seconds
@@ -251,13 +257,13 @@ def _upgrade(connection: Connection, scripts: ScriptDirectory, script: Script) -
     def list_steps(_present: object, _context: object) -> list[RevisionStep]:
         return [MigrationStep.upgrade_from_script(scripts.revision_map, script)]
 
-    config = _configure()
+    config = _configure(Path(scripts.dir))
     config.attributes["connection"] = connection
     with EnvironmentContext(config, scripts, fn=list_steps, destination_rev=script.revision):
         scripts.run_env()
 
 
-def _configure() -> Config:
+def _configure(folder: Path) -> Config:
     config = Config()
-    config.set_main_option("script_location", str(files("dunwell.platform") / "migrations"))
+    config.set_main_option("script_location", str(folder))
     return config

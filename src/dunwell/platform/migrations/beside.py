@@ -1,4 +1,4 @@
-"""A migration is the SQL file beside its Python file."""
+"""The SQL of a migration is in the files next to its Python file."""
 
 from pathlib import Path
 
@@ -7,13 +7,15 @@ from sqlalchemy.util import await_only
 
 
 def run_sql_beside(migration: str) -> None:
-    """Run the `.sql` beside this `__file__`: whole in the migration's transaction, or, where it has
-    none, statement by statement, each of which ends with a semicolon and its line.
+    """Run the SQL of the migration whose `__file__` this is: the `.sql` file of the same name, or
+    every one in the folder of the same name, in the order of their names.
 
-    A migration that is meant to run without a transaction is run inside one only when a whole
-    schema is created at once. Its indexes are then built without CONCURRENTLY, which no
-    transaction allows: the tables are new, and only this transaction sees them."""
-    sql = Path(migration).with_suffix(".sql").read_text()
+    A migration runs in its transaction. Without one, the file is split into statements, each of
+    which ends with a semicolon at the end of its line. Such a migration runs in a transaction only
+    when a whole schema is created at once. Its indexes are then built without CONCURRENTLY, which
+    no transaction allows: the tables are new, and only this transaction sees them.
+    """
+    sql = _read_sql(Path(migration))
     driver = op.get_bind().connection.driver_connection
     if driver.is_in_transaction():
         await_only(driver.execute(sql.replace(" CONCURRENTLY", "")))
@@ -21,3 +23,9 @@ def run_sql_beside(migration: str) -> None:
     for statement in sql.split(";\n"):
         if statement.strip():
             await_only(driver.execute(statement))
+
+
+def _read_sql(migration: Path) -> str:
+    folder = migration.with_suffix("")
+    files = sorted(folder.glob("*.sql")) if folder.is_dir() else [migration.with_suffix(".sql")]
+    return "\n".join(each.read_text("utf-8") for each in files)

@@ -4,7 +4,9 @@ takes longer to read than most commands take.
 
 import asyncio
 import re
+from collections.abc import Iterator
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 import asyncpg
 
@@ -47,9 +49,12 @@ def list_revisions() -> frozenset[str]:
 def list_own_tables() -> frozenset[str]:
     """Return the tables that any migration creates, so that others in the database are known."""
     folder = files("dunwell.platform").joinpath("migrations", "versions")
-    return frozenset(
-        name
-        for each in folder.iterdir()
-        if each.name.endswith(".sql")
-        for name in _NEW_TABLE.findall(each.read_text("utf-8"))
-    )
+    return frozenset(name for text in _read_sql_files(folder) for name in _NEW_TABLE.findall(text))
+
+
+def _read_sql_files(folder: Traversable) -> Iterator[str]:
+    for each in folder.iterdir():
+        if each.is_dir():
+            yield from _read_sql_files(each)
+        elif each.name.endswith(".sql"):
+            yield each.read_text("utf-8")
