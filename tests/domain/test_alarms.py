@@ -26,6 +26,7 @@ from dunwell.operations.alerts.sender import choose_lines, find_sender
 from dunwell.operations.alerts.signs import LineFigures, Outside, find_signs
 from dunwell.operations.explanation.line_figures import Delivery, Sent
 from dunwell.platform.errors import ValidationError
+from dunwell.platform.text.translation import find_staff_language
 from tests.support.durations import JUST
 from tests.support.operators import OWN
 
@@ -165,7 +166,7 @@ def test_what_is_outside_is_a_sign() -> None:
 def test_each_kind_has_its_words(language: str) -> None:
     figures = Figures(count=3, among=40, since=NOW, merchant="nordwind")
     for kind in Kind:
-        words = describe(an_alarm(kind, figures=figures), language)
+        words = describe(an_alarm(kind, figures=figures), find_staff_language(language))
         assert "None" not in words
         assert words[0].isupper() or words.startswith(("post:", "nordwind:"))
     assert set(Kind) >= EVENTS
@@ -186,7 +187,7 @@ def test_an_e_mail_tells_all_of_a_moment_and_where_it_is_mended() -> None:
     )
     assert body.startswith("New:\n- Line post: messages that wait to leave: 3")
     assert "\n  https://pay.example.com/portal/lines\n\nStill so:\n- nordwind: messages of" in body
-    assert "https://pay.example.com/portal/m/7/messages?state=UNKNOWN\n\nOver:\n- Line" in body
+    assert "https://pay.example.com/portal/m/7/messages?state=UNKNOWN\n\nResolved:\n- Line" in body
     assert "told again after 24 hours" in body
 
 

@@ -13,6 +13,11 @@ from enum import StrEnum
 import msgspec
 
 from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
+from dunwell.platform.text.translation import (
+    DEBTOR_CATALOGUES,
+    SOURCE_LANGUAGE,
+    load_languages,
+)
 
 
 class DisputeType(StrEnum):
@@ -41,11 +46,6 @@ BUILT_IN: Mapping[str, DisputeType] = {
 # The names that a merchant cannot give to a reason of its own.
 KNOWN_NAMES: tuple[str, ...] = (*DisputeType, *BUILT_IN)
 ALWAYS_OFFERED: frozenset[str] = frozenset({DisputeType.NOT_MY_DEBT, DisputeType.OTHER, *BUILT_IN})
-# As the dispute is recorded and sent out, in the merchant's language. Pages have their own words.
-_BUILT_IN_LABELS: Mapping[str, Mapping[str, str]] = {
-    WRONG_PERSON: {"en": "This is not me", "de": "Ich bin nicht gemeint"},
-    PERSON_DIED: {"en": "The person has died", "de": "Die Person ist verstorben"},
-}
 
 
 class Reason(msgspec.Struct, frozen=True, gc=False):
@@ -73,12 +73,23 @@ class Reason(msgspec.Struct, frozen=True, gc=False):
         return self.name in BUILT_IN
 
     def label_in(self, *languages: str) -> str:
-        """The words in the first of the languages there are any in, else in whatever there are."""
-        labels = {**_BUILT_IN_LABELS.get(self.name, {}), **self.labels}
+        """Return the label in the first of the languages that has one, else in any language."""
         for language in languages:
-            if language in labels:
-                return labels[language]
-        return next(iter(labels.values()))
+            label = self.labels.get(language) or _label_built_in(self.name, language)
+            if label is not None:
+                return label
+        return _label_built_in(self.name, SOURCE_LANGUAGE) or next(iter(self.labels.values()))
+
+
+def _label_built_in(name: str, language: str) -> str | None:
+    """Return the label that is recorded and sent in events; None if there is none in the
+    language."""
+    words = load_languages(DEBTOR_CATALOGUES).get(language)
+    if words is None or name not in BUILT_IN:
+        return None
+    if name == WRONG_PERSON:
+        return words.translate("This is not me")
+    return words.translate("The person has died")
 
 
 def list_reasons(disputes: Disputes) -> list[Reason]:

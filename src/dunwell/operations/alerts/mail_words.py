@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 
 from dunwell.accounts.installation.alarms.alarm import Alarm, Kind, Phase
 from dunwell.accounts.installation.alarms.setup import Alarms
+from dunwell.platform.text.lazy_text import LazyText
+from dunwell.platform.text.translation import Language, find_staff_language
 
 # Where in the portal it is looked at and mended.
 PLACES: Mapping[Kind, str] = {
@@ -23,114 +25,64 @@ PLACES: Mapping[Kind, str] = {
 }
 _LINES = "/portal/lines"
 
-_WORDS: Mapping[str, Mapping[Kind, str]] = {
-    "en": {
-        Kind.LINE_UNUSABLE: "Line {subject} cannot be used as it stands; dunwell doctor says why",
-        Kind.LINE_FAILING: "Line {subject}: of {among} messages in a day {count} failed",
-        Kind.DESTINATION_FAILING: "{subject}: of {among} messages in a day {count} failed there",
-        Kind.LINE_BACKLOG: "Line {subject}: messages that wait to leave: {count}, since {since}",
-        Kind.BATCH_LATE: (
-            "Line {subject}: letters that wait for their batch: {count}, since {since}"
-        ),
-        Kind.MAILBOX_LATE: "Line {subject}: dunwell mail has not read its mailbox since {since}",
-        Kind.UNMATCHED_REPORTS: (
-            "Line {subject}: reports in a day that name nothing of ours: {count}"
-        ),
-        Kind.UNMATCHED_SMS: "Line {subject}: texts in a day that no claim is certain of: {count}",
-        Kind.UNKNOWN_SENDS: (
-            "{merchant}: messages of which nobody knows whether they left: {count}, since {since}"
-        ),
-        Kind.OVERDUE_DISPUTES: (
-            "{merchant}: objections overdue for an answer: {count}, since {since}"
-        ),
-        Kind.UNSEEN_REPLIES: (
-            "{merchant}: answers of debtors that nobody has looked at: {count}, since {since}"
-        ),
-        Kind.WEBHOOKS_OFF: "{merchant}: webhook endpoints switched off: {count}, since {since}",
-        Kind.WEBHOOKS_FAILING: "{merchant}: webhook endpoints that fail: {count}, since {since}",
-        Kind.STEPS_LATE: (
-            "Steps of processes are due since {since} and nobody works on them: does a worker run?"
-        ),
-        Kind.ARCHIVE_BEHIND: "The archive of the database is behind; dunwell doctor says why",
-        Kind.CLOCKS_APART: (
-            "Two clocks differ: host {subject} said {host_clock} when the database said "
-            "{database_clock}; beyond 30 seconds that host does nothing"
-        ),
-        Kind.BREAK_GLASS: "Somebody signed in by the way for emergencies, at {began}",
-        Kind.SECOND_FACTOR_LOCKED: (
-            "Someone who knows a user's password entered ten wrong codes, at {began}"
-        ),
-    },
-    "de": {
-        Kind.LINE_UNUSABLE: (
-            "Leitung {subject} ist so nicht zu benutzen; warum, sagt dunwell doctor"
-        ),
-        Kind.LINE_FAILING: (
-            "Leitung {subject}: von {among} Nachrichten an einem Tag gescheitert: {count}"
-        ),
-        Kind.DESTINATION_FAILING: (
-            "{subject}: von {among} Nachrichten an einem Tag dort gescheitert: {count}"
-        ),
-        Kind.LINE_BACKLOG: (
-            "Leitung {subject}: Nachrichten, die auf den Versand warten: {count}, seit {since}"
-        ),
-        Kind.BATCH_LATE: (
-            "Leitung {subject}: Briefe, die auf ihre Sendung warten: {count}, seit {since}"
-        ),
-        Kind.MAILBOX_LATE: (
-            "Leitung {subject}: dunwell mail hat ihr Postfach nicht gelesen seit {since}"
-        ),
-        Kind.UNMATCHED_REPORTS: (
-            "Leitung {subject}: Meldungen eines Tages zu nichts von uns: {count}"
-        ),
-        Kind.UNMATCHED_SMS: (
-            "Leitung {subject}: SMS eines Tages, die sicher zu keiner Forderung gehören: {count}"
-        ),
-        Kind.UNKNOWN_SENDS: (
-            "{merchant}: Nachrichten, von denen niemand weiß, ob sie hinausgingen: {count}, "
-            "seit {since}"
-        ),
-        Kind.OVERDUE_DISPUTES: (
-            "{merchant}: Einwände, deren Antwort überfällig ist: {count}, seit {since}"
-        ),
-        Kind.UNSEEN_REPLIES: (
-            "{merchant}: Antworten von Schuldnern, die niemand angesehen hat: {count}, seit {since}"
-        ),
-        Kind.WEBHOOKS_OFF: "{merchant}: abgeschaltete Webhook-Endpunkte: {count}, seit {since}",
-        Kind.WEBHOOKS_FAILING: "{merchant}: gestörte Webhook-Endpunkte: {count}, seit {since}",
-        Kind.STEPS_LATE: (
-            "Schritte von Prozessen sind seit {since} fällig, und niemand "
-            "arbeitet daran: läuft ein "
-            "Worker?"
-        ),
-        Kind.ARCHIVE_BEHIND: "Das Archiv der Datenbank hängt zurück; warum, sagt dunwell doctor",
-        Kind.CLOCKS_APART: (
-            "Zwei Uhren gehen verschieden: auf Rechner {subject} war es {host_clock}, als es in "
-            "der Datenbank {database_clock} war; ab 30 Sekunden tut dieser Rechner nichts"
-        ),
-        Kind.BREAK_GLASS: "Jemand hat sich auf dem Weg für Notfälle angemeldet, um {began}",
-        Kind.SECOND_FACTOR_LOCKED: (
-            "Jemand, der das Passwort eines Benutzers kennt, hat zehn falsche Codes eingegeben, "
-            "um {began}"
-        ),
-    },
+_DESCRIPTIONS: Mapping[Kind, LazyText] = {
+    Kind.LINE_UNUSABLE: LazyText(
+        "Line %(subject)s cannot be used as it stands; dunwell doctor says why"
+    ),
+    Kind.LINE_FAILING: LazyText(
+        "Line %(subject)s: of %(among)s messages in a day %(count)s failed"
+    ),
+    Kind.DESTINATION_FAILING: LazyText(
+        "%(subject)s: of %(among)s messages in a day %(count)s failed there"
+    ),
+    Kind.LINE_BACKLOG: LazyText(
+        "Line %(subject)s: messages that wait to leave: %(count)s, since %(since)s"
+    ),
+    Kind.BATCH_LATE: LazyText(
+        "Line %(subject)s: letters that wait for their batch: %(count)s, since %(since)s"
+    ),
+    Kind.MAILBOX_LATE: LazyText(
+        "Line %(subject)s: dunwell mail has not read its mailbox since %(since)s"
+    ),
+    Kind.UNMATCHED_REPORTS: LazyText(
+        "Line %(subject)s: reports in a day that name nothing of ours: %(count)s"
+    ),
+    Kind.UNMATCHED_SMS: LazyText(
+        "Line %(subject)s: texts in a day that no claim is certain of: %(count)s"
+    ),
+    Kind.UNKNOWN_SENDS: LazyText(
+        "%(merchant)s: messages of which nobody knows whether they left: %(count)s, since %(since)s"
+    ),
+    Kind.OVERDUE_DISPUTES: LazyText(
+        "%(merchant)s: objections overdue for an answer: %(count)s, since %(since)s"
+    ),
+    Kind.UNSEEN_REPLIES: LazyText(
+        "%(merchant)s: answers of debtors that nobody has looked at: %(count)s, since %(since)s"
+    ),
+    Kind.WEBHOOKS_OFF: LazyText(
+        "%(merchant)s: webhook endpoints switched off: %(count)s, since %(since)s"
+    ),
+    Kind.WEBHOOKS_FAILING: LazyText(
+        "%(merchant)s: webhook endpoints that fail: %(count)s, since %(since)s"
+    ),
+    Kind.STEPS_LATE: LazyText(
+        "Steps of processes are due since %(since)s and nobody works on them: does a worker run?"
+    ),
+    Kind.ARCHIVE_BEHIND: LazyText("The archive of the database is behind; dunwell doctor says why"),
+    Kind.CLOCKS_APART: LazyText(
+        "Two clocks differ: host %(subject)s said %(host_clock)s when the database said "
+        "%(database_clock)s; beyond 30 seconds that host does nothing"
+    ),
+    Kind.BREAK_GLASS: LazyText("Somebody signed in by the way for emergencies, at %(began)s"),
+    Kind.SECOND_FACTOR_LOCKED: LazyText(
+        "Someone who knows a user's password entered ten wrong codes, at %(began)s"
+    ),
 }
-_HEADS: Mapping[str, Mapping[Phase, str]] = {
-    "en": {Phase.BEGAN: "New", Phase.LASTS: "Still so", Phase.OVER: "Over"},
-    "de": {Phase.BEGAN: "Neu", Phase.LASTS: "Noch immer", Phase.OVER: "Vorbei"},
+_HEADS: Mapping[Phase, LazyText] = {
+    Phase.BEGAN: LazyText("New"),
+    Phase.LASTS: LazyText("Still so"),
+    Phase.OVER: LazyText("Resolved"),
 }
-_SUBJECTS: Mapping[str, tuple[str, str]] = {
-    "en": ("Dunwell needs somebody: {what}", "Dunwell: over: {what}"),
-    "de": ("Dunwell braucht jemanden: {what}", "Dunwell: vorbei: {what}"),
-}
-_MORE = {"en": "{what}, and {more} more", "de": "{what}, und {more} mehr"}
-_ENDS = {
-    "en": "What lasts is told again after {hours} hours, and once more when it is over. "
-    "Who is told stands in the installation file (alarms).",
-    "de": "Was anhält, wird nach {hours} Stunden wieder gemeldet, und noch einmal, wenn es vorbei "
-    "ist. Wer davon erfährt, steht in der Datei der Installation (alarms).",
-}
-_SINCE = {"en": "the beginning", "de": "Beginn"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,28 +93,35 @@ class Telling:
 
 def write_mail(tellings: Sequence[Telling], alarms: Alarms, public_url: str) -> tuple[str, str]:
     """Subject and text."""
-    language = alarms.language
+    language = find_staff_language(alarms.language)
     blocks = [
-        f"{_HEADS[language][phase]}:\n" + "\n".join(_write_line(each, language, public_url))
+        f"{language.translate(_HEADS[phase])}:\n"
+        + "\n".join(_write_line(each, language, public_url))
         for phase in Phase
         for each in [[t for t in tellings if t.phase is phase]]
         if each
     ]
-    blocks.append(_ENDS[language].format(hours=alarms.again_after_hours))
+    end = language.translate(
+        "What lasts is told again after %(hours)s hours, and once more when it is over. "
+        "Who is told stands in the installation file (alarms).",
+        hours=alarms.again_after_hours,
+    )
+    blocks.append(end)
     return _write_subject(tellings, language), "\n\n".join(blocks) + "\n"
 
 
-def _write_subject(tellings: Sequence[Telling], language: str) -> str:
+def _write_subject(tellings: Sequence[Telling], language: Language) -> str:
     news = [each for each in tellings if each.phase is not Phase.OVER]
     told = news or tellings
-    what = describe(told[0].alarm, language)
+    translate, what = language.translate, describe(told[0].alarm, language)
     if len(told) > 1:
-        what = _MORE[language].format(what=what, more=len(told) - 1)
-    bad, well = _SUBJECTS[language]
-    return (bad if news else well).format(what=what)
+        what = translate("%(what)s, and %(more)s more", what=what, more=len(told) - 1)
+    if news:
+        return translate("Dunwell needs somebody: %(what)s", what=what)
+    return translate("Dunwell: over: %(what)s", what=what)
 
 
-def _write_line(tellings: Sequence[Telling], language: str, public_url: str) -> list[str]:
+def _write_line(tellings: Sequence[Telling], language: Language, public_url: str) -> list[str]:
     return [
         f"- {describe(each.alarm, language)}.\n  {public_url}{find_place(each.alarm)}"
         for each in tellings
@@ -174,9 +133,10 @@ def find_place(alarm: Alarm) -> str:
     return PLACES.get(alarm.kind, _LINES).format(subject=alarm.subject)
 
 
-def describe(alarm: Alarm, language: str) -> str:
+def describe(alarm: Alarm, language: Language) -> str:
     figures = alarm.figures
-    return _WORDS[language][alarm.kind].format(
+    return language.translate(
+        _DESCRIPTIONS[alarm.kind],
         subject=alarm.subject,
         merchant=figures.merchant,
         count=figures.count,
@@ -192,7 +152,7 @@ def _render_clock(at: datetime | None) -> str:
     return "" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _render_at(at: datetime | None, language: str) -> str:
+def _render_at(at: datetime | None, language: Language) -> str:
     if at is None:
-        return _SINCE[language]
+        return language.translate("the beginning")
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

@@ -15,6 +15,7 @@ from dunwell.operations.alerts.read_alarms import AlarmsView, read_alarms
 from dunwell.operations.alerts.sender import choose_lines
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable
+from dunwell.platform.text.translation import find_staff_language
 
 _SUBJECT = "alarms"
 _MOST_TOLD = 20
@@ -59,6 +60,11 @@ def judge_telling(installation: Installation) -> Finding:
 def judge_standing(view: AlarmsView) -> Sequence[Finding]:
     """Notes: what they are about is for whoever is told of it."""
     return [
-        Finding(_SUBJECT, describe(each, "en"), "See the portal: Lines, Alarms.", is_note=True)
+        Finding(
+            _SUBJECT,
+            describe(each, find_staff_language("en")),
+            "See the portal: Lines, Alarms.",
+            is_note=True,
+        )
         for each in view.standing[:_MOST_TOLD]
     ]

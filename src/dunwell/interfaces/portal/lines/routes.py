@@ -28,6 +28,7 @@ from dunwell.operations.explanation.read_letter_batches import (
     read_batches,
 )
 from dunwell.operations.explanation.read_lines import MOST_SENT, MOST_WAITING, read_lines
+from dunwell.platform.text.translation import find_staff_language
 
 _OUTCOMES = {"released": True, "not_released": False}
 
@@ -53,7 +54,7 @@ async def show_lines(site: Site, visit: Visit, person: SignedIn) -> Response:
 
 def _show_alarms(view: AlarmsView, language: str) -> Sequence[ShownAlarm]:
     return [
-        ShownAlarm(describe(each, language), find_place(each), each.began_at)
+        ShownAlarm(describe(each, find_staff_language(language)), find_place(each), each.began_at)
         for each in view.standing
     ]
 
