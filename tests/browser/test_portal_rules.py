@@ -90,15 +90,15 @@ async def test_a_rule_is_made_moved_looked_at_and_published(
         await clerk.press("Add a rule")
         await clerk.fill("What the rule is called", "Small & <new>")
         await page.locator("summary").nth(1).press("Enter")
-        await page.locator("#outstanding_max").fill("200")
-        await page.locator("#share_0").select_option("Friendly")
-        await page.locator("#percent_0").fill("50")
+        await page.locator('[id="when.outstanding.max"]').fill("200")
+        await page.locator('[id="target.name.0"]').select_option("Friendly")
+        await page.locator('[id="target.value.0"]').fill("50")
         await clerk.press("Check")
         await clerk.sees("The shares must make 100 percent together.")
         if way.scripts:
             await clerk.judge(html_checker)
-        await page.locator("#share_1").select_option("Letters first")
-        await page.locator("#percent_1").fill("50")
+        await page.locator('[id="target.name.1"]').select_option("Letters first")
+        await page.locator('[id="target.value.1"]').fill("50")
         await clerk.press("Save in the draft")
         await clerk.sees("The rule is saved in the draft.")
         for _ in range(3):
@@ -150,13 +150,13 @@ async def test_the_second_who_saves_a_rule_sees_both_and_loses_nothing(
         async with sit_down(tabs, site, world, _SCRIPTED) as other:
             await clerk.go("/rules/rule?name=Large")
             await other.go("/rules/rule?name=Large")
-            await other.page.locator("#outstanding_min").fill("600")
+            await other.page.locator('[id="when.outstanding.min"]').fill("600")
             await other.press("Save in the draft")
-            await page.locator("#outstanding_min").fill("700")
+            await page.locator('[id="when.outstanding.min"]').fill("700")
             await clerk.press("Save in the draft")
             await clerk.sees("Somebody else was quicker")
             await clerk.reads("600")
-            assert await page.locator("#outstanding_min").input_value() == "700"
+            assert await page.locator('[id="when.outstanding.min"]').input_value() == "700"
             if way.scripts:
                 await clerk.judge(html_checker)
             await clerk.press("Save in the draft")
@@ -182,9 +182,9 @@ async def test_a_rule_is_dragged_and_checked_while_it_is_written(tabs: Tabs, sit
         checked = page.locator("#checked")
         await expect(checked).to_contain_text("another rule has this name")
         await page.locator("#name").fill("Very large")
-        await page.locator("#share_0").select_option("Friendly")
+        await page.locator('[id="target.name.0"]').select_option("Friendly")
         await page.locator("summary").nth(1).click()
-        await page.locator("#outstanding_min").fill("90000")
+        await page.locator('[id="when.outstanding.min"]').fill("90000")
         await expect(checked).to_contain_text("Never matches: “Large” stands before it")
         assert (await read(clerk.world.house)).draft is not None
         assert "Very large" not in await names(clerk.world)

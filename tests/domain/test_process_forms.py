@@ -7,25 +7,31 @@ from typing import Any
 import pytest
 import yaml
 
+from dunwell.core.claims.conditions import PROPERTIES
 from dunwell.core.workflows.audited import list_parts
 from dunwell.core.workflows.checking import find_definition_faults, read_definition
 from dunwell.core.workflows.definition import WaitStep
 from dunwell.core.workflows.document import render_document
 from dunwell.core.workflows.parts import join_parts
-from dunwell.interfaces.portal.processes.fields import Manner, place_faults
-from dunwell.interfaces.portal.processes.settings_form import read_settings, show_settings
-from dunwell.interfaces.portal.processes.step_form import FIELDS, read_step, show_step
+from dunwell.interfaces.portal.processes.part_forms import (
+    build_settings,
+    build_step,
+    open_settings,
+    open_step,
+)
 from dunwell.interfaces.portal.processes.views_editor import count_days
 from dunwell.interfaces.portal.web.visit import Fields
+from dunwell.interfaces.web.condition_form import CONDITION_FIELDS
+from dunwell.interfaces.web.forms import AmountFormat, Form
 from tests.support.definitions import a_definition, a_document
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
-GERMAN, ENGLISH = Manner("EUR", "de"), Manner("EUR", "en")
+GERMAN, ENGLISH = AmountFormat("EUR", "de"), AmountFormat("EUR", "en")
 _WHEN = {
     "outstanding": {"min": "5000", "max": "1234567"}, "age": {"min": 18},
     "primaryAgeDays": {"max": 30}, "country": ["DE"], "language": ["de", "en"],
-    "itemType": "PRIMARY", "has": ["email", "address"], "email": {"endsWith": "@example.org"},
-    "city": {"equals": "Bremen"}, "customFields": {"tier": "gold"},
+    "itemType": "PRIMARY", "has": ["email", "address"], "email": {"endsWith": "@example.org "},
+    "city": {"equals": "Bremen"}, "customFields": {"tier = 1": " gold"},
 }  # fmt: skip
 STEPS: tuple[dict[str, Any], ...] = (
     {"kind": "COMMUNICATION", "name": "One", "channel": "SMS", "template": "t",
@@ -38,40 +44,65 @@ STEPS: tuple[dict[str, Any], ...] = (
 )  # fmt: skip
 
 
-def send(shown: dict[str, Any]) -> Fields:
-    """As a browser sends it."""
+def send(form: Form) -> Fields:
+    """The form as a browser sends it."""
     return Fields({
-        name: value if isinstance(value, list) else [value.replace("\n", "\r\n")]
-        for name, value in shown.items()
+        name: [value.replace("\n", "\r\n")] if isinstance(value, str) else [*value]
+        for name, value in form.typed.items()
     })  # fmt: skip
 
 
-@pytest.mark.parametrize("manner", [GERMAN, ENGLISH], ids=["de", "en"])
+def send_back(step: dict[str, Any], amounts: AmountFormat) -> dict[str, Any]:
+    form = open_step(step["kind"], step, amounts)
+    content = form.fill(send(form)).read()
+    assert not content.faults
+    return build_step(step["kind"], content, step)
+
+
+@pytest.mark.parametrize("amounts", [GERMAN, ENGLISH], ids=["de", "en"])
 @pytest.mark.parametrize("step", STEPS, ids=lambda each: each["name"])
-def test_a_step_sent_as_it_is_shown_is_the_same(step: dict[str, Any], manner: Manner) -> None:
-    assert read_step(step["kind"], send(show_step(step, manner)), manner, step) == step
+def test_a_step_sent_as_it_is_shown_is_the_same(
+    step: dict[str, Any], amounts: AmountFormat
+) -> None:
+    assert send_back(step, amounts) == step
 
 
 def test_the_settings_sent_as_they_are_shown_are_the_same() -> None:
     settings = list_parts(a_definition())["settings"]
     settings["latePolicy"] = {"skipIfOlderThanDays": 5}
     settings["contactHours"]["weekdays"] = ["FRI", "MON"]
-    assert read_settings(send(show_settings(settings)), ENGLISH, settings) == settings
+    form = open_settings(settings, ENGLISH)
+    assert build_settings(form.fill(send(form)).read()) == settings
 
 
-def test_what_cannot_be_read_stays_as_it_is_typed_for_the_checks_to_tell() -> None:
+def test_each_property_of_a_condition_has_fields() -> None:
+    assert {each.group for each in CONDITION_FIELDS} == {each.name for each in PROPERTIES}
+
+
+def test_text_that_is_no_amount_is_a_fault_and_stays_in_the_form() -> None:
     fields = Fields({"name": ["Fee"], "type": ["DUNNING_FEE"], "value": ["much"]})
-    step = read_step("FEE", fields, ENGLISH)
-    assert step["value"] == "much"
-    assert show_step(step, ENGLISH)["value"] == "much"
-    document = a_document(steps=[{**step, "id": 1}])
-    placed = place_faults(find_definition_faults(document), "/steps/0", FIELDS)
-    assert [name for name, _ in placed] == ["value"]
+    form = open_step("FEE", None, ENGLISH).fill(fields)
+    content = form.read()
+    assert [(name, fault.code) for name, fault in content.faults] == [("value", "AMOUNT")]
+    assert form.typed["value"] == "much"
+    document = a_document(steps=[{**build_step("FEE", content), "id": 1}])
+    placed = form.place(find_definition_faults(document), "/steps/0")
+    assert content.add(placed) == content.faults
+
+
+def test_custom_fields_without_a_name_and_with_the_same_name_are_faults() -> None:
+    sent = {"when.customFields.name": ["a", "", "a"], "when.customFields.value": ["1", "2", "3"]}
+    content = open_step("WAIT", None, ENGLISH).fill(Fields(sent)).read()
+    build_step("WAIT", content)
+    assert [(name, fault.code) for name, fault in content.faults] == [
+        ("when.customFields.name.1", "REQUIRED"), ("when.customFields.name.2", "REPEATED"),
+    ]  # fmt: skip
 
 
 def test_a_wait_without_days_is_told_beside_them() -> None:
     document = a_document(steps=[{"kind": "WAIT", "id": 1, "name": "Wait"}])
-    placed = place_faults(find_definition_faults(document), "/steps/0", FIELDS)
+    form = open_step("WAIT", None, ENGLISH)
+    placed = form.place(find_definition_faults(document), "/steps/0", "days")
     assert [(name, fault.code) for name, fault in placed] == [("days", "DAYS_OR_BUSINESS_DAYS")]
 
 
@@ -97,6 +128,5 @@ def test_every_step_of_an_example_goes_through_its_form_unchanged(name: str) -> 
     parts = list_parts(definition)
     for part, step in parts.items():
         if part.startswith("step "):
-            typed = read_step(step["kind"], send(show_step(step, GERMAN)), GERMAN, step)
-            parts[part] = {**typed, "id": step["id"]}
+            parts[part] = {**send_back(step, GERMAN), "id": step["id"]}
     assert read_definition(join_parts(parts)) == definition

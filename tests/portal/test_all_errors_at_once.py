@@ -49,7 +49,7 @@ _FORMS: Mapping[str, Mapping[str, Any]] = {
     "/workflows/{workflow}/steps/2": {"days": "many", **_CONDITION},
     "/workflows/{workflow}/steps/3": {"type": "NONE", "value": "nothing", **_CONDITION},
     "/rules/rule": {
-        "name": "", "outstanding_min": "nothing", "age_max": "old", "country": "Germany",
+        "name": "", **_CONDITION,
     },
     "/portal/people/invite": {"email": "no address", "name": "", "role": ""},
     "/portal/merchants/new": {"key": "No Key", "name": "", "currency": "Mark", "timezone": "Moon"},
@@ -59,7 +59,7 @@ _GIVEN: Mapping[str, Mapping[str, Any]] = {
     "/suppressions": {"channel": "EMAIL"},
     "/settings/payment": {"payment.partial": "yes"},
     "/settings/offers": {"modalities.plan": "yes", "modalities.deferment": "yes"},
-    "/rules/rule": {"share": "", "percent": "many"},
+    "/rules/rule": {"target.name": "", "target.value": "many"},
 }
 
 

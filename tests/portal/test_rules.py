@@ -2,6 +2,7 @@
 is changed."""
 
 import re
+from collections.abc import Mapping
 from html import unescape
 
 import pytest
@@ -146,20 +147,31 @@ def read_all(page: str) -> dict[str, list[str]]:
     return fields
 
 
-async def fill(clerk: Clerk, name: str = "", **typed: str | list[str]) -> dict[str, object]:
+async def fill(
+    clerk: Clerk, name: str = "", typed: Mapping[str, str | list[str]] | None = None
+) -> dict[str, object]:
     """The form of a rule, or a new one, with these fields filled."""
     page = await clerk.get(f"/rules/rule?name={name}")
-    return {**read_all(page.text), "active": "yes", **typed}
+    return {**read_all(page.text), "active": "yes", **(typed or {})}
+
+
+def target(names: list[str], percents: list[str]) -> dict[str, str | list[str]]:
+    return {"target.name": names, "target.value": percents}
+
+
+def custom_fields(names: list[str], values: list[str]) -> dict[str, str | list[str]]:
+    return {"when.customFields.name": names, "when.customFields.value": values}
 
 
 async def test_a_rule_is_made_by_a_form_and_lands_in_the_draft_alone(
     clerk: Clerk, house: House
 ) -> None:
-    form = await fill(
-        clerk, name="", outstanding_min="1,000.50", country="de at", has=["email"],
-        share=["Friendly", "Letters first"], percent=["40", "60"],
-        field_name=["shop", ""], field_value=["b", ""],
-    )  # fmt: skip
+    typed = {
+        "when.outstanding.min": "1,000.50", "when.country": "de at", "when.has": ["email"],
+        **target(["Friendly", "Letters first"], ["40", "60"]),
+        **custom_fields(["shop", ""], ["b", ""]),
+    }  # fmt: skip
+    form = await fill(clerk, typed=typed)
     answer = await clerk.follow(
         await clerk.post("/rules/rule", {**form, "name": "New", "do": "save"})
     )
@@ -185,25 +197,36 @@ async def test_a_rule_is_made_by_a_form_and_lands_in_the_draft_alone(
     [
         ({"name": ""}, "name", "fill this in"),
         ({"name": "Large"}, "name", "another rule has this name"),
-        ({"outstanding_min": "much"}, "outstanding_min", "the form it needs"),
-        ({"outstanding_min": "5", "outstanding_max": "4"}, "outstanding_max", "No claim can meet"),
-        ({"age_min": "eighteen"}, "age_min", "the form it needs"),
-        ({"country": "XX"}, "country", "no country"),
-        ({"language": "deutsch"}, "language", "no language"),
-        ({"city_equals": "Ulm", "city_startsWith": "Ham"}, "city_equals", "No claim can meet"),
-        ({"field_name": ["", "x"], "field_value": ["b", "c"]}, "field_name_0", "fill this in"),
-        ({"field_name": ["x", "x"], "field_value": ["b", "c"]}, "field_name_1", "here twice"),
-        ({"share": ["", ""], "percent": ["", ""]}, "share_0", "Choose a workflow"),
-        ({"share": ["Gone", ""], "percent": ["", ""]}, "share_0", "no such workflow"),
-        ({"share": ["Friendly", "Letters first"], "percent": ["40", "50"]}, "share_0", "100 perc"),
-        ({"share": ["Friendly", "Friendly"], "percent": ["40", "60"]}, "share_1", "twice"),
-        ({"share": ["Friendly", "Letters first"], "percent": ["x", "60"]}, "percent_0", "whole"),
+        ({"when.outstanding.min": "much"}, "when.outstanding.min", "no amount"),
+        (
+            {"when.outstanding.min": "5", "when.outstanding.max": "4"},
+            "when.outstanding.max", "No claim can meet",
+        ),
+        ({"when.age.min": "eighteen"}, "when.age.min", "whole numbers"),
+        ({"when.country": "XX"}, "when.country", "no country"),
+        ({"when.language": "deutsch"}, "when.language", "no language"),
+        (
+            {"when.city.equals": "Ulm", "when.city.startsWith": "Ham"},
+            "when.city.equals", "No claim can meet",
+        ),
+        (custom_fields(["", "x"], ["b", "c"]), "when.customFields.name.0", "fill this in"),
+        (custom_fields(["x", "x"], ["b", "c"]), "when.customFields.name.1", "here twice"),
+        (target(["", ""], ["", ""]), "target.name.0", "Choose a workflow"),
+        (target(["Gone", ""], ["", ""]), "target.name.0", "no such workflow"),
+        (target(["Friendly", "Letters first"], ["40", "50"]), "target.name.0", "100 perc"),
+        (target(["Friendly", "Friendly"], ["40", "60"]), "target.name.1", "twice"),
+        (target(["Friendly", "Letters first"], ["x", "60"]), "target.value.0", "whole"),
     ],
 )  # fmt: skip
 async def test_a_fault_stands_beside_its_field_and_nothing_is_saved(
     clerk: Clerk, house: House, typed: dict[str, str | list[str]], field: str, words: str
 ) -> None:
-    form = {**await fill(clerk), "name": "New", "share": ["Friendly", ""], "percent": ["", ""]}
+    form = {
+        **await fill(clerk),
+        "name": "New",
+        "target.name": ["Friendly", ""],
+        "target.value": ["", ""],
+    }
     answer = await clerk.post("/rules/rule", {**form, **typed, "do": "save"})
     assert answer.status_code == 422
     assert f'id="{field}-error"' in answer.text
@@ -217,12 +240,12 @@ async def test_a_fault_stands_beside_its_field_and_nothing_is_saved(
 async def test_checking_saves_nothing_and_tells_what_stands_before_it(
     clerk: Clerk, house: House
 ) -> None:
-    form = await fill(clerk, outstanding_min="900", share=["Friendly"], percent=[""])
+    form = await fill(clerk, typed={"when.outstanding.min": "900", **target(["Friendly"], [""])})
     answer = await clerk.post("/rules/rule", {**form, "name": "Very large", "do": "check"})
     assert answer.status_code == 200
     assert "Never matches: “Large” stands before it" in plain(answer.text)
     more = await clerk.post("/rules/rule", {**form, "name": "Very large", "do": "more_shares"})
-    assert more.text.count('name="share"') == 3
+    assert more.text.count('name="target.name"') == 3
     assert 'value="Very large"' in more.text
     assert (await read(house)).draft is None
 
@@ -230,7 +253,7 @@ async def test_checking_saves_nothing_and_tells_what_stands_before_it(
 async def test_of_two_who_change_one_rule_the_second_sees_both_and_loses_nothing(
     clerk: Clerk, house: House
 ) -> None:
-    mine = await fill(clerk, "Large", outstanding_min="700")
+    mine = await fill(clerk, "Large", {"when.outstanding.min": "700"})
     await draft(house, {**LARGE, "active": False}, ABROAD, TRIAL, by=COLLEAGUE)
     second = await clerk.post("/rules/rule", {**mine, "do": "save"})
     assert second.status_code == 409
@@ -251,7 +274,7 @@ async def test_of_two_who_change_one_rule_the_second_sees_both_and_loses_nothing
 async def test_a_rule_that_was_removed_meanwhile_is_made_anew_when_that_is_meant(
     clerk: Clerk, house: House
 ) -> None:
-    mine = await fill(clerk, "Large", outstanding_min="700")
+    mine = await fill(clerk, "Large", {"when.outstanding.min": "700"})
     await draft(house, ABROAD, by=COLLEAGUE)
     second = await clerk.post("/rules/rule", {**mine, "do": "save"})
     assert (second.status_code, await names(house)) == (409, [ABROAD["name"]])
@@ -261,7 +284,7 @@ async def test_a_rule_that_was_removed_meanwhile_is_made_anew_when_that_is_meant
 
 
 async def test_two_who_change_other_rules_both_have_their_way(clerk: Clerk, house: House) -> None:
-    mine = await fill(clerk, "Large", outstanding_min="700")
+    mine = await fill(clerk, "Large", {"when.outstanding.min": "700"})
     await draft(house, LARGE, {**ABROAD, "active": False}, TRIAL, by=COLLEAGUE)
     answer = await clerk.follow(await clerk.post("/rules/rule", {**mine, "do": "save"}))
     assert "Open amount: at least €700.00" in plain(answer.text)

@@ -60,7 +60,7 @@ async def test_a_made_up_claim_of_a_split_gets_each_outcome_with_its_share(clerk
     form = read_fields((await clerk.get("/rules/try")).text.replace('method="get"', ""))
     typed = {
         "outstanding": "12.50", "postalCode": "20459", "country": "AT", "currency": "EUR",
-        "field_name": "shop", "field_value": "b",
+        "customFields.name": "shop", "customFields.value": "b",
     }  # fmt: skip
     page = await clerk.post("/rules/try", {**form, **typed})
     words = plain(page.text)
@@ -77,7 +77,7 @@ async def test_a_made_up_claim_of_a_split_gets_each_outcome_with_its_share(clerk
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("outstanding", "much", "the form it needs"),
+        ("outstanding", "much", "no amount"),
         ("outstanding", "", "fill this in"),
         ("age", "old", "whole number"),
         ("age", "999", "too much or too little"),

@@ -7,6 +7,7 @@ Pure.
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from enum import Enum, auto
 from operator import attrgetter
 from typing import Any, Protocol
 
@@ -84,6 +85,23 @@ def count_years(born: date | None, today: date) -> int | None:
     return today.year - born.year - (0 if had_birthday else 1)
 
 
+class PropertyKind(Enum):
+    """The shape of a property's test."""
+
+    # Both have an upper and a lower limit.
+    AMOUNT = auto()
+    NUMBER = auto()
+    # One code or a list of codes.
+    CODES = auto()
+    # One of the property's options, or a list of them of which one is enough.
+    ONE_OF = auto()
+    # A list of the property's options, all of which must hold.
+    ALL_OF = auto()
+    TEXT = auto()
+    # Names of custom fields and the value that each must have.
+    FIELDS = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Property:
     """One property of the grammar: what its test looks like, and when it holds."""
@@ -92,10 +110,12 @@ class Property:
     name: str
     # Of `Condition`.
     attribute: str
+    kind: PropertyKind
     holds: Callable[[Any, Facts], bool]
     # For the table in the operator's guide.
     takes: str
     meaning: str
+    options: tuple[str, ...] = ()
 
 
 def list_tests(condition: Condition | None) -> tuple[tuple[Property, Any], ...]:
@@ -168,6 +188,7 @@ PROPERTIES = (
     Property(
         "outstanding",
         "outstanding",
+        PropertyKind.AMOUNT,
         holds=lambda test, facts: is_within(test, facts.outstanding_cents),
         takes=_MONEY,
         meaning="what is still owed is at least min and at most max",
@@ -175,6 +196,7 @@ PROPERTIES = (
     Property(
         "total",
         "total",
+        PropertyKind.AMOUNT,
         holds=lambda test, facts: is_within(test, facts.total_cents),
         takes=_MONEY,
         meaning="the sum of all items, paid or not, is at least min and at most max",
@@ -182,6 +204,7 @@ PROPERTIES = (
     Property(
         "age",
         "age",
+        PropertyKind.NUMBER,
         holds=lambda test, facts: is_within(test, facts.age),
         takes=_NUMBER,
         meaning="the debtor's age in full years is within; without a date of birth it is not",
@@ -189,6 +212,7 @@ PROPERTIES = (
     Property(
         "primaryAgeDays",
         "primary_age_days",
+        PropertyKind.NUMBER,
         holds=lambda test, facts: is_within(test, facts.primary_age_days),
         takes=_NUMBER,
         meaning="so many days have passed since the first PRIMARY item's due date, or its item "
@@ -197,6 +221,7 @@ PROPERTIES = (
     Property(
         "country",
         "country",
+        PropertyKind.CODES,
         holds=lambda test, facts: facts.country in list_values(test),
         takes=_ONE_OR_LIST,
         meaning="the debtor's address is in one of these countries",
@@ -204,6 +229,7 @@ PROPERTIES = (
     Property(
         "language",
         "language",
+        PropertyKind.CODES,
         holds=lambda test, facts: facts.language in list_values(test),
         takes="one or a list: de or [de, en]",
         meaning="the claim names one of these languages",
@@ -211,20 +237,25 @@ PROPERTIES = (
     Property(
         "itemType",
         "item_type",
+        PropertyKind.ONE_OF,
         holds=_has_item_type,
         takes="one or a list of PRIMARY, COLLECTION_FEE, DUNNING_FEE",
         meaning="an item of one of these types is there",
+        options=("PRIMARY", "COLLECTION_FEE", "DUNNING_FEE"),
     ),
     Property(
         "has",
         "has",
+        PropertyKind.ALL_OF,
         holds=_has_all,
         takes="a list of email, mobileNumber, address",
         meaning="all of these are there; an address has street and city",
+        options=("email", "mobileNumber", "address"),
     ),
     Property(
         "email",
         "email",
+        PropertyKind.TEXT,
         holds=lambda test, facts: reads(test, facts.email),
         takes=_TEXT,
         meaning="the e-mail address reads so, letter by letter; without one it does not hold",
@@ -232,6 +263,7 @@ PROPERTIES = (
     Property(
         "mobileNumber",
         "mobile_number",
+        PropertyKind.TEXT,
         holds=lambda test, facts: reads(test, facts.mobile_number),
         takes=_TEXT,
         meaning="the mobile number, as in +4915112345678, reads so",
@@ -239,6 +271,7 @@ PROPERTIES = (
     Property(
         "city",
         "city",
+        PropertyKind.TEXT,
         holds=lambda test, facts: reads(test, facts.city),
         takes=_TEXT,
         meaning="the city of the address reads so; Hamburg is not hamburg",
@@ -246,6 +279,7 @@ PROPERTIES = (
     Property(
         "postalCode",
         "postal_code",
+        PropertyKind.TEXT,
         holds=lambda test, facts: reads(test, facts.postal_code),
         takes=_TEXT,
         meaning="the postal code of the address reads so",
@@ -253,6 +287,7 @@ PROPERTIES = (
     Property(
         "customFields",
         "custom_fields",
+        PropertyKind.FIELDS,
         holds=_has_fields,
         takes="{name: value, ...}",
         meaning="each of these fields has exactly this value",

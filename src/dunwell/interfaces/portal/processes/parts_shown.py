@@ -1,8 +1,7 @@
 """What the forms of a draft's parts have in common, whether of a step or of the settings: saved by
 compare-and-set, and shown again with what is wrong, or with what somebody else has made of it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -12,12 +11,10 @@ from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
 from dunwell.core.workflows.edit_draft import Edit, PartOvertaken, edit_draft
 from dunwell.core.workflows.part_differences import compare_part
 from dunwell.core.workflows.parts import STEP_ORDER, find_step_id, fingerprint
-from dunwell.interfaces.portal.processes.fields import Manner, place_faults
 from dunwell.interfaces.portal.processes.views_editor import Overtaken
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.platform.errors import Fault, ValidationError
-
-Names = Mapping[str, str]
+from dunwell.interfaces.web.forms import AmountFormat, Form, FormContent, PlacedFaults
+from dunwell.platform.errors import ValidationError
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +22,26 @@ class Outcome:
     """What became of a form. is_saved: the draft holds it."""
 
     is_saved: bool
-    problems: Sequence[tuple[str, Fault]] = field(default_factory=tuple)
+    problems: PlacedFaults = ()
     overtaken: Overtaken | None = None
     # What the page's next save is compared with; "": as it stands.
     seen: str = ""
 
 
-def find_manner(access: Access, look: LookedAtDraft, language: str) -> Manner:
+def find_amount_format(access: Access, look: LookedAtDraft, language: str) -> AmountFormat:
     currency = look.definition.settings.currency or access.merchant.configuration.currency
-    return Manner(currency, language)
+    return AmountFormat(currency, language)
 
 
-async def save_part(work: Work, workflow_id: UUID, edit: Edit, names: Names) -> Outcome:
-    """names: place in the part -> field."""
+async def save_part(
+    work: Work, workflow_id: UUID, edit: Edit, form: Form, content: FormContent
+) -> Outcome:
+    """What the form says, unless some of it cannot be read or has no shape."""
     work.need(Right.CONFIGURE)
     try:
-        await edit_draft(work, workflow_id, edit)
+        if not content.faults:
+            await edit_draft(work, workflow_id, edit)
+            return Outcome(is_saved=True)
     except PartOvertaken as overtaken:
         return Outcome(
             is_saved=False,
@@ -48,9 +49,18 @@ async def save_part(work: Work, workflow_id: UUID, edit: Edit, names: Names) -> 
             seen=fingerprint(overtaken.theirs),
         )
     except ValidationError:
-        look = await look_at_draft(work, workflow_id, {edit.part: edit.value})
-        return Outcome(is_saved=False, problems=find_problems(look, edit.part, names))
-    return Outcome(is_saved=True)
+        pass
+    return await check_part(work, workflow_id, edit, form=form, content=content)
+
+
+async def check_part(
+    work: Work, workflow_id: UUID, edit: Edit, *, form: Form, content: FormContent
+) -> Outcome:
+    """What is wrong with what the form says. Nothing is saved."""
+    work.need(Right.CONFIGURE)
+    look = await look_at_draft(work, workflow_id, {edit.part: edit.value})
+    problems = content.add(find_problems(look, edit.part, form))
+    return Outcome(is_saved=False, problems=problems, seen=edit.seen)
 
 
 def describe_overtaken(overtaken: PartOvertaken, typed: Any) -> Overtaken:
@@ -62,9 +72,11 @@ def describe_overtaken(overtaken: PartOvertaken, typed: Any) -> Overtaken:
     return Overtaken(overtaken.change, differences, theirs is None)
 
 
-def find_problems(look: LookedAtDraft, part: str, names: Names) -> list[tuple[str, Fault]]:
-    """What is wrong with a part, beside which field."""
-    return place_faults(look.faults, find_root(look, part), names)
+def find_problems(look: LookedAtDraft, part: str, form: Form) -> PlacedFaults:
+    """What is wrong with a part, beside which field. What is wrong with a wait as a whole is shown
+    beside its days."""
+    names = [each.name for each in form.fields]
+    return form.place(look.faults, find_root(look, part), "days" if "days" in names else "")
 
 
 def find_root(look: LookedAtDraft, part: str) -> str:

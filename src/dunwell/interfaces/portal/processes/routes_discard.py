@@ -5,7 +5,7 @@ from starlette.responses import Response
 from dunwell.cases.rollout.drop_draft import drop_draft
 from dunwell.cases.rollout.look_at_draft import look_at_draft
 from dunwell.interfaces.portal.processes.authors import group_changes
-from dunwell.interfaces.portal.processes.parts_shown import find_manner
+from dunwell.interfaces.portal.processes.parts_shown import find_amount_format
 from dunwell.interfaces.portal.processes.views_publish import DiscardPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -42,7 +42,7 @@ async def _answer(
     page = DiscardPage(
         look=look,
         authors=group_changes(look.changes, access.actor),
-        currency=find_manner(access, look, "").currency,
+        currency=find_amount_format(access, look, "").currency,
         is_overtaken=refusal is not None and not is_in_use,
         refusal=refusal.message if refusal is not None and is_in_use else "",
     )

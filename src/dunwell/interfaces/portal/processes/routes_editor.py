@@ -10,7 +10,7 @@ from dunwell.cases.rollout.look_at_draft import look_at_draft
 from dunwell.core.workflows.arrange_steps import double_step, move_step, shift_step
 from dunwell.core.workflows.edit_draft import Edit, PartOvertaken, edit_draft
 from dunwell.core.workflows.parts import STEP_ORDER, fingerprint, name_step
-from dunwell.interfaces.portal.processes.parts_shown import find_manner
+from dunwell.interfaces.portal.processes.parts_shown import find_amount_format
 from dunwell.interfaces.portal.processes.told_faults import tell_faults
 from dunwell.interfaces.portal.processes.views_editor import (
     EditorPage,
@@ -84,7 +84,7 @@ async def _answer(
         cards=list_cards(look, access.merchant.configuration.letters.postal_days),
         faults=tell_faults(look.definition, find_other_faults(look)),
         seen_order=fingerprint(look.parts.get(STEP_ORDER)),
-        currency=find_manner(access, look, "").currency,
+        currency=find_amount_format(access, look, "").currency,
         done_here=told.done,
         is_order_overtaken=told.is_order_overtaken,
         overtaken_step=told.overtaken_step,

@@ -16,7 +16,7 @@ from dunwell.core.workflows.draft_changes import DraftChange, Ticks
 from dunwell.core.workflows.publish_draft import ChangesUnseen
 from dunwell.core.workflows.versions import Verdict
 from dunwell.interfaces.portal.processes.authors import group_changes, name_author
-from dunwell.interfaces.portal.processes.parts_shown import find_manner
+from dunwell.interfaces.portal.processes.parts_shown import find_amount_format
 from dunwell.interfaces.portal.processes.told_faults import tell_faults
 from dunwell.interfaces.portal.processes.views_publish import PublishPage, show_outlook
 from dunwell.interfaces.portal.web.access import Access
@@ -114,7 +114,7 @@ async def _answer(  # noqa: PLR0913 - what became of the form, by name
         moves=moves,
         preview=preview,
         foreseen=show_outlook(preview.found) if preview else None,
-        currency=find_manner(access, look, "").currency,
+        currency=find_amount_format(access, look, "").currency,
         comment=comment,
         is_overtaken=is_overtaken or bool(came),
         is_unticked=bool(unticked) and not came,

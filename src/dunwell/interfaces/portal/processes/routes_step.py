@@ -1,10 +1,10 @@
 """The form of a step: of one that is there, and of a new one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+import msgspec
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
@@ -12,42 +12,30 @@ from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
 from dunwell.core.workflows.arrange_steps import add_step
 from dunwell.core.workflows.edit_draft import Edit
 from dunwell.core.workflows.parts import fingerprint, name_step
+from dunwell.interfaces.portal.processes.part_forms import KINDS, build_step, open_step
 from dunwell.interfaces.portal.processes.parts_shown import (
     Outcome,
-    find_manner,
+    check_part,
+    find_amount_format,
     find_problems,
     save_part,
 )
 from dunwell.interfaces.portal.processes.routes_editor import read_number
-from dunwell.interfaces.portal.processes.step_form import (
-    FIELDS,
-    KINDS,
-    begin_step,
-    read_step,
-    show_step,
-)
 from dunwell.interfaces.portal.processes.views_editor import StepPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.condition_form import count_extra_rows
+from dunwell.interfaces.web.forms import Form
 from dunwell.interfaces.web.responses import add_etag
 from dunwell.platform.errors import NotFound, ValidationError
 
-# Of a step that is not there yet, among those that are: no step that is kept has it.
+# Stands for the id of a new step while it is checked. No stored step has it.
 _NEW_ID = 2_147_483_647
-
-
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """step: as the fields show it; it may be of another shape than a step. step_id: None: new."""
-
-    look: LookedAtDraft
-    step: Mapping[str, Any]
-    step_id: int | None
-    outcome: Outcome
-    status: int = 200
+# Buttons that only show the form again.
+_NOT_SAVED = ("check", "more_fields")
 
 
 @at_merchant
@@ -59,36 +47,39 @@ async def show_step_form(site: Site, visit: Visit, access: Access) -> Response:
     step = look.parts.get(name_step(step_id))
     if step is None:
         raise NotFound("There is no such step.")
-    problems = find_problems(look, name_step(step_id), FIELDS)
-    form = _Form(look, step, step_id, Outcome(is_saved=True, problems=problems))
-    return add_etag(_show(site, visit, access, form), visit.headers)
+    form = _open(site, visit, access, look=look, kind=step["kind"], step=step)
+    problems = find_problems(look, name_step(step_id), form)
+    outcome = Outcome(is_saved=True, problems=problems)
+    page = _compose(visit, look, form, kind=step["kind"], step_id=step_id, outcome=outcome)
+    return add_etag(site.answer_at(visit, access, page), visit.headers)
 
 
 @takes_form_at_merchant
 async def take_step(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
-    """Saves what is typed, or only checks it. What somebody else has changed since is shown beside
-    it; a step that was taken out meanwhile comes back when it is saved once more."""
+    """Saves what is typed, or only checks it. If somebody else has changed the step since, their
+    version is shown beside it; a step that was removed comes back when it is saved once more."""
     step_id, kind = read_number(visit.path_params["step_id"]), _read_kind(fields)
     workflow_id, part = read_id(visit, "workflow_id"), name_step(step_id)
+    is_save = fields["do"] not in _NOT_SAVED
     async with site.work(access) as work:
-        before = await look_at_draft(work, workflow_id)
-        manner = find_manner(access, before, site.frame(visit, access).language)
-        step = {**read_step(kind, fields, manner, before.parts.get(part)), "id": step_id}
-        if fields["do"] == "check":
-            look = await look_at_draft(work, workflow_id, {part: step})
-            outcome = Outcome(
-                is_saved=False, problems=find_problems(look, part, FIELDS), seen=fields["seen"]
-            )
-            return _show(site, visit, access, _Form(look, step, step_id, outcome))
-        outcome = await save_part(work, workflow_id, Edit(part, fields["seen"], step), FIELDS)
         look = await look_at_draft(work, workflow_id)
+        stored = look.parts.get(part)
+        form = _open(site, visit, access, look=look, kind=kind, step=stored).fill(fields)
+        content = form.read()
+        step = {**build_step(kind, content, stored), "id": step_id}
+        edit = Edit(part, fields["seen"], step)
+        if is_save:
+            outcome = await save_part(work, workflow_id, edit, form=form, content=content)
+        else:
+            outcome = await check_part(work, workflow_id, edit, form=form, content=content)
+            look = await look_at_draft(work, workflow_id, {part: step})
     if outcome.is_saved:
         to = {"workflow_id": workflow_id, "step_id": step_id}
         return site.redirect(visit, access, "workflow_step", **to, done="saved")
-    status = 409 if outcome.overtaken else 422
-    return _show(
-        site, visit, access, _Form(look, step, step_id=step_id, outcome=outcome, status=status)
-    )
+    status = 409 if outcome.overtaken else 422 if is_save else 200
+    page = _compose(visit, look, form, kind=kind, step_id=step_id, outcome=outcome)
+    page = msgspec.structs.replace(page, extra_rows=count_extra_rows(fields["do"]))
+    return site.answer_at(visit, access, page, status)
 
 
 @at_merchant
@@ -96,29 +87,31 @@ async def show_new(site: Site, visit: Visit, access: Access) -> Response:
     kind = visit.ask("kind") if visit.ask("kind") in KINDS else KINDS[0]
     async with site.work(access) as work:
         look = await look_at_draft(work, read_id(visit, "workflow_id"))
-    form = _Form(look, begin_step(kind), None, Outcome(is_saved=False))
-    return _show(site, visit, access, form)
+    form = _open(site, visit, access, look=look, kind=kind)
+    page = _compose(visit, look, form, kind=kind, step_id=None, outcome=Outcome(is_saved=False))
+    return site.answer_at(visit, access, page)
 
 
 @takes_form_at_merchant
 async def take_new(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     workflow_id, after = read_id(visit, "workflow_id"), visit.ask("after")
-    kind, is_check = _read_kind(fields), fields["do"] == "check"
+    kind, is_save, part = _read_kind(fields), fields["do"] not in _NOT_SAVED, name_step(_NEW_ID)
     async with site.work(access) as work:
-        before = await look_at_draft(work, workflow_id)
-        step = read_step(
-            kind, fields, find_manner(access, before, site.frame(visit, access).language)
-        )
-        if not is_check:
+        look = await look_at_draft(work, workflow_id)
+        form = _open(site, visit, access, look=look, kind=kind).fill(fields)
+        content = form.read()
+        step = build_step(kind, content)
+        if is_save and not content.faults:
             added = await _add(work, workflow_id, step, read_number(after) if after else None)
             if added is not None:
                 to = {"workflow_id": workflow_id, "step_id": added}
                 return site.redirect(visit, access, "workflow_step", **to, done="added")
-        part = name_step(_NEW_ID)
-        look = await look_at_draft(work, workflow_id, {part: {**step, "id": _NEW_ID}})
-    outcome = Outcome(is_saved=False, problems=find_problems(look, part, FIELDS))
-    form = _Form(look, step, step_id=None, outcome=outcome, status=200 if is_check else 422)
-    return _show(site, visit, access, form)
+        edit = Edit(part, "", {**step, "id": _NEW_ID})
+        outcome = await check_part(work, workflow_id, edit, form=form, content=content)
+        look = await look_at_draft(work, workflow_id, {part: edit.value})
+    page = _compose(visit, look, form, kind=kind, step_id=None, outcome=outcome)
+    page = msgspec.structs.replace(page, extra_rows=count_extra_rows(fields["do"]))
+    return site.answer_at(visit, access, page, 422 if is_save else 200)
 
 
 async def _add(
@@ -137,25 +130,33 @@ def _read_kind(fields: Fields) -> str:
     return fields["kind"]
 
 
-def _show(site: Site, visit: Visit, access: Access, form: _Form) -> Response:
-    look, frame = form.look, site.frame(visit, access)
-    manner = find_manner(access, look, frame.language)
-    standing = look.parts.get(name_step(form.step_id)) if form.step_id else None
-    page = StepPage(
+def _open(
+    site: Site, visit: Visit, access: Access, *, look: LookedAtDraft, kind: str,
+    step: Mapping[str, Any] | None = None,
+) -> Form:  # fmt: skip
+    language = site.frame(visit, access).language
+    return open_step(kind, step, find_amount_format(access, look, language))
+
+
+def _compose(
+    visit: Visit, look: LookedAtDraft, form: Form, *, kind: str, step_id: int | None,
+    outcome: Outcome,
+) -> StepPage:  # fmt: skip
+    stored = look.parts.get(name_step(step_id)) if step_id else None
+    return StepPage(
         look=look,
-        shown=show_step(form.step, manner),
-        problems=form.outcome.problems,
-        seen=form.outcome.seen or fingerprint(standing),
-        is_saved=form.outcome.is_saved,
-        overtaken=form.outcome.overtaken,
-        currency=manner.currency,
+        form=form,
+        problems=outcome.problems,
+        seen=outcome.seen or fingerprint(stored),
+        is_saved=outcome.is_saved,
+        overtaken=outcome.overtaken,
+        currency=form.amounts.currency,
         done_here=visit.ask("done"),
-        kind=form.step["kind"],
-        step_id=form.step_id,
+        kind=kind,
+        step_id=step_id,
         after=visit.ask("after"),
         templates=sorted(look.definition.templates),
     )
-    return site.answer(frame, page, form.status)
 
 
 PAGES: RoutedPages = {

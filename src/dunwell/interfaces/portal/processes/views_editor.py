@@ -13,6 +13,8 @@ from dunwell.core.workflows.draft_changes import DraftChange
 from dunwell.core.workflows.part_differences import PartDifference
 from dunwell.core.workflows.parts import fingerprint, name_step
 from dunwell.interfaces.portal.processes.told_faults import ToldFault
+from dunwell.interfaces.web.condition_form import EXTRA_ROWS
+from dunwell.interfaces.web.forms import Form, PlacedFaults
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import Fault
 
@@ -56,14 +58,14 @@ class Overtaken(msgspec.Struct, frozen=True, gc=False):
 
 
 class PartPage(Page, frozen=True):
-    """The form of a step or of the settings. shown: what its fields hold. problems: field -> what
-    is wrong. seen: the part's fingerprint. is_saved: what is shown is what the draft holds."""
+    """The form of a step or of the settings. problems: what is wrong, with its fields. seen: the
+    part's fingerprint. is_saved: whether the draft holds what the form shows."""
 
     area: ClassVar[str] = "workflows"
 
     look: LookedAtDraft
-    shown: Mapping[str, Any]
-    problems: Sequence[tuple[str, Fault]]
+    form: Form
+    problems: PlacedFaults
     seen: str
     is_saved: bool
     overtaken: Overtaken | None
@@ -80,6 +82,7 @@ class StepPage(PartPage, frozen=True, kw_only=True):
     step_id: int | None
     after: str
     templates: Sequence[str]
+    extra_rows: int = EXTRA_ROWS
 
 
 class SettingsPage(PartPage, frozen=True):

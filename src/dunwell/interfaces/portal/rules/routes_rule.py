@@ -1,7 +1,5 @@
 """One rule: the form that changes it or makes a new one, checked while it is written."""
 
-from collections.abc import Sequence
-
 import msgspec
 from starlette.responses import Response
 
@@ -19,54 +17,48 @@ from dunwell.cases.assignment.read_rules import RulesView, read_rules
 from dunwell.cases.assignment.targets import make_rulebook
 from dunwell.interfaces.portal.rules.looking import check_may, list_choices, name_writers
 from dunwell.interfaces.portal.rules.marks import Marks, find_marks
-from dunwell.interfaces.portal.rules.rule_form import (
-    FormFault,
-    TypedRule,
-    fill_form,
-    find_field,
-    find_form_faults,
-    make_room,
-    read_form,
-    write_rule,
-)
+from dunwell.interfaces.portal.rules.rule_form import build_rule, open_rule, place_rule_faults
 from dunwell.interfaces.portal.rules.views import RulePage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
-from dunwell.platform.errors import Fault, NotFound, ValidationError
+from dunwell.interfaces.web.condition_form import count_extra_rows
+from dunwell.interfaces.web.forms import AmountFormat, Form
+from dunwell.platform.errors import NotFound, ValidationError
 
-_MORE = {"more_fields": {"fields": 4}, "more_shares": {"shares": 2}}
+# Buttons that only show the form again, with more rows to fill in.
+_MORE_ROWS = ("more_fields", "more_shares")
 
 
 @at_merchant
 async def show_rule(site: Site, visit: Visit, access: Access) -> Response:
     """Without a name: a new one."""
     check_may(access)
-    name, language = visit.ask("name"), site.frame(visit, access).language
+    name = visit.ask("name")
     async with site.work(access) as work:
         view = await read_rules(work)
     rule = _find_written(view, name)
     if name and rule is None:
         raise NotFound("There is no such rule.")
-    typed = fill_form(rule, access.merchant.configuration.currency, language)
-    return site.answer_at(visit, access, _make_page(access, view, name, typed))
+    form = open_rule(rule, _find_amount_format(site, visit, access))
+    return site.answer_at(visit, access, _make_page(view, name, form))
 
 
 @takes_form_at_merchant
 async def take_rule(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     check_may(access)
-    typed, name, wish = read_form(fields), fields["known_name"], fields["do"]
-    seen, language = fields["known_rule"], site.frame(visit, access).language
-    currency = access.merchant.configuration.currency
+    name, wish, seen = fields["known_name"], fields["do"], fields["known_rule"]
     async with site.work(access) as work:
         view = await read_rules(work)
-        written = write_rule(typed, _find_written(view, name), currency, language)
-        checked = await check_rule(work, written, name or None)
+        stored = _find_written(view, name)
+        form = open_rule(stored, _find_amount_format(site, visit, access)).fill(fields)
+        content = form.read()
+        checked = await check_rule(work, build_rule(content, stored), name or None)
         marks = await _find_marks(work, checked)
-    faults = [*find_form_faults(typed), *_list_faults(checked.faults)]
-    if wish in _MORE:
-        page = _make_page(access, view, name, make_room(typed, **_MORE[wish]), seen=seen)
+    faults = content.add(place_rule_faults(form, checked.faults))
+    if wish in _MORE_ROWS:
+        page = _make_page(view, name, form, seen=seen, wish=wish)
         return site.answer_at(visit, access, page)
     if wish != "check" and not faults and checked.rule is not None:
         try:
@@ -74,26 +66,26 @@ async def take_rule(site: Site, visit: Visit, access: Access, fields: Fields) ->
                 await edit_rules_draft(work, PutRule(checked.rule, name or None, seen))
         except RuleOvertaken as overtaken:
             return await _answer_overtaken(
-                site, visit, access=access, typed=typed, overtaken=overtaken
+                site, visit, access=access, form=form, overtaken=overtaken
             )
         except ValidationError as refusal:
-            faults = _list_faults(refusal.faults)
+            faults = place_rule_faults(form, refusal.faults)
         else:
             return site.redirect(visit, access, "rules", done="rule")
-    page = _make_page(access, view, name, make_room(typed), seen=seen)
+    page = _make_page(view, name, form, seen=seen)
     page = msgspec.structs.replace(page, faults=faults, marks=marks, is_checked=True)
     return site.answer_at(visit, access, page, 200 if wish == "check" else 422)
 
 
 async def _answer_overtaken(
-    site: Site, visit: Visit, access: Access, typed: TypedRule, overtaken: RuleOvertaken
+    site: Site, visit: Visit, access: Access, form: Form, overtaken: RuleOvertaken
 ) -> Response:
     """Both are shown; saving once more means it. A rule that is gone is made anew by it."""
     async with site.work(access) as work:
         view = await read_rules(work)
         writers = await name_writers(work, view.changes)
     standing = overtaken.standing
-    page = _make_page(access, view, standing.name if standing else "", make_room(typed))
+    page = _make_page(view, standing.name if standing else "", form)
     page = msgspec.structs.replace(
         page,
         is_overtaken=True,
@@ -104,28 +96,33 @@ async def _answer_overtaken(
     return site.answer_at(visit, access, page, 409)
 
 
+def _find_amount_format(site: Site, visit: Visit, access: Access) -> AmountFormat:
+    language = site.frame(visit, access).language
+    return AmountFormat(access.merchant.configuration.currency, language)
+
+
 def _make_page(
-    access: Access, view: RulesView, name: str, typed: TypedRule, *, seen: str | None = None
+    view: RulesView, name: str, form: Form, *, seen: str | None = None, wish: str = ""
 ) -> RulePage:
-    """seen: the fingerprint the form was opened with; none: it is opened now."""
+    """seen: the fingerprint that the form was opened with; None: it is opened now. wish: the button
+    that was pressed."""
     rule = find_rule(view.edited, name) if name else None
     fresh = make_fingerprint(rule) if rule else ""
+    shares = len(form.typed["target.name"]) + (2 if wish == "more_shares" else 0)
     return RulePage(
         known_name=name,
         known_rule=fresh if seen is None else seen,
-        typed=typed,
+        form=form,
+        extra_rows=count_extra_rows(wish),
+        shares=max(shares, 2),
         choices=list_choices(view),
-        currency=access.merchant.configuration.currency,
+        currency=form.amounts.currency,
     )
 
 
 def _find_written(view: RulesView, name: str) -> RuleDocument | None:
     document = write_rules(view.edited, view.names)
     return next((rule for rule in document.rules if rule.name == name), None)
-
-
-def _list_faults(faults: Sequence[Fault]) -> list[FormFault]:
-    return [(find_field(each.path), each.code, each.message) for each in faults]
 
 
 async def _find_marks(work: Work, checked: CheckedRule) -> Marks:

@@ -2,7 +2,6 @@
 days."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 from starlette.responses import Response
@@ -18,23 +17,39 @@ from dunwell.cases.assignment.read_rules import RulesView, read_rules
 from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.assignment.targets import Rulebook, make_rulebook
 from dunwell.cases.assignment.try_claim import find_claim_facts, list_possibilities
+from dunwell.core.claims.conditions import PROPERTIES, PropertyKind
 from dunwell.core.claims.find_claims import find_claims
 from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.interfaces.portal.rules.looking import check_may
-from dunwell.interfaces.portal.rules.rule_form import FormFault
 from dunwell.interfaces.portal.rules.views import EffectPage, ShownPossibility, TryPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import look_at_claim
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
-from dunwell.interfaces.web.amounts import read_amount
+from dunwell.interfaces.web.forms import (
+    AmountFormat,
+    Field,
+    FieldKind,
+    PlacedFaults,
+    open_form,
+)
 from dunwell.platform.errors import NotFound, ValidationError
 
-_MONEY, _NUMBERS = ("outstanding", "total"), ("age", "primaryAgeDays")
-_TEXTS = ("country", "language", "city", "postalCode", "email", "mobileNumber")
-_NAMES = (*_MONEY, *_NUMBERS, *_TEXTS, "currency", "address")
-_OWN_FIELDS = 4
+_KINDS = {
+    PropertyKind.AMOUNT: FieldKind.MONEY,
+    PropertyKind.NUMBER: FieldKind.NUMBER,
+    PropertyKind.CODES: FieldKind.TEXT,
+    PropertyKind.TEXT: FieldKind.TEXT,
+    PropertyKind.FIELDS: FieldKind.PAIRS,
+}
+# Of a made-up claim. Its items and the data of its debtor follow from the fees and the address.
+_FIELDS = (
+    *(Field(each.name, _KINDS[each.kind]) for each in PROPERTIES if each.kind in _KINDS),
+    Field("currency"),
+    Field("fees", FieldKind.PICKS),
+    Field("address", FieldKind.FLAG),
+)
 # Counted while somebody waits; a further page counts those before them.
 MOST_COUNTED = 25_000
 
@@ -60,21 +75,24 @@ async def show_trial(site: Site, visit: Visit, access: Access) -> Response:
 async def try_facts(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
     """Of a made-up claim. Nothing is kept; what describes a person stands in no address."""
     check_may(access)
-    language, faults = site.frame(visit, access).language, list[FormFault]()
-    described = _describe(fields, access.merchant.configuration.currency, language)
+    currency = fields.text("currency") or access.merchant.configuration.currency
+    amounts = AmountFormat(currency, site.frame(visit, access).language)
+    form = open_form(_FIELDS, {}, amounts).fill(fields)
+    content = form.read()
+    custom = {name: value for name, value in content.parts["customFields"] if name}
+    claim = {**content.parts, "customFields": custom}
+    faults: PlacedFaults = content.faults
     async with site.work(access) as work:
         view = await read_rules(work)
         rulebook, is_draft = await _choose(work, view, fields["rules"])
         facts = None
         try:
-            facts = await find_claim_facts(work, check_hypothetical(described))
+            checked = check_hypothetical(claim)
+            facts = None if faults else await find_claim_facts(work, checked)
         except ValidationError as refusal:
-            faults = [(_find_field(each.path), each.code, each.message) for each in refusal.faults]
+            faults = content.add(form.place(refusal.faults, whole="outstanding"))
     page = _make_page(access, view, rulebook, is_draft=is_draft, facts=facts)
-    page = msgspec.structs.replace(
-        page, is_made_up=True, faults=faults, typed={name: fields[name] for name in _NAMES},
-        fees=fields.all("fees"), fields=_list_fields(fields),
-    )  # fmt: skip
+    page = msgspec.structs.replace(page, is_made_up=True, faults=faults, form=form)
     return site.answer_at(visit, access, page, 422 if faults else 200)
 
 
@@ -135,6 +153,7 @@ def _make_page(
     access: Access, view: RulesView, rulebook: Rulebook, *, is_draft: bool, facts: ClaimFacts | None
 ) -> TryPage:
     document = write_rules(rulebook.rules, view.names)
+    own_currency = access.merchant.configuration.currency
     possibilities: Sequence[ShownPossibility] = ()
     if facts is not None:
         possibilities = [
@@ -152,41 +171,9 @@ def _make_page(
         is_draft=is_draft,
         version=view.version or 0,
         possibilities=possibilities,
-        currency=facts.currency if facts else access.merchant.configuration.currency,
-        own_currency=access.merchant.configuration.currency,
-        fields=[("", "")] * _OWN_FIELDS,
+        currency=facts.currency if facts else own_currency,
+        form=open_form(_FIELDS, {"currency": own_currency}, AmountFormat(own_currency, "")),
     )
-
-
-def _describe(fields: Fields, currency: str, language: str) -> dict[str, Any]:
-    """The claim as a document states it; what cannot be read is left as it was typed."""
-    claim: dict[str, Any] = {}
-    for name in _MONEY:
-        text = fields.text(name)
-        if text:
-            cents = read_amount(text, fields.text("currency") or currency, language)
-            claim[name] = text if cents is None else str(cents)
-    for name in _NUMBERS:
-        text = fields.text(name)
-        is_number = text.isascii() and text.removeprefix("-").isdecimal() and len(text) <= 9
-        claim |= {name: int(text) if is_number else text} if text else {}
-    for name in (*_TEXTS, "currency"):
-        claim |= {name: fields.text(name)} if fields.text(name) else {}
-    own = {name: value for name, value in _list_fields(fields) if name}
-    return {
-        **claim, "fees": fields.all("fees"), "address": fields["address"] == "yes",
-        "customFields": own,
-    }  # fmt: skip
-
-
-def _list_fields(fields: Fields) -> list[tuple[str, str]]:
-    pairs = zip(fields.all("field_name"), fields.all("field_value"), strict=False)
-    given = [(name.strip(), value) for name, value in pairs][:_OWN_FIELDS]
-    return [*given, *[("", "")] * (_OWN_FIELDS - len(given))]
-
-
-def _find_field(path: str) -> str:
-    return path.split("/")[1] if path.count("/") else "outstanding"
 
 
 PAGES: RoutedPages = {

@@ -14,7 +14,7 @@ from dunwell.cases.assignment.known_facts import Trial
 from dunwell.cases.assignment.read_rules import RulesView, VersionView
 from dunwell.cases.assignment.store_drafts import DraftChange, PublishedVersion
 from dunwell.interfaces.portal.rules.marks import Marks, ShownRule
-from dunwell.interfaces.portal.rules.rule_form import FormFault, TypedRule
+from dunwell.interfaces.web.forms import Form, PlacedFaults
 from dunwell.interfaces.web.templates import Page
 
 
@@ -49,18 +49,21 @@ class RulesPage(Page, frozen=True):
 
 
 class RulePage(Page, frozen=True):
-    """known_name: "": a new rule. standing: as it is now, of somebody who was overtaken.
-    checked: whether the marks are of what is typed."""
+    """known_name: "": a new rule. extra_rows: empty rows for custom fields. shares: how many rows
+    there are for workflows. standing: as it is now, of somebody who was overtaken. is_checked:
+    whether the marks are of what is typed."""
 
     template: ClassVar[str] = "rule.html"
     area: ClassVar[str] = "rules"
 
     known_name: str
     known_rule: str
-    typed: TypedRule
+    form: Form
+    extra_rows: int
+    shares: int
     choices: Sequence[WorkflowChoice]
     currency: str
-    faults: Sequence[FormFault] = ()
+    faults: PlacedFaults = ()
     marks: Marks = Marks()
     is_checked: bool = False
     is_overtaken: bool = False
@@ -144,8 +147,8 @@ class ShownPossibility(msgspec.Struct, frozen=True, gc=False):
 
 
 class TryPage(Page, frozen=True):
-    """claim_id: of the claim that was found by `reference`; none: none was. typed, fees, fields:
-    of a made-up claim."""
+    """claim_id: of the claim that was found by `reference`; none: none was. form: of a
+    made-up claim."""
 
     template: ClassVar[str] = "rules_try.html"
     area: ClassVar[str] = "rules"
@@ -155,14 +158,13 @@ class TryPage(Page, frozen=True):
     version: int
     possibilities: Sequence[ShownPossibility]
     currency: str
-    own_currency: str
-    fields: Sequence[tuple[str, str]]
+    form: Form
     reference: str = ""
     claim_id: int | None = None
     is_made_up: bool = False
     typed: Mapping[str, str] = {}
     fees: Sequence[str] = ()
-    faults: Sequence[FormFault] = ()
+    faults: PlacedFaults = ()
 
 
 class EffectPage(Page, frozen=True):

@@ -7,7 +7,7 @@ from typing import Any
 
 from dunwell.accounts.merchants.configuration import PAGE_LANGUAGES
 from dunwell.cases.disputes.reasons import ALWAYS_OFFERED, KNOWN_NAMES
-from dunwell.interfaces.portal.setup.fields import Typed
+from dunwell.interfaces.web.forms import Typed
 
 _EMPTY_ROWS = 2
 _MOST_OWN = 37

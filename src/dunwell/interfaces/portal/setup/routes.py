@@ -13,20 +13,20 @@ from dunwell.cases.assignment.read_rules import has_rules
 from dunwell.cases.rollout.look_at_workflows import has_published_workflow
 from dunwell.core.events.find_endpoints import find_endpoints
 from dunwell.core.files.read_storage_use import read_storage_use
-from dunwell.interfaces.portal.setup.fields import find_field
 from dunwell.interfaces.portal.setup.sections import SECTION_OF, SECTIONS
 from dunwell.interfaces.portal.setup.surroundings import (
     TIMEZONES,
     find_surroundings,
     need_configure,
 )
-from dunwell.interfaces.portal.setup.views import Faults, NewMerchantPage, SettingsPage
+from dunwell.interfaces.portal.setup.views import NewMerchantPage, SettingsPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, signed_in, takes_form
 from dunwell.interfaces.portal.web.paging import PAGE
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.forms import PlacedFaults, find_field
 from dunwell.operations.onboarding.checklist import list_needs
 from dunwell.operations.onboarding.counterpart import find_counterpart_key
 from dunwell.operations.onboarding.open_merchant import open_merchant
@@ -137,7 +137,7 @@ def _need_everywhere(person: SignedIn) -> None:
 
 
 def _answer_new(
-    site: Site, visit: Visit, typed: Mapping[str, str], faults: Faults = ()
+    site: Site, visit: Visit, typed: Mapping[str, str], faults: PlacedFaults = ()
 ) -> Response:
     page = NewMerchantPage(typed, faults, TIMEZONES)
     return site.answer(site.frame(visit), page, 422 if faults else 200)

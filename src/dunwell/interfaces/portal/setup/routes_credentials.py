@@ -19,12 +19,10 @@ from dunwell.accounts.merchants.credentials import (
 from dunwell.accounts.merchants.quotas import REQUESTS_PER_MINUTE
 from dunwell.accounts.merchants.rights import Scope
 from dunwell.accounts.merchants.secrets import CREDENTIAL_RANDOM_BYTES, SECRET_RANDOM_BYTES
-from dunwell.interfaces.portal.setup.fields import find_field
 from dunwell.interfaces.portal.setup.surroundings import need_configure
 from dunwell.interfaces.portal.setup.views import (
     CredentialPage,
     CredentialsPage,
-    Faults,
     SecretShownPage,
 )
 from dunwell.interfaces.portal.web.access import Access
@@ -32,6 +30,7 @@ from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.forms import PlacedFaults, find_field
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 
 _NAMES = ("name", "scope", "requestsPerMinute")
@@ -102,7 +101,7 @@ async def change(site: Site, visit: Visit, access: Access, fields: Fields) -> Re
 
 
 async def _answer_list(
-    site: Site, visit: Visit, access: Access, typed: Mapping[str, Any], faults: Faults = ()
+    site: Site, visit: Visit, access: Access, typed: Mapping[str, Any], faults: PlacedFaults = ()
 ) -> Response:
     need_configure(access)
     async with site.work(access) as work:

@@ -8,25 +8,25 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.configuration import Logo
 from dunwell.interfaces.portal.setup.brand import view_brand
-from dunwell.interfaces.portal.setup.fields import Typed
-from dunwell.interfaces.portal.setup.forms import Form, open_form
+from dunwell.interfaces.portal.setup.forms import SectionForm, open_section
 from dunwell.interfaces.portal.setup.reasons import list_languages, list_rows
 from dunwell.interfaces.portal.setup.sections import SECTIONS
 from dunwell.interfaces.portal.setup.surroundings import (
     TIMEZONES,
+    find_amount_format,
     find_choices,
     find_logo_maker,
     find_surroundings,
-    find_tongue,
     need_configure,
 )
-from dunwell.interfaces.portal.setup.views import ConfirmPage, Faults, SectionPage
+from dunwell.interfaces.portal.setup.views import ConfirmPage, SectionPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.uploads import Upload, takes_upload_at_merchant
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.forms import FormContent, PlacedFaults, Typed
 from dunwell.interfaces.web.responses import answer_asset
 from dunwell.operations.onboarding.change_settings import (
     SettingsChange,
@@ -68,13 +68,11 @@ async def take_section(site: Site, visit: Visit, access: Access, upload: Upload)
         read.parts["brand"]["logo"] = "logo"
     change = SettingsChange(read.parts, upload.fields["known_seen"], logo)
     if read.faults or refused:
-        faults = [*read.faults, *refused]
-        # A key of which nothing can be read is judged as it is stored.
+        # A key of which nothing can be read is checked as it is stored.
         stored = {key: form.document.get(key) for key in form.section.keys}
         readable = replace(change, parts={**stored, **read.parts})
         more = await _find_more_faults(site, access, form=form, change=readable)
-        known = {name for name, _ in faults}
-        faults += [(name, fault) for name, fault in more if name not in known]
+        faults = FormContent(faults=[*read.faults, *refused]).add(more)
         return _answer(site, visit, access, form=form, faults=faults)
     is_asked = form.section.is_weighty and do != "save"
     try:
@@ -92,8 +90,8 @@ async def take_section(site: Site, visit: Visit, access: Access, upload: Upload)
 
 
 async def _find_more_faults(
-    site: Site, access: Access, *, form: Form, change: SettingsChange
-) -> Faults:
+    site: Site, access: Access, *, form: SectionForm, change: SettingsChange
+) -> PlacedFaults:
     """Those of the values that could be read, so that a form shows all its errors at once."""
     try:
         async with site.work(access) as work:
@@ -107,7 +105,7 @@ async def _find_more_faults(
 
 
 async def _ask(
-    site: Site, visit: Visit, access: Access, *, form: Form, change: SettingsChange
+    site: Site, visit: Visit, access: Access, *, form: SectionForm, change: SettingsChange
 ) -> Response:
     """Whether to save it, once it is shown what would change."""
     async with site.work(access) as work:
@@ -129,7 +127,9 @@ async def show_logo(_site: Site, _visit: Visit, access: Access) -> Response:
     return answer_asset(logo.png, "image/png", is_named_by_content=False)
 
 
-async def _take_logo(site: Site, access: Access, upload: Upload) -> tuple[Logo | None, Faults]:
+async def _take_logo(
+    site: Site, access: Access, upload: Upload
+) -> tuple[Logo | None, PlacedFaults]:
     """The image that was chosen, looked into; else the one that is there, unless it is to go."""
     if "logo" in upload.too_large:
         return None, [("logo", Fault(LOGO_PLACE, "It is larger than 50 KB.", "WRONG_IMAGE"))]
@@ -141,7 +141,7 @@ async def _take_logo(site: Site, access: Access, upload: Upload) -> tuple[Logo |
         return None, [("logo", Fault(LOGO_PLACE, str(refusal), "WRONG_IMAGE"))]
 
 
-async def _open(site: Site, visit: Visit, access: Access) -> Form:
+async def _open(site: Site, visit: Visit, access: Access) -> SectionForm:
     """Raises NotFound."""
     section = SECTIONS.get(visit.path_params["section"])
     if section is None:
@@ -149,11 +149,11 @@ async def _open(site: Site, visit: Visit, access: Access) -> Form:
     async with site.work(access) as work:
         document = await read_settings(work)
         choices = await find_choices(site, work.tx, access)
-    return open_form(section, document, choices, find_tongue(site, visit, access))
+    return open_section(section, document, choices, find_amount_format(site, visit, access))
 
 
 def _answer(
-    site: Site, visit: Visit, access: Access, *, form: Form, faults: Faults = (),
+    site: Site, visit: Visit, access: Access, *, form: SectionForm, faults: PlacedFaults = (),
     is_overtaken: bool = False,
 ) -> Response:  # fmt: skip
     name, brand = form.section.name, None
@@ -164,8 +164,8 @@ def _answer(
     page = SectionPage(
         section=name,
         is_weighty=form.section.is_weighty,
+        form=form,
         groups=[(group, list(each)) for group, each in groupby(form.fields, attrgetter("group"))],
-        typed=form.typed,
         seen=form.seen,
         faults=faults,
         stored=stored if is_overtaken else {},

@@ -11,15 +11,15 @@ from dunwell.core.events.body import EVENT_TYPES
 from dunwell.core.events.endpoint import ALL_TYPES, NewSecret, WantedEndpoint
 from dunwell.core.events.endpoints import add_endpoint, remove_endpoint
 from dunwell.core.events.find_endpoints import find_endpoints
-from dunwell.interfaces.portal.setup.fields import find_field
 from dunwell.interfaces.portal.setup.surroundings import need_configure
-from dunwell.interfaces.portal.setup.views import Faults, HooksPage
+from dunwell.interfaces.portal.setup.views import HooksPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.paging import PAGE
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.forms import PlacedFaults, find_field
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 
 _NAMES = ("url", "events", "authorization")
@@ -71,8 +71,8 @@ async def _remove(site: Site, visit: Visit, access: Access, given: str) -> Respo
 
 
 async def _answer(
-    site: Site, visit: Visit, access: Access, typed: Mapping[str, Any], faults: Faults = (), *,
-    made: NewSecret | None = None,
+    site: Site, visit: Visit, access: Access, typed: Mapping[str, Any],
+    faults: PlacedFaults = (), *, made: NewSecret | None = None,
 ) -> Response:  # fmt: skip
     """made: its secret stands in this answer alone."""
     need_configure(access)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dunwell.accounts.merchants.configuration import CHANNELS, FEATURES, PAGE_LANGUAGES, PROOFS
-from dunwell.interfaces.portal.setup.fields import Field, Kind
+from dunwell.interfaces.web.forms import Field, FieldKind
 
 _ADAPTER, _LINE = "adapter:", "line:"
 # As many proofs of a link can be chosen, one after the other, as there are.
@@ -34,7 +34,7 @@ class Choices:
     providers: Collection[str]
 
 
-def _required(name: str, kind: Kind = Kind.TEXT, **more: Any) -> Field:
+def _required(name: str, kind: FieldKind = FieldKind.TEXT, **more: Any) -> Field:
     return Field(name, kind, is_required=True, **more)
 
 
@@ -46,8 +46,8 @@ _ACCOUNT = (
 )
 _CREDITOR = (
     _required("legal.name"),
-    _required("legal.address", Kind.BLOCK),
-    Field("legal.representatives", Kind.LINES),
+    _required("legal.address", FieldKind.BLOCK),
+    Field("legal.representatives", FieldKind.LINES),
     Field("legal.register"),
     Field("legal.supervisoryAuthority"),
     Field("legal.vatId"),
@@ -55,62 +55,65 @@ _CREDITOR = (
 )
 _CONTACT = (_required("contact.email"), Field("contact.phone"), Field("contact.hours"))
 _PRIVACY = (
-    _required("privacy.authority", Kind.BLOCK),
-    Field("privacy.basis", Kind.PICKS, options=BASES),
-    _required("privacy.retention.claimYears", Kind.NUMBER),
-    Field("privacy.retention.recordYears", Kind.NUMBER),
-    Field("privacy.controller", Kind.BLOCK),
-    Field("privacy.officer", Kind.BLOCK),
+    _required("privacy.authority", FieldKind.BLOCK),
+    Field("privacy.basis", FieldKind.PICKS, options=BASES),
+    _required("privacy.retention.claimYears", FieldKind.NUMBER),
+    Field("privacy.retention.recordYears", FieldKind.NUMBER),
+    Field("privacy.controller", FieldKind.BLOCK),
+    Field("privacy.officer", FieldKind.BLOCK),
 )
 _PAGE = (
-    Field("landingPage.languages", Kind.PICKS, options=PAGE_LANGUAGES),
-    Field("landingPage.features", Kind.PICKS, options=FEATURES),
-    *(Field(f"landingPage.advice.{code}", Kind.BLOCK, group="advice") for code in PAGE_LANGUAGES),
+    Field("landingPage.languages", FieldKind.PICKS, options=PAGE_LANGUAGES),
+    Field("landingPage.features", FieldKind.PICKS, options=FEATURES),
     *(
-        Field(f"landingPage.verification.{channel}.{place}", Kind.PICK, PROOFS, channel)
+        Field(f"landingPage.advice.{code}", FieldKind.BLOCK, group="advice")
+        for code in PAGE_LANGUAGES
+    ),
+    *(
+        Field(f"landingPage.verification.{channel}.{place}", FieldKind.PICK, PROOFS, channel)
         for channel in CHANNELS
         for place in range(_PROOFS_IN_TURN)
     ),
 )
 _PAYMENT = (
-    Field("payment.methods", Kind.PICKS),
+    Field("payment.methods", FieldKind.PICKS),
     Field("payment.bankAccount.iban", group="bank"),
     Field("payment.bankAccount.holder", group="bank"),
     Field("payment.bankAccount.bic", group="bank"),
-    Field("payment.allocation", Kind.PICK, options=ALLOCATIONS, is_required=True),
-    Field("payment.partial", Kind.PART, group="partial"),
-    Field("payment.partial.min", Kind.MONEY, group="partial"),
-    Field("payment.partial.items", Kind.FLAG, group="partial"),
+    Field("payment.allocation", FieldKind.PICK, options=ALLOCATIONS, is_required=True),
+    Field("payment.partial", FieldKind.PART, group="partial"),
+    Field("payment.partial.min", FieldKind.MONEY, group="partial"),
+    Field("payment.partial.items", FieldKind.FLAG, group="partial"),
 )
 _GUARDS = (
-    _required("guards.maxContactsPerDay", Kind.NUMBER),
-    _required("guards.maxContactsPerWeek", Kind.NUMBER),
-    Field("guards.quietHours", Kind.PART, group="quiet"),
+    _required("guards.maxContactsPerDay", FieldKind.NUMBER),
+    _required("guards.maxContactsPerWeek", FieldKind.NUMBER),
+    Field("guards.quietHours", FieldKind.PART, group="quiet"),
     Field("guards.quietHours.from", group="quiet"),
     Field("guards.quietHours.to", group="quiet"),
 )
 _OFFERS = (
-    Field("modalities.plan", Kind.PART, group="plan"),
-    Field("modalities.plan.counts", Kind.NUMBERS, group="plan"),
-    Field("modalities.plan.minRate", Kind.MONEY, group="plan"),
-    Field("modalities.plan.firstDateWithinDays", Kind.NUMBER, group="plan"),
-    Field("modalities.plan.autoApprove", Kind.FLAG, group="plan"),
-    Field("modalities.deferment", Kind.PART, group="deferment"),
-    Field("modalities.deferment.maxDays", Kind.NUMBER, group="deferment"),
-    Field("modalities.deferment.autoApprove", Kind.FLAG, group="deferment"),
-    _required("modalities.answerWithinDays", Kind.NUMBER),
-    _required("modalities.pauseDays", Kind.NUMBER),
+    Field("modalities.plan", FieldKind.PART, group="plan"),
+    Field("modalities.plan.counts", FieldKind.NUMBERS, group="plan"),
+    Field("modalities.plan.minRate", FieldKind.MONEY, group="plan"),
+    Field("modalities.plan.firstDateWithinDays", FieldKind.NUMBER, group="plan"),
+    Field("modalities.plan.autoApprove", FieldKind.FLAG, group="plan"),
+    Field("modalities.deferment", FieldKind.PART, group="deferment"),
+    Field("modalities.deferment.maxDays", FieldKind.NUMBER, group="deferment"),
+    Field("modalities.deferment.autoApprove", FieldKind.FLAG, group="deferment"),
+    _required("modalities.answerWithinDays", FieldKind.NUMBER),
+    _required("modalities.pauseDays", FieldKind.NUMBER),
 )
 _DISPUTES = (
-    _required("disputes.answerWithinDays", Kind.NUMBER),
-    _required("disputes.quietDaysAfterAnswer", Kind.NUMBER),
+    _required("disputes.answerWithinDays", FieldKind.NUMBER),
+    _required("disputes.quietDaysAfterAnswer", FieldKind.NUMBER),
 )
-_LETTERS = (_required("letters.postalDays", Kind.NUMBER),)
+_LETTERS = (_required("letters.postalDays", FieldKind.NUMBER),)
 _CHANNELS = tuple(
     field
     for channel in CHANNELS
     for field in (
-        Field(f"channels.{channel}.by", Kind.PICK, group=channel),
+        Field(f"channels.{channel}.by", FieldKind.PICK, group=channel),
         *([Field(f"channels.{channel}.from", group=channel)] if channel != "LETTER" else []),
     )
 )
@@ -140,7 +143,7 @@ def list_fields(section: Section, document: Mapping[str, Any], choices: Choices)
     """With what the installation offers; of what is by language, one field for each."""
     if section.name == "words":
         codes = dict.fromkeys([*PAGE_LANGUAGES, *document.get("forbiddenWords", {})])
-        return [Field(f"forbiddenWords.{code}", Kind.LINES) for code in codes]
+        return [Field(f"forbiddenWords.{code}", FieldKind.LINES) for code in codes]
     return [_offer(_keep(each, document), choices) for each in section.fields]
 
 

@@ -6,11 +6,11 @@ from zoneinfo import available_timezones
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.rights import Right
 from dunwell.adapters.installed import list_adapters, list_providers
-from dunwell.interfaces.portal.setup.fields import Tongue
 from dunwell.interfaces.portal.setup.sections import Choices
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.site import Site
 from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.web.forms import AmountFormat
 from dunwell.operations.onboarding.checking import Surroundings
 from dunwell.operations.onboarding.logo import LogoMaker
 from dunwell.platform.database.database import Connection
@@ -49,6 +49,6 @@ async def find_choices(site: Site, tx: Connection, access: Access) -> Choices:
     return Choices(surroundings.available_adapters, lines, surroundings.available_providers)
 
 
-def find_tongue(site: Site, visit: Visit, access: Access) -> Tongue:
+def find_amount_format(site: Site, visit: Visit, access: Access) -> AmountFormat:
     language = site.frame(visit, access).language
-    return Tongue(access.merchant.configuration.currency, language)
+    return AmountFormat(access.merchant.configuration.currency, language)

@@ -10,14 +10,12 @@ from dunwell.core.events.endpoint import NewSecret
 from dunwell.core.events.endpoint_health import EndpointHealth
 from dunwell.core.files.storage_use import StorageUse
 from dunwell.interfaces.portal.setup.brand import BrandView
-from dunwell.interfaces.portal.setup.fields import Field, Typed
 from dunwell.interfaces.portal.setup.reasons import ReasonRow
+from dunwell.interfaces.web.forms import Field, Form, PlacedFaults
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.onboarding.checklist import Checklist
 from dunwell.operations.onboarding.report import ApplyReport
 from dunwell.platform.errors import Fault
-
-Faults = Sequence[tuple[str, Fault]]
 
 
 class _SettingsPage(Page, frozen=True):
@@ -28,7 +26,7 @@ class NewMerchantPage(Page, frozen=True):
     template: ClassVar[str] = "merchant_new.html"
 
     typed: Mapping[str, str]
-    faults: Faults
+    faults: PlacedFaults
     timezones: Sequence[str]
 
 
@@ -54,17 +52,17 @@ class SettingsPage(_SettingsPage, frozen=True):
 
 
 class SectionPage(_SettingsPage, frozen=True):
-    """`typed`: what the form shows. `stored`: what of it is stored otherwise, by the field's name,
+    """`stored`: what of it is stored otherwise, by the field's name,
     when somebody else was faster. `rows`: of the reasons to dispute."""
 
     template: ClassVar[str] = "settings_section.html"
 
     section: str
     is_weighty: bool
+    form: Form
     groups: Sequence[tuple[str, Sequence[Field]]]
-    typed: Typed
     seen: str
-    faults: Faults
+    faults: PlacedFaults
     stored: Mapping[str, object]
     is_overtaken: bool
     rows: Sequence[ReasonRow]
@@ -111,7 +109,7 @@ class CredentialsPage(_SettingsPage, frozen=True):
 
     credentials: Sequence[Credential]
     typed: Mapping[str, Any]
-    faults: Faults
+    faults: PlacedFaults
     scopes: Sequence[str]
 
 
@@ -141,7 +139,7 @@ class HooksPage(_SettingsPage, frozen=True):
     endpoints: Sequence[EndpointHealth]
     types: Sequence[str]
     typed: Mapping[str, Any]
-    faults: Faults
+    faults: PlacedFaults
     made: NewSecret | None = None
 
 

@@ -1,0 +1,82 @@
+"""The form of a condition, for assignment rules and steps of workflows alike: its fields are
+generated from the properties that a condition can test. Pure.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dunwell.core.claims.conditions import PROPERTIES, Property, PropertyKind
+from dunwell.interfaces.web.forms import Field, FieldKind, FormContent
+from dunwell.platform.errors import Fault
+
+_ROOT = "when"
+_LIMITS = (".min", ".max")
+# Of each kind of property: the kind of its fields, and how their names end.
+_SHAPES: Mapping[PropertyKind, tuple[FieldKind, Sequence[str]]] = {
+    PropertyKind.AMOUNT: (FieldKind.MONEY, _LIMITS),
+    PropertyKind.NUMBER: (FieldKind.NUMBER, _LIMITS),
+    PropertyKind.CODES: (FieldKind.CODES, [""]),
+    PropertyKind.ONE_OF: (FieldKind.PICKS, [""]),
+    PropertyKind.ALL_OF: (FieldKind.PICKS, [""]),
+    PropertyKind.TEXT: (FieldKind.EXACT, (".equals", ".startsWith", ".endsWith")),
+    PropertyKind.FIELDS: (FieldKind.PAIRS, [""]),
+}
+# Empty rows for custom fields behind those that are filled in.
+EXTRA_ROWS = 2
+
+
+def _list_fields(each: Property) -> Iterator[Field]:
+    kind, tests = _SHAPES[each.kind]
+    for test in tests:
+        yield Field(f"{_ROOT}.{each.name}{test}", kind, each.options, each.name)
+
+
+# The group of each field is the name of the property that it tests.
+CONDITION_FIELDS = tuple(field for each in PROPERTIES for field in _list_fields(each))
+
+
+def count_extra_rows(button: str) -> int:
+    """button: the one that was pressed; "more_fields" asks for more rows."""
+    return 2 * EXTRA_ROWS if button == "more_fields" else EXTRA_ROWS
+
+
+def flatten_condition(when: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The condition, as JSON, in the shape that the fields show."""
+    flat = {name: value for name, value in (when or {}).items() if value is not None}
+    for each in PROPERTIES:
+        value = flat.get(each.name)
+        if isinstance(value, str):
+            flat[each.name] = [value]
+        elif each.kind is PropertyKind.FIELDS and value is not None:
+            flat[each.name] = [*value.items()]
+    return flat
+
+
+def build_condition(
+    content: FormContent, stored: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """The condition that a form says, as JSON; None if nothing is filled in. What is written in the
+    same way as in the `stored` condition stays so: one code as a text, or as a list."""
+    read, when = content.parts.get(_ROOT, {}), {}
+    for each in PROPERTIES:
+        value = read.get(each.name)
+        if not value:
+            continue
+        if each.name == "country":
+            value = [code.upper() for code in value]
+        if each.kind is PropertyKind.FIELDS:
+            content.faults.extend(_find_pair_faults(f"{_ROOT}.{each.name}", value))
+            value = dict(value)
+        elif each.kind in (PropertyKind.CODES, PropertyKind.ONE_OF) and len(value) == 1:
+            value = value if (stored or {}).get(each.name) == value else value[0]
+        when[each.name] = value
+    return when or None
+
+
+def _find_pair_faults(name: str, pairs: list[tuple[str, str]]) -> Iterator[tuple[str, Fault]]:
+    names = [left for left, _ in pairs]
+    for row, left in enumerate(names):
+        if not left:
+            yield f"{name}.name.{row}", Fault("", "Please fill this in.", "REQUIRED")
+        elif left in names[:row]:
+            yield f"{name}.name.{row}", Fault("", "This field is there twice.", "REPEATED")
