@@ -40,17 +40,12 @@ MOVES_OF_JOBS = [
     ),
     *(
         Moving(
-            statement, (FIRST, UUIDS[1], LEASE, UNTIL), {"jobs": _RUNNING}, "jobs", "job_id",
-            _NOT_OURS, whose="SECOND", passes_by=passes_by,
+            statement, (FIRST, UUIDS[1], LEASE, UNTIL, *progress), {"jobs": _RUNNING}, "jobs",
+            "job_id", _NOT_OURS, whose="SECOND",
         )
-        for statement, passes_by in (
-            ("operations.jobs.store._RELEASE", None), ("operations.jobs.store._RENEW", "jobs"),
+        for statement, progress in (
+            ("operations.jobs.store._RELEASE", ()), ("operations.jobs.store._RENEW", (5, 7)),
         )
-    ),
-    Moving(
-        "operations.jobs.store_previews._NOTE", (FIRST, UUIDS[1], LEASE, 7, 5, UNTIL),
-        {"jobs": _RUNNING},
-        "jobs", "job_id", _NOT_OURS, whose="SECOND",
     ),
     Moving(
         "operations.jobs.store._FIND_OLD", (NOW, 10), {"jobs": _ENDED}, "jobs", "job_id",

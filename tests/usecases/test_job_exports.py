@@ -233,3 +233,40 @@ async def keys(house: House, job_id: UUID) -> Sequence[str]:
 
 class _Killed(Exception):  # noqa: N818 - as a signal would
     """The process is gone."""
+
+
+async def test_an_export_that_cannot_be_written_fails_at_the_sixth_try(
+    house: House, storage: SealedFiles, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = await start(house, ExportedList.CLAIMS)
+
+    async def fail(_key: str, _content: bytes) -> None:
+        raise _Killed
+
+    monkeypatch.setattr(storage, "save", fail)
+    for _ in range(5):
+        with pytest.raises(_Killed):
+            await run_exports(house.resources, storage)
+        clock.advance(LEASE)
+    assert (await look(house, job)).job.state is JobState.RUNNING
+    assert await run_exports(house.resources, storage) == 1
+    found = (await look(house, job)).job
+    assert (found.state, found.failure) == (
+        JobState.FAILED,
+        "The list could not be written. Start the export anew; tell the operator if it fails.",
+    )
+    assert await run_exports(house.resources, storage) == 0
+
+
+async def test_an_export_fails_when_its_starter_has_lost_the_right_to_read_the_list(
+    house: House, storage: SealedFiles
+) -> None:
+    starter = user_actor(str(UUID(int=1)), ROLE_RIGHTS[Role.AUDITOR], Origin(Interface.PORTAL))
+    async with house.work(starter) as work:
+        job = await start_export(work, Export(ExportedList.CLAIMS))
+    assert await run_exports(house.resources, storage) == 1
+    found = (await look(house, job)).job
+    assert (found.state, found.failure) == (
+        JobState.FAILED,
+        "Whoever started it may not read this any more.",
+    )

@@ -16,6 +16,7 @@ from dunwell.core.claims.hold_claim import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
 from dunwell.operations.jobs import run_jobs as running
+from dunwell.operations.jobs import runner
 from dunwell.operations.jobs.act import act_on_claims
 from dunwell.operations.jobs.cancel_job import cancel_job
 from dunwell.operations.jobs.job import (
@@ -203,7 +204,7 @@ async def test_cancelling_half_way_leaves_whole_claims_only(
                 await cancel_job(work, job.job_id)
         return await original(tx, taken)
 
-    monkeypatch.setattr(running, "lock_leased", lock)
+    monkeypatch.setattr(runner, "lock_leased", lock)
     await run_jobs(house.resources, batch=2)
     monkeypatch.undo()
     await run(house)

@@ -99,7 +99,7 @@ async def test_a_preview_that_is_cancelled_stops_at_the_next_beat(
         finally:
             was_stopped.set()
 
-    monkeypatch.setattr(runner, "_look", look_for_ever)
+    monkeypatch.setattr(runner, "_compute", look_for_ever)
     job = await start(house, await a_draft(house, "One"))
     running = asyncio.create_task(runner.run_previews(resources))
     await has_begun.wait()

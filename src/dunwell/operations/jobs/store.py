@@ -86,7 +86,17 @@ _SET_TOTAL = """
 UPDATE jobs SET total = $3 WHERE merchant_id = $1 AND job_id = $2
 """
 _RELEASE = JOBS.release()
-_RENEW = JOBS.renew()
+# A statement of its own, because it also saves the progress of a job that counts while it runs. It
+# waits for a step that runs, so that False always means that the lease is lost.
+_RENEW = compose(
+    """
+UPDATE jobs
+SET due_at = $4, done = coalesce($5, done), total = coalesce($6, total)
+WHERE merchant_id = $1 AND job_id = $2 AND {is_held}
+RETURNING true
+""",
+    is_held=JOBS.is_held("$3"),
+)
 # Rides on jobs_kept.
 _FIND_OLD = """
 SELECT merchant_id, job_id
@@ -188,8 +198,14 @@ async def release_job(tx: Connection, leased: LeasedJob, due_at: datetime) -> No
     await tx.execute(_RELEASE, leased.merchant_id, leased.job_id, leased.lease_id, due_at)
 
 
-async def renew_job(tx: Connection, leased: LeasedJob, until: datetime) -> None:
-    await tx.execute(_RENEW, leased.merchant_id, leased.job_id, leased.lease_id, until)
+async def renew_job(
+    tx: Connection, leased: LeasedJob, until: datetime, *, done: int | None, total: int | None
+) -> bool:
+    """False: the job was cancelled, or another worker has it."""
+    renewed: bool | None = await tx.fetchval(
+        _RENEW, leased.merchant_id, leased.job_id, leased.lease_id, until, done, total
+    )
+    return renewed is True
 
 
 async def find_old(tx: Connection, now: datetime, limit: int) -> Sequence[tuple[int, UUID]]:

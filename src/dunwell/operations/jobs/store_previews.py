@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from dunwell.operations.jobs.store import JOBS, LeasedJob
+from dunwell.operations.jobs.store import LeasedJob
 from dunwell.platform.database.database import Connection
-from dunwell.platform.database.sql import compose
 
 _INSERT = """
 INSERT INTO workflow_previews (merchant_id, job_id, draft_id)
@@ -27,16 +25,6 @@ UPDATE workflow_previews
 SET result = $3
 WHERE merchant_id = $1 AND job_id = $2
 """
-# Of whoever has it: how far it is, from its beginning, and that it is not given up.
-_NOTE = compose(
-    """
-UPDATE jobs
-SET total = $4, done = $5, due_at = $6
-WHERE merchant_id = $1 AND job_id = $2 AND {is_held}
-RETURNING true
-""",
-    is_held=JOBS.is_held("$3"),
-)
 # By jobs_one_preview.
 _FIND_LIVE = """
 SELECT p.job_id, p.draft_id
@@ -72,13 +60,3 @@ async def find_live_preview(tx: Connection, merchant_id: int) -> tuple[UUID, UUI
     """The job that waits or runs, and its draft; None: there is none."""
     row = await tx.fetchrow(_FIND_LIVE, merchant_id)
     return None if row is None else (row["job_id"], row["draft_id"])
-
-
-async def note_progress(
-    tx: Connection, leased: LeasedJob, *, done: int, total: int, lease_until: datetime
-) -> bool:
-    """False: the job was cancelled, or another worker has it."""
-    noted: bool | None = await tx.fetchval(
-        _NOTE, leased.merchant_id, leased.job_id, leased.lease_id, total, done, lease_until
-    )
-    return noted is True

@@ -1,0 +1,185 @@
+"""The runner of jobs. Each kind of job is declared as a `RunnableKind`; the runner does the rest.
+
+1. lease     The job that has waited longest is leased for seconds, and a heartbeat keeps the lease.
+2. run       The kind works on the job in steps. A step is a transaction in which the job is locked
+             and still this worker's.
+3. end       The job ends as DONE or FAILED, or is released and goes on behind the other jobs.
+
+A worker that dies leaves a lease that runs out. What it committed stays, and the next worker goes
+on behind it. Cancelling a job waits for the step that runs, and stops everything behind it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.operations.jobs.job import Job, JobKind, JobState, find_keeping
+from dunwell.operations.jobs.starters import ask_rights_again
+from dunwell.operations.jobs.store import (
+    LeasedJob,
+    lease_job,
+    load_jobs,
+    lock_leased,
+    release_job,
+    renew_job,
+    save_end,
+)
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import InsufficientScope, Refusal, Unavailable
+from dunwell.platform.heartbeat import BEAT_SECONDS, begin_lease, keep_lease
+from dunwell.platform.resources import Resources
+
+# A job that was leased more often than this without any progress fails.
+_MOST_TRIES = 5
+
+
+class LeaseLostError(Exception):
+    """The job was cancelled, or another worker has it."""
+
+
+class RunningJob:
+    """A job under a lease of this worker. `done` counts the rows that it did; `total` is set by a
+    kind that counts its rows while it runs, and then both are saved by the heartbeat."""
+
+    def __init__(self, resources: Resources, leased: LeasedJob) -> None:
+        self.resources = resources
+        self.leased = leased
+        self.done = 0
+        self.total: int | None = None
+
+    @asynccontextmanager
+    async def step(self) -> AsyncIterator[tuple[Connection, Job]]:
+        """Open a transaction in which the job is locked. Raises LeaseLostError."""
+        async with self.resources.database.transaction() as tx:
+            job = await lock_leased(tx, self.leased)
+            if job is None:
+                raise LeaseLostError
+            yield tx, job
+
+    async def load(self, tx: Connection) -> Job:
+        """The job without a lock, for a long look at its merchant's rows."""
+        merchant_id, job_id = self.leased.merchant_id, self.leased.job_id
+        return (await load_jobs(tx, merchant_id, [job_id]))[job_id]
+
+    async def open_work(self, tx: Connection, job: Job) -> Work:
+        """Work in the name of whoever started the job, with what is left of that person's rights,
+        at the merchant's time."""
+        merchant = await load_merchant(tx, self.leased.merchant_id)
+        assert merchant is not None
+        starter = await ask_rights_again(tx, self.leased.merchant_id, job.starter)
+        return Work.open(self.resources, tx, merchant, starter)
+
+    async def finish(self, tx: Connection, job: Job) -> None:
+        """End the job as DONE, within a step."""
+        await self._end(tx, job, JobState.DONE)
+
+    async def fail(self, failure: str) -> None:
+        """End the job as FAILED; `failure` tells whoever started it why."""
+        async with self.step() as (tx, job):
+            await self._end(tx, job, JobState.FAILED, failure)
+
+    async def release(self, pause: timedelta = timedelta()) -> None:
+        """Let any worker go on with the job after a pause."""
+        async with self.resources.database.transaction() as tx:
+            await release_job(tx, self.leased, self.resources.clock.now() + pause)
+
+    async def renew(self, tx: Connection, until: datetime) -> bool:
+        """Return False if the lease is lost."""
+        done = None if self.total is None else self.done
+        return await renew_job(tx, self.leased, until, done=done, total=self.total)
+
+    async def _end(
+        self, tx: Connection, job: Job, state: JobState, failure: str | None = None
+    ) -> None:
+        now = self.resources.clock.now()
+        kept_until = now + find_keeping(job.deed)
+        await save_end(tx, self.leased, state, now=now, kept_until=kept_until, failure=failure)
+
+
+@dataclass(frozen=True, slots=True)
+class RunnableKind:
+    """How the worker runs a kind of job, or several kinds alike.
+
+    `run` works on the job until it has ended, or until it releases the job. The failures are told
+    to whoever started the job. Without `given_up`, the kind sees to it that every job ends.
+    """
+
+    kinds: Sequence[JobKind]
+    run: Callable[[RunningJob], Awaitable[None]]
+    # The job was leased too often without any progress.
+    given_up: str | None = None
+    # The person who started it has lost the right to do this.
+    right_lost: str | None = None
+    # A use case refused it.
+    refused: str | None = None
+    # When it goes on after an error; None: when its lease runs out.
+    pause_after_error: timedelta | None = None
+    beat_seconds: float = BEAT_SECONDS
+
+
+async def run_due_job(resources: Resources, kind: RunnableKind) -> int:
+    """Run the job of a kind that has waited longest; the number of rows that were done, at least 1,
+    or 0 if no job was due."""
+    async with resources.database.transaction() as tx:
+        leased = await lease_job(tx, resources.clock.now(), begin_lease(resources), kind.kinds)
+    if leased is None:
+        return 0
+    running = RunningJob(resources, leased)
+    with suppress(LeaseLostError):
+        if kind.given_up is not None and leased.tries > _MOST_TRIES:
+            await running.fail(kind.given_up)
+        else:
+            await _run(running, kind)
+    return max(running.done, 1)
+
+
+async def _run(running: RunningJob, kind: RunnableKind) -> None:
+    try:
+        await _run_with_lease(running, kind)
+    except LeaseLostError:
+        raise
+    except Exception as error:
+        failure = _find_failure(kind, error)
+        if failure is not None:
+            await running.fail(failure)
+            return
+        if kind.pause_after_error is not None:
+            # If the database is away, the job goes on when its lease runs out.
+            with suppress(Unavailable):
+                await running.release(kind.pause_after_error)
+        raise
+
+
+def _find_failure(kind: RunnableKind, error: Exception) -> str | None:
+    match error:
+        case Unavailable():
+            return None
+        case InsufficientScope():
+            return kind.right_lost
+        case Refusal():
+            return kind.refused
+    return None
+
+
+async def _run_with_lease(running: RunningJob, kind: RunnableKind) -> None:
+    """A job whose lease is lost is stopped at the next beat, because its merchant may have begun
+    another one. Raises LeaseLostError."""
+    task = asyncio.ensure_future(kind.run(running))
+
+    async def renew(connection: Connection, until: datetime) -> None:
+        if not await running.renew(connection, until):
+            task.cancel()
+
+    try:
+        async with keep_lease(running.resources, renew, beat_seconds=kind.beat_seconds):
+            await asyncio.wait([task])
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+    if task.cancelled():
+        raise LeaseLostError
+    task.result()
