@@ -246,6 +246,3 @@ LATERAL unnest(ARRAY[
     '49151' || lpad(n::text, 8, '0'), '0151' || lpad(n::text, 8, '0')]) AS words (term)
 WHERE term IS NOT NULL
 
--- claim_search_progress
-SELECT m AS merchant_id, max(tx) AS upto_written_by, max(claim_id) AS upto_claim_id
-FROM crowd GROUP BY m

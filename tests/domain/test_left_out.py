@@ -77,27 +77,6 @@ def test_messages_without_such_a_day_do_without_the_sentence_in_each_form() -> N
     assert "zahlen bis" not in mail.body_html
 
 
-def test_a_published_text_with_the_removed_number_of_days_does_without_the_sentence() -> None:
-    facts = some_facts(pay_by=some_facts().today.replace(day=16))
-    body = f"Hallo. Zahlen Sie in {{{{ daysToPay }}}} Tagen. {PAY}"
-    sms, _ = render_sms(SmsTemplate({"de": body}), {}, "de", facts)
-    assert sms.splitlines()[0] == "Hallo. Bitte zahlen Sie bis zum 16. März 2026."
-
-
-def test_publishing_refuses_the_number_of_days_and_names_the_pay_by_date() -> None:
-    email = {
-        "subject": {"de": "Offen"},
-        "body": {"de": f"{PARTS}\n\nIn {{{{ daysToPay }}}} Tagen."},
-    }
-    definition = a_definition(templates={"first": {"EMAIL": email}}, snippets={})
-    [fault] = find_template_faults(definition)
-    assert fault.code == "REMOVED_PLACEHOLDER"
-    assert fault.message == (
-        "{{ daysToPay }} was removed: a message names a date, not a number of days. "
-        "Use {{ payBy }}."
-    )
-
-
 PARTS = "{{ merchant.name }} {{ claim.referenceNumber }} {{ outstanding }} {{ landing.url }}"
 
 

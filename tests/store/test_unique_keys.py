@@ -50,7 +50,6 @@ channel_reports          ! report_id; ! line provider_id state happened_at
 check_codes              message_id
 claim_notes              note_id
 claim_search             claim_id term
-claim_search_progress    -
 claims                   claim_id; reference_number
 code_attempts            ! visitor_digest window_start
 communication_contents   communication_id

@@ -41,7 +41,6 @@ NO_RULE: Mapping[str, str] = {
     "core/claims/compare_claim.py _MICROSECOND": _UNIT,
     "core/claims/part_cursor.py _MICROSECOND": _UNIT,
     "core/claims/sorting.py _write": _UNIT,
-    "core/claims/searching/fill_search.py MISSING_SECONDS": _PAUSE,
     "core/claims/searching/fill_search.py SEARCH_SECONDS": _PAUSE,
     "interfaces/cli/database.py _PATIENCE_SECONDS": _PATIENCE,
     "interfaces/cli/findings/proxies.py _SEEN_WITHIN": "how far back the doctor looks for proxies",

@@ -284,7 +284,6 @@ _SEARCH = "what it takes names its merchant: tried by tests.usecases.test_fill_s
 # Statements that look at the time or at what is locked and are tried elsewhere, and where.
 NOT_TWO = {
     "core.claims.searching.filling_store._LOAD": _SEARCH,
-    "core.claims.searching.filling_store._LOCK_PROGRESS": _SEARCH,
     "core.claims.searching.filling_store._TAKE": _SEARCH,
     "accounts.installation.alarms.mail_store._GIVE_UP": _ALARMS,
     "accounts.installation.alarms.mail_store._HAND_OVER": _ALARMS,

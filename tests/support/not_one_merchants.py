@@ -12,7 +12,6 @@ def _name(reasons: Mapping[str, Sequence[str]]) -> Mapping[str, str]:
 NOT_ONE_MERCHANTS = _name({
     "a loop goes over all merchants, and what it takes bears its merchant": (
         "adapters.payments.sandbox.store._LEASE_NOTICES",
-        "core.claims.searching.filling_store._FIND_UNCHECKED",
         "core.claims.searching.filling_store._HAS_QUEUED",
         "core.claims.searching.filling_store._INSERT",
         "core.claims.searching.filling_store._LOAD",
@@ -354,7 +353,6 @@ QUIET = _name({
         "core.events.store_log._FIND_OF_CLAIM", "core.events.replay_deliveries._REPLAY_GIVEN_UP",
     ),
     "takes records or places that no row holds; tried with two merchants by its use case": (
-        "core.claims.searching.filling_store._BEGIN_PROGRESS",
         "cases.disputes.store_withheld._LIFT",
         "contact.escalation.gate_store._HAND_OVER", "operations.jobs.store._SET_TOTAL",
         "operations.jobs.store_rows._COUNT",

@@ -10,9 +10,8 @@ import pytest
 from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.cases.intake.create_claims import create_claims
 from dunwell.cases.intake.create_together import ClaimIntake
-from dunwell.core.claims.searching import fill_search as filling
 from dunwell.core.claims.searching import filling_store
-from dunwell.core.claims.searching.fill_search import fill_search, queue_missing_claims
+from dunwell.core.claims.searching.fill_search import fill_search
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.searching.terms import list_terms
 from dunwell.platform.clock import MovableClock
@@ -219,38 +218,3 @@ async def test_a_merchant_that_imports_many_claims_delays_no_other(
     while await run_round(house):
         pass
     assert len(await search(house, "a-")) == 15
-
-
-async def test_claims_that_an_earlier_release_created_are_queued_later(
-    house: House, resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hansen = await a_house(resources, clock, key="hansen")
-    monkeypatch.setattr(filling, "_MOST_CHECKED", 2)
-    monkeypatch.setattr(filling, "_MOST_MERCHANTS", 1)
-    await house.create("NEW-1")
-    assert await run_round(house) == 1
-    for reference in ("OLD-1", "OLD-2", "OLD-3"):
-        await house.create(reference)
-    await hansen.create("OLD-4")
-    for each in (house, hansen):
-        await each.rows(_FORGET_QUEUE)
-    assert (await run_round(house), await run_round(hansen)) == (0, 0)
-    # Two of the four claims are checked, and two more; then there is no more than that.
-    assert [await queue_missing_claims(resources) for _ in range(3)] == [2, 2, 0]
-    assert (await count_queued(house), await count_queued(hansen)) == (3, 1)
-    while await run_round(house):
-        pass
-    assert sorted(await search(house, "old")) == ["OLD-1", "OLD-2", "OLD-3"]
-    assert await search(hansen, "old") == ["OLD-4"]
-
-
-async def test_two_workers_do_not_check_one_merchant_at_once(house: House) -> None:
-    merchant_id = house.merchant.merchant_id
-    await house.create("OLD-1")
-    async with house.resources.database.transaction() as first:
-        assert await filling_store.queue_missing(first, merchant_id, 10) == 1
-    await house.create("OLD-2")
-    async with house.resources.database.transaction() as first:
-        assert await filling_store.queue_missing(first, merchant_id, 10) == 1
-        async with house.resources.database.transaction() as second:
-            assert await filling_store.queue_missing(second, merchant_id, 10) == 0

@@ -61,12 +61,3 @@ async def test_jobs_that_begin_at_once_take_a_place_each(house: House) -> None:
     await asyncio.gather(*(start(house, Resume(), [claim_id]) for _ in range(4)))
     places = await house.rows("SELECT live_place FROM jobs WHERE merchant_id = $1 ORDER BY 1")
     assert [row[0] for row in places] == [1, 2, 3, 4]
-
-
-async def test_a_job_of_an_earlier_version_takes_up_room_too(house: House) -> None:
-    [claim_id] = await house.create()
-    for _ in range(MOST_LIVE):
-        await start(house, Resume(), [claim_id])
-    await house.rows("UPDATE jobs SET live_place = NULL WHERE merchant_id = $1")
-    with pytest.raises(TooManyJobs):
-        await start(house, Resume(), [claim_id])

@@ -149,29 +149,12 @@ async def test_an_upload_that_failed_counts_until_it_is_removed(
     assert await shelf.count() == (0, 0)
 
 
-async def test_uploads_from_before_the_count_are_counted(
-    resources: Resources, shelf: _Shelf
-) -> None:
-    await shelf.put(1, 700)
-    async with resources.database.transaction() as tx:
-        await tx.execute("DELETE FROM storage_use")
-    assert await shelf.count() == (700, 700)
-
-    with pytest.raises(StorageFull):
-        await shelf.put(2, 301)
-    await shelf.remove(1)
-
-    assert await shelf.count() == (0, 0)
-
-
 async def test_what_another_merchant_has_does_not_count(
     resources: Resources, clock: MovableClock, shelf: _Shelf
 ) -> None:
     async with resources.database.transaction() as tx:
         other = _Shelf(resources, await a_merchant(tx, "hansen", now=clock.now()))
     await other.put(1, 900)
-    async with resources.database.transaction() as tx:
-        await tx.execute("DELETE FROM storage_use")
 
     await shelf.put(2, 300)
     await other.put(3, 100)

@@ -39,10 +39,8 @@ from dunwell.contact.sending.batches.release_batches import BATCH_SECONDS, Batch
 from dunwell.contact.sending.take_incoming_sms import sweep_old_incoming
 from dunwell.core.claims.expire_holds import expire_holds
 from dunwell.core.claims.searching.fill_search import (
-    MISSING_SECONDS,
     SEARCH_SECONDS,
     fill_search,
-    queue_missing_claims,
 )
 from dunwell.core.events.deliver import WebhookDispatcher
 from dunwell.core.events.sender import WebhookSender, open_webhook_sender
@@ -281,7 +279,6 @@ def _list_job_loops(resources: Resources, storage: SealedFiles) -> Sequence[Loop
         Loop("exports", lambda: run_exports(resources, storage), idle_seconds=JOB_SECONDS),
         Loop("previews", lambda: run_previews(resources), idle_seconds=JOB_SECONDS),
         Loop("search", lambda: fill_search(resources), idle_seconds=SEARCH_SECONDS),
-        Loop("unsearched", lambda: queue_missing_claims(resources), idle_seconds=MISSING_SECONDS),
         Loop("old jobs", lambda: sweep_jobs(resources, storage), idle_seconds=SWEEP_JOBS_SECONDS),
     ]
 

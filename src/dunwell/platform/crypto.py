@@ -16,10 +16,10 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 _NONCE_BYTES = 12
-# Before what was sealed with a version behind the first: then the version, in two bytes.
+# Every sealed value begins with this mark and the version of the secret key, in two bytes.
 SEAL_MARK = b"\xd5dunwell"
 _HEAD_BYTES = len(SEAL_MARK) + 2
-_FIRST_VERSION = 1
+_BOX_BEGINS = _HEAD_BYTES + _NONCE_BYTES
 _FINGERPRINT = "fingerprint"
 _FINGERPRINT_BYTES = 16
 
@@ -81,35 +81,25 @@ class KeyRing:
     def _open_any(self, purpose: str, sealed: bytes, bound_to: str) -> tuple[bytes, int]:
         """The value, and the version that sealed it."""
         version = read_version(sealed)
-        if version != _FIRST_VERSION:
-            plain = self._open(purpose, version, sealed[_HEAD_BYTES:], bound_to)
-            if plain is not None:
-                return plain, version
-        # The first version writes no head; its nonce, being random, can begin like one.
-        plain = self._open(purpose, _FIRST_VERSION, sealed, bound_to)
-        if plain is None:
-            raise SealBroken(purpose)
-        return plain, _FIRST_VERSION
-
-    def _open(self, purpose: str, version: int, sealed: bytes, bound_to: str) -> bytes | None:
         if version not in self._secret_key:
-            return None
-        nonce, box = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
+            raise SealBroken(purpose)
+        nonce, box = sealed[_HEAD_BYTES:_BOX_BEGINS], sealed[_BOX_BEGINS:]
         try:
-            return AESGCM(self._key(purpose, version)).decrypt(nonce, box, bound_to.encode())
+            plain = AESGCM(self._key(purpose, version)).decrypt(nonce, box, bound_to.encode())
         except (InvalidTag, ValueError):
-            return None
+            raise SealBroken(purpose) from None
+        return plain, version
 
 
 def read_version(sealed: bytes) -> int:
-    """Which version of the secret key the value names as the one it was sealed with."""
+    """Return the version of the secret key that the sealed value names, 0 if it names none."""
     if not sealed.startswith(SEAL_MARK):
-        return _FIRST_VERSION
+        return 0
     return int.from_bytes(sealed[len(SEAL_MARK) : _HEAD_BYTES])
 
 
 def _write_head(version: int) -> bytes:
-    return b"" if version == _FIRST_VERSION else SEAL_MARK + version.to_bytes(2)
+    return SEAL_MARK + version.to_bytes(2)
 
 
 def sha256(value: bytes) -> bytes:

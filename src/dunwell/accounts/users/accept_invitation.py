@@ -30,7 +30,6 @@ from dunwell.accounts.users.store import load_user, lock_user, save_joined, save
 from dunwell.accounts.users.store_entries import find_invited, take_invitation
 from dunwell.accounts.users.store_factors import (
     NewPasskey,
-    remove_started_app,
     save_challenge,
     save_confirmed_app,
     save_new_app,
@@ -153,8 +152,6 @@ async def join_with_passkey(reception: Reception, joining: Joining) -> OpenedSes
         if not await enrol_passkey(reception, work, user_id, joining.passkey, name=""):
             return LinkFault.PASSKEY
         await _take(work, joining.link)
-        # An earlier version made an app with the link, whose secret all saw who opened it.
-        await remove_started_app(work.tx, user_id)
         await save_joined(work.tx, user_id, work.now)
         return await _begin(work, user_id, joining, "PASSKEY")
 

@@ -23,7 +23,7 @@ from dunwell.accounts.users.store import (
     save_new_user,
 )
 from dunwell.accounts.users.store_entries import remove_entries_of, save_invitation
-from dunwell.accounts.users.store_factors import remove_all_factors, remove_started_app
+from dunwell.accounts.users.store_factors import remove_all_factors
 from dunwell.accounts.users.user import NewUser, Place, User, find_place_faults, find_user_faults
 from dunwell.platform.errors import Fault, InvalidState, NotFound, Said, ValidationError
 
@@ -141,6 +141,4 @@ async def _make_link(work: PeopleWork, user_id: UUID, randomness: bytes) -> Invi
     await save_invitation(
         work.tx, invitation_hash, user_id=user_id, now=work.now, expires_at=expires_at
     )
-    # An earlier version made an app with each link.
-    await remove_started_app(work.tx, user_id)
     return Invitation(user_id, secret, expires_at)

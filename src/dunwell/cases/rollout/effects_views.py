@@ -30,11 +30,7 @@ class NextContactsView(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DraftEffectsView(NextContactsView, frozen=True, rename="camel"):
-    """The next contacts, and what the draft does in the days after them.
-
-    It is stored with its job. Everything beside the next contacts may be missing: jobs that ended
-    under an earlier release did not compute it.
-    """
+    """The next contacts, and what the draft does in the days after them. Stored with its job."""
 
     days: int = 0
     outlook: "OutlookView | None" = None

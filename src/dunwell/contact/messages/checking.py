@@ -24,7 +24,6 @@ from dunwell.contact.messages.placeholders import (
     NAMES,
     PAY_BY,
     PLACEHOLDER,
-    REMOVED_NAMES,
     SNIPPET_PREFIX,
     expand_snippets,
     find_snippets,
@@ -184,15 +183,6 @@ def _choose_words(definition: Definition, language: str) -> dict[str, str]:
 def _check_words(text: str, pointer: str) -> Iterator[Fault]:
     """What can be said of a text by itself: its placeholders."""
     for name in find_unknown(text):
-        if name in REMOVED_NAMES:
-            instead = REMOVED_NAMES[name]
-            message = (
-                f"{{{{ {name} }}}} was removed: a message names a date, not a number of days. "
-                f"Use {{{{ {instead} }}}}."
-            )
-            words = Said("REMOVED_PLACEHOLDER", message, name=name, instead=instead)
-            yield Fault(pointer, words, "REMOVED_PLACEHOLDER")
-            continue
         message = f"{{{{ {name} }}}} is no placeholder. {render_nearest(name, NAMES)}"
         words = Said("UNKNOWN_PLACEHOLDER", message, name=name)
         yield Fault(pointer, words, "UNKNOWN_PLACEHOLDER")

@@ -20,11 +20,8 @@ _FIELDS = {
     CONTACTS: """jsonb_build_array({seal}, entry_id, communication_id, claim_id, run, step_id,
         place, channel, outcome, tries, {microseconds}, encode(recipient_digest, 'hex'),
         encode(content_digest, 'hex'))::text""",
-    # Rows from before these three were kept have none of them, and are as they were sealed.
-    AUDITS: """(jsonb_build_array({seal}, audit_id, {microseconds}, actor_kind, actor_id, action,
-        subject, details)
-        || CASE WHEN num_nonnulls(before, after, origin) = 0 THEN '[]'::jsonb
-           ELSE jsonb_build_array(before, after, origin) END)::text""",
+    AUDITS: """jsonb_build_array({seal}, audit_id, {microseconds}, actor_kind, actor_id, action,
+        subject, details, before, after, origin)::text""",
 }
 _KEYS = {CONTACTS: "entry_id", AUDITS: "audit_id"}
 # What a person knows a row by.

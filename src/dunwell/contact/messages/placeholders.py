@@ -20,9 +20,6 @@ ITEMS = "items"
 LANDING_URL = "landing.url"
 LANDING_CODE = "landing.code"
 PAY_BY = "payBy"
-# Placeholders of earlier releases, with what to write instead. Publishing refuses them. Versions
-# that were published with one still run: its sentences are always left out.
-REMOVED_NAMES = {"daysToPay": PAY_BY}
 NAMES = (
     "claim.referenceNumber",
     "claim.id",

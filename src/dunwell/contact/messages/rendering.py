@@ -24,7 +24,6 @@ from dunwell.contact.messages.parts import Source, fill_within
 from dunwell.contact.messages.placeholders import (
     LANDING_URL,
     PAY_BY,
-    REMOVED_NAMES,
     expand_snippets,
     leave_out,
 )
@@ -185,8 +184,7 @@ def put_together(texts: Texts, words: Mapping[str, str], values: Values, channel
     pay-by date where there is none. Raises MessageTooLarge."""
     text = choose_text(texts, values.language)
     text = expand_snippets(text, words, MAX_TEXT_CHARACTERS[channel])
-    unknown = REMOVED_NAMES.keys() if values.facts.pay_by else {PAY_BY, *REMOVED_NAMES}
-    return leave_out(text, unknown)
+    return leave_out(text, set() if values.facts.pay_by else {PAY_BY})
 
 
 def choose_text(texts: Texts, language: str) -> str:

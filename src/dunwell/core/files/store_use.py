@@ -1,28 +1,19 @@
 """The SQL of how much storage a merchant's uploads take.
 
 The merchant's row is locked before an upload is written or removed, and until that transaction
-ends. So two uploads at once are counted one after the other, and a row that is made later begins
-with the sum of all uploads that there are.
+ends, so that two uploads at once are counted one after the other.
 """
 
 from dunwell.core.files.storage_use import StorageUse
 from dunwell.platform.database.database import Connection
 
-_LOAD = """
-SELECT coalesce(
-    (SELECT used_bytes FROM storage_use WHERE merchant_id = $1),
-    (SELECT sum(size_bytes)::bigint FROM uploads WHERE merchant_id = $1),
-    0
-)
-"""
+_LOAD = "SELECT coalesce((SELECT used_bytes FROM storage_use WHERE merchant_id = $1), 0)"
 _LOCK = "SELECT used_bytes FROM storage_use WHERE merchant_id = $1 FOR UPDATE"
 _SAVE = "UPDATE storage_use SET used_bytes = $2 WHERE merchant_id = $1"
-# Once for each merchant; it reads all of the merchant's uploads.
+# With a merchant's first upload.
 _BEGIN = """
 INSERT INTO storage_use (merchant_id, used_bytes)
-SELECT $1, coalesce(sum(size_bytes), 0)
-FROM uploads
-WHERE merchant_id = $1
+VALUES ($1, 0)
 ON CONFLICT (merchant_id) DO NOTHING
 """
 # Those that are near it, the fullest first.
@@ -51,9 +42,7 @@ async def lock_used_bytes(tx: Connection, merchant_id: int) -> int:
 
 
 async def save_used_bytes(tx: Connection, merchant_id: int, used_bytes: int) -> None:
-    # While an installation is being updated, processes of the version before do not count what they
-    # write; removing that leaves less than nothing.
-    await tx.execute(_SAVE, merchant_id, max(0, used_bytes))
+    await tx.execute(_SAVE, merchant_id, used_bytes)
 
 
 async def list_near_limit(tx: Connection, least_bytes: int, most: int) -> list[tuple[str, int]]:

@@ -7,9 +7,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-# The part of the one change that stands for all that was done before authors were kept.
-UNKNOWN_CHANGES = "draft"
-
 
 @dataclass(frozen=True, slots=True)
 class DraftChange:

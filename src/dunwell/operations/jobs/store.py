@@ -19,8 +19,7 @@ j.retry_of, j.total, j.done, j.skipped, j.failed, j.created_at, j.begun_at, j.en
 j.kept_until
 """
 # Takes the first place that is free, by jobs_live; of two that take it at once the second waits for
-# the first, and is not written. A job of an earlier version has no place, and takes one up. Of
-# previews only one is written, by jobs_one_preview.
+# the first, and is not written. Of previews only one is written, by jobs_one_preview.
 _INSERT = """
 INSERT INTO jobs (merchant_id, job_id, kind, parameters, actor_kind, actor_id, actor_rights,
                   actor_origin, retry_of, total, created_at, due_at, live_place, preview_place)
@@ -33,7 +32,6 @@ FROM (
         SELECT FROM jobs j
         WHERE j.merchant_id = $1 AND j.due_at IS NOT NULL AND j.live_place = place)) free
 WHERE free.place IS NOT NULL
-  AND (SELECT count(*) FROM jobs j WHERE j.merchant_id = $1 AND j.due_at IS NOT NULL) < $12
 ON CONFLICT DO NOTHING
 RETURNING job_id
 """

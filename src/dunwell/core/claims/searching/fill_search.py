@@ -8,10 +8,8 @@ were drawn; while nothing is created, a round is one look at an empty table.
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.core.claims.searching.filling_store import (
-    find_unchecked_merchants,
     has_queued,
     load_without_terms,
-    queue_missing,
     queue_rest,
     remove_terms,
     save_terms,
@@ -24,13 +22,9 @@ from dunwell.platform.resources import Resources
 # A new claim is found after at most this and the time of a round. Users expect it within two
 # seconds, of which this leaves most to a busy machine.
 SEARCH_SECONDS = 0.5
-# How often claims that are not in the queue are looked for.
-MISSING_SECONDS = 60.0
 # What one transaction takes of the queue, and how many claims it makes searchable. A change of
 # their debtors waits for it: about a tenth of a second.
 _MOST_QUEUED, _MOST_CLAIMS = 50, 1_000
-# Claims that one transaction checks, which writes few rows; and merchants that one look finds.
-_MOST_CHECKED, _MOST_MERCHANTS = 5_000, 50
 
 
 async def fill_search(
@@ -62,23 +56,3 @@ async def replace_terms(work: Work, claim_id: int) -> None:
     if claim is not None:
         terms = sorted(list_terms(claim))
         await save_terms(work.tx, [(work.merchant_id, claim_id, each) for each in terms])
-
-
-async def queue_missing_claims(resources: Resources) -> int:
-    """Queue claims that are not searchable and not in the queue either: those that an earlier
-    release created before or beside the migration that made the queue. Return how many claims were
-    checked of merchants that have more."""
-    checked, last_merchant_id = 0, 0
-    while True:
-        async with resources.database.connection() as connection:
-            merchant_ids = await find_unchecked_merchants(
-                connection, last_merchant_id, _MOST_MERCHANTS
-            )
-        for merchant_id in merchant_ids:
-            async with resources.database.transaction() as tx:
-                number = await queue_missing(tx, merchant_id, _MOST_CHECKED)
-            # What was created since the last check is no reason to check again at once.
-            checked += number if number == _MOST_CHECKED else 0
-        if len(merchant_ids) < _MOST_MERCHANTS:
-            return checked
-        last_merchant_id = merchant_ids[-1]

@@ -1,5 +1,5 @@
-"""The SQL that makes claims searchable: the queue of new claims, their terms, and the check for
-claims that were never queued. Rows in, values out, no rules.
+"""The SQL that makes claims searchable: the queue of new claims, and their terms. Rows in, values
+out, no rules.
 
 Every claim has at least one term (its id), so a claim without terms is one that is not searchable.
 """
@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields
 
 from dunwell.core.claims.searching.terms import Searched
 from dunwell.platform.database.database import Connection
-from dunwell.platform.database.epochs import SETTLED_BEFORE
 from dunwell.platform.database.sql import compose
 
 # These two read the queue whole: it holds what the last second created.
@@ -100,65 +99,6 @@ WHERE c.merchant_id = $1 AND c.claim_id = $2
 """,
     columns=_COLUMNS,
 )
-# For each merchant one index probe of claims_list.
-_FIND_UNCHECKED = compose(
-    """
-SELECT m.merchant_id
-FROM merchants m
-LEFT JOIN claim_search_progress p ON p.merchant_id = m.merchant_id
-WHERE m.merchant_id > $1 AND EXISTS (
-    SELECT FROM claims c
-    WHERE c.merchant_id = m.merchant_id
-      AND (c.written_by, c.claim_id)
-        > (coalesce(p.upto_written_by, '0'), coalesce(p.upto_claim_id, 0))
-      AND c.written_by < {settled_before})
-ORDER BY m.merchant_id
-LIMIT $2
-""",
-    settled_before=SETTLED_BEFORE,
-)
-# ON CONFLICT alone would wait for another worker that is changing the row.
-_BEGIN_PROGRESS = """
-INSERT INTO claim_search_progress (merchant_id)
-SELECT $1
-WHERE NOT EXISTS (SELECT FROM claim_search_progress WHERE merchant_id = $1)
-ON CONFLICT (merchant_id) DO NOTHING
-"""
-_LOCK_PROGRESS = """
-SELECT upto_written_by::text AS written_by, upto_claim_id AS claim_id
-FROM claim_search_progress
-WHERE merchant_id = $1
-FOR UPDATE SKIP LOCKED
-"""
-# Rides on claims_list.
-_QUEUE_MISSING = compose(
-    """
-WITH checked AS MATERIALIZED (
-    SELECT c.merchant_id, c.claim_id, c.written_by
-    FROM claims c
-    WHERE c.merchant_id = $1 AND (c.written_by, c.claim_id) > ($2::text::xid8, $3)
-      AND c.written_by < {settled_before}
-    ORDER BY c.written_by, c.claim_id
-    LIMIT $4
-), queued AS (
-    INSERT INTO claim_search_queue (merchant_id, written_by)
-    SELECT DISTINCT c.merchant_id, c.written_by
-    FROM checked c
-    WHERE {has_no_terms}
-)
-UPDATE claim_search_progress
-SET upto_written_by = last.written_by, upto_claim_id = last.claim_id
-FROM (
-    SELECT written_by, claim_id, (SELECT count(*) FROM checked) AS number
-    FROM checked
-    ORDER BY written_by DESC, claim_id DESC
-    LIMIT 1) last
-WHERE merchant_id = $1
-RETURNING last.number
-""",
-    settled_before=SETTLED_BEFORE,
-    has_no_terms=_HAS_NO_TERMS,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,26 +150,6 @@ async def remove_terms(tx: Connection, merchant_id: int, claim_id: int) -> Searc
     await tx.execute(_REMOVE_TERMS, merchant_id, claim_id)
     row = await tx.fetchrow(_LOAD_ONE, merchant_id, claim_id)
     return None if row is None else Searched(**row)
-
-
-async def find_unchecked_merchants(
-    tx: Connection, behind_merchant_id: int, limit: int
-) -> Sequence[int]:
-    """Merchants with greater ids whose newest claims have not been checked yet."""
-    rows = await tx.fetch(_FIND_UNCHECKED, behind_merchant_id, limit)
-    return [row["merchant_id"] for row in rows]
-
-
-async def queue_missing(tx: Connection, merchant_id: int, limit: int) -> int:
-    """Check the merchant's next claims in the order of their list, and queue those without terms.
-    Return how many were checked; 0 too while another worker does it."""
-    await tx.execute(_BEGIN_PROGRESS, merchant_id)
-    place = await tx.fetchrow(_LOCK_PROGRESS, merchant_id)
-    if place is None:
-        return 0
-    values = (place["written_by"], place["claim_id"], limit)
-    number: int | None = await tx.fetchval(_QUEUE_MISSING, merchant_id, *values)
-    return number or 0
 
 
 def _as_arrays(queued: Sequence[QueuedClaims]) -> tuple[list[int], list[str]]:

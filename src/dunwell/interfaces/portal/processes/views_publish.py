@@ -53,7 +53,7 @@ class ShownOutlook(msgspec.Struct, frozen=True, gc=False):
 
 
 def show_outlook(found: DraftEffectsView | None) -> ShownOutlook | None:
-    """None: nothing was played forward, or the job ended under an earlier release."""
+    """Return None if the days after the next contacts were not computed."""
     if found is None or found.outlook is None:
         return None
     outlook = found.outlook

@@ -181,7 +181,7 @@ CREATE TABLE credential_reach (
     credential_id uuid NOT NULL,
     granted_at timestamptz NOT NULL,
     -- What the credential may do at this merchant.
-    scopes text[] NOT NULL DEFAULT '{ALL}'
+    scopes text[] NOT NULL
         CHECK (cardinality(scopes) > 0 AND scopes <@ '{READ,CLAIMS,MONEY,ALL}'),
     PRIMARY KEY (merchant_id, owner_id, credential_id),
     FOREIGN KEY (owner_id, credential_id) REFERENCES credentials

@@ -91,8 +91,7 @@ CREATE TABLE workflow_draft_changes (
     actor_kind text NOT NULL,
     actor_id text,
     changed_at timestamptz NOT NULL,
-    -- 'settings', 'step 3', 'stepOrder', 'templates/<name>', 'snippets/<name>', or 'draft' for a
-    -- draft that was replaced as a whole.
+    -- 'settings', 'step 3', 'stepOrder', 'templates/<name>' or 'snippets/<name>'.
     part text NOT NULL,
     -- The part as JSON. Null: the part did not exist.
     before jsonb,
@@ -265,13 +264,6 @@ CREATE TABLE claim_search (
 -- The newest claims of a word first. The id is negated so that a page begins with one comparison of
 -- (term, -claim_id).
 CREATE INDEX claim_search_terms ON claim_search (merchant_id, term, (-claim_id));
-
--- How far the search index of a merchant has got in the order of the list of claims.
-CREATE TABLE claim_search_progress (
-    merchant_id integer PRIMARY KEY REFERENCES merchants,
-    upto_written_by xid8 NOT NULL DEFAULT '0',
-    upto_claim_id bigint NOT NULL DEFAULT 0
-);
 
 -- Which claims the worker has to index. The statement that creates claims adds one row for its
 -- merchant and transaction, however many claims there are, and the worker deletes it together with

@@ -10,7 +10,7 @@ CREATE TABLE assignment_rules (
     document jsonb NOT NULL,
     published_at timestamptz NOT NULL,
     -- Who published the version, and the version note.
-    actor_kind text,
+    actor_kind text NOT NULL,
     actor_id text,
     comment text,
     PRIMARY KEY (merchant_id, version)
@@ -72,8 +72,6 @@ CREATE TABLE disputes (
     ended_claim boolean,
     -- Since when a channel has accepted the message with the answer.
     told_at timestamptz,
-    is_untold boolean NOT NULL DEFAULT false,
-    answer_notice_id uuid,
     -- Since when the merchant has known that the answer is overdue. Real time.
     overdue_told_at timestamptz,
     assignee_id uuid CONSTRAINT disputes_assignee REFERENCES users,
@@ -114,7 +112,6 @@ CREATE INDEX disputes_stopped ON disputes USING gin (stopped_identities)
 -- Whether another dispute still needs a suppressed address.
 CREATE INDEX disputes_suppressed ON disputes USING gin (suppressed_digests)
     WHERE released_at IS NULL AND suppressed_digests IS NOT NULL;
-CREATE INDEX disputes_untold ON disputes (merchant_id, dispute_id) WHERE is_untold;
 
 -- A debtor's evidence: files that were sent with a dispute or added later.
 CREATE TABLE dispute_files (
@@ -187,7 +184,6 @@ CREATE TABLE payment_modalities (
     -- The merchant's time at which it is checked next: the end of an instalment's grace period, or
     -- of the deferral.
     check_at timestamptz,
-    is_untold boolean NOT NULL DEFAULT false,
     assignee_id uuid CONSTRAINT payment_modalities_assignee REFERENCES users,
     written_by xid8 NOT NULL DEFAULT current_written_by(),
     PRIMARY KEY (merchant_id, modality_id),
@@ -210,8 +206,6 @@ CREATE INDEX payment_modalities_list ON payment_modalities (merchant_id, written
 CREATE INDEX payment_modalities_requested
     ON payment_modalities (merchant_id, written_by, modality_id)
     WHERE state = 'REQUESTED' AND ended_at IS NULL;
-CREATE INDEX payment_modalities_untold
-    ON payment_modalities (merchant_id, modality_id) WHERE is_untold;
 
 -- The instalments of a payment plan.
 CREATE TABLE instalments (

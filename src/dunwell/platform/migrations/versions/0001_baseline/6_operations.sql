@@ -38,7 +38,7 @@ CREATE TABLE jobs (
     kept_until timestamptz,
     -- A merchant has ten places for jobs that wait or run, and one for a preview: of two jobs that
     -- start at once, only one gets the last place (jobs_live, jobs_one_preview).
-    live_place smallint CONSTRAINT jobs_live_place CHECK (live_place BETWEEN 1 AND 10),
+    live_place smallint NOT NULL CONSTRAINT jobs_live_place CHECK (live_place BETWEEN 1 AND 10),
     preview_place smallint CONSTRAINT jobs_preview_place CHECK (preview_place = 1),
     written_by xid8 NOT NULL DEFAULT current_written_by(),
     PRIMARY KEY (merchant_id, job_id),

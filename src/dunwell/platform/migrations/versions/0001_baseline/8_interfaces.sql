@@ -55,8 +55,6 @@ CREATE TABLE debtor_drafts (
     FOREIGN KEY (merchant_id, claim_id) REFERENCES claims ON DELETE CASCADE,
     CHECK ((sent_form IS NULL) = (made_id IS NULL))
 );
-COMMENT ON COLUMN debtor_drafts.session_id IS
-    'Whose it is: the claim''s (its number as an id), or the session''s that typed it.';
 CREATE INDEX debtor_drafts_claim ON debtor_drafts (merchant_id, claim_id);
 CREATE INDEX debtor_drafts_expiry ON debtor_drafts (kept_until);
 
@@ -139,7 +137,6 @@ CREATE TABLE debtor_fact_tries (
 CREATE TABLE code_attempts (
     visitor_digest bytea NOT NULL,
     window_start timestamptz NOT NULL,
-    failures integer NOT NULL DEFAULT 0,
     requests integer NOT NULL DEFAULT 0,
     PRIMARY KEY (visitor_digest, window_start)
 );
