@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.interfaces.landing.web.visit import Visit
+from dunwell.interfaces.web.requests import PageRequest
 
 _MOST = 4096
 
@@ -13,8 +13,8 @@ async def _receive() -> Any:
     raise AssertionError("an address is read without the body")
 
 
-def a_visit(query: str) -> Visit:
-    return Visit(
+def a_visit(query: str) -> PageRequest:
+    return PageRequest(
         {"type": "http", "headers": [], "query_string": query.encode()},
         _receive,
         "https://pay.example",

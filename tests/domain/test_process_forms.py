@@ -20,8 +20,8 @@ from dunwell.interfaces.portal.processes.part_forms import (
     open_step,
 )
 from dunwell.interfaces.portal.processes.views_editor import count_days
-from dunwell.interfaces.portal.web.visit import Fields
 from dunwell.interfaces.web.condition_form import CONDITION_FIELDS
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import AmountFormat, Form
 from tests.support.definitions import a_definition, a_document
 
@@ -44,9 +44,9 @@ STEPS: tuple[dict[str, Any], ...] = (
 )  # fmt: skip
 
 
-def send(form: Form) -> Fields:
+def send(form: Form) -> FormFields:
     """The form as a browser sends it."""
-    return Fields({
+    return FormFields({
         name: [value.replace("\n", "\r\n")] if isinstance(value, str) else [*value]
         for name, value in form.typed.items()
     })  # fmt: skip
@@ -80,7 +80,7 @@ def test_each_property_of_a_condition_has_fields() -> None:
 
 
 def test_text_that_is_no_amount_is_a_fault_and_stays_in_the_form() -> None:
-    fields = Fields({"name": ["Fee"], "type": ["DUNNING_FEE"], "value": ["much"]})
+    fields = FormFields({"name": ["Fee"], "type": ["DUNNING_FEE"], "value": ["much"]})
     form = open_step("FEE", None, ENGLISH).fill(fields)
     content = form.read()
     assert [(name, fault.code) for name, fault in content.faults] == [("value", "AMOUNT")]
@@ -92,7 +92,7 @@ def test_text_that_is_no_amount_is_a_fault_and_stays_in_the_form() -> None:
 
 def test_custom_fields_without_a_name_and_with_the_same_name_are_faults() -> None:
     sent = {"when.customFields.name": ["a", "", "a"], "when.customFields.value": ["1", "2", "3"]}
-    content = open_step("WAIT", None, ENGLISH).fill(Fields(sent)).read()
+    content = open_step("WAIT", None, ENGLISH).fill(FormFields(sent)).read()
     build_step("WAIT", content)
     assert [(name, fault.code) for name, fault in content.faults] == [
         ("when.customFields.name.1", "REQUIRED"), ("when.customFields.name.2", "REPEATED"),

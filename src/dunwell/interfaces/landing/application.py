@@ -11,13 +11,8 @@ from urllib.parse import urlsplit
 
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
-from starlette.middleware.exceptions import ExceptionMiddleware
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route, Router
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from dunwell.accounts.installation.identity import FindOperator, find_nobody
 from dunwell.cases.payments.provider import Providers
@@ -47,12 +42,12 @@ from dunwell.interfaces.landing.render.pages import DebtorPages
 from dunwell.interfaces.landing.session.cookies import HANDLE
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.interfaces.landing.web import assets
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import Run
 from dunwell.interfaces.landing.web.leading import lead_on
 from dunwell.interfaces.landing.web.problems import answer_failure
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Visit
-from dunwell.interfaces.web.responses import compress_page
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.application import PageApplication, ScopeRoute
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 
@@ -86,8 +81,6 @@ _OF_CLAIM = re.compile(_CLAIM.replace("{handle}", HANDLE) + "(|/.*)", re.ASCII)
 _FOUND = "dunwell.route"
 # What begins with one of these is the debtor's pages', also between and below their addresses.
 _ROOTS = frozenset(path.split("/")[1] for path in PATHS.values())
-# What is answered by a page: of routes that do not fit, and whatever else is raised.
-_RAISED = (HTTPException, Exception)
 
 
 def build_landing_routes(  # noqa: PLR0913, PLR0917 - what a process opens once
@@ -99,9 +92,10 @@ def build_landing_routes(  # noqa: PLR0913, PLR0917 - what a process opens once
     printer: LetterPrinter | None = None,
     find_operator: FindOperator = find_nobody,
 ) -> Sequence[BaseRoute]:
-    """hand_off_origins: of providers' own pages, by the provider's name (`Site`). catalogues: the
-    folder of the languages there are beside English. inspector: looks into debtors' files. printer:
-    of their papers. Whoever gives one of these closes it. find_operator: who runs the installation.
+    """hand_off_origins: of providers' own pages, by the provider's name (see
+    `DebtorSite`). catalogues: the folder with the languages other than English. inspector: checks
+    debtors' files. printer: prints their letters. The caller closes both. find_operator: who runs
+    the installation.
     """
     site = build_site(
         resources, providers, hand_off_origins, catalogues,
@@ -110,10 +104,10 @@ def build_landing_routes(  # noqa: PLR0913, PLR0917 - what a process opens once
     return list_routes(site)
 
 
-def list_routes(site: Site) -> Sequence[BaseRoute]:
-    """Of a site that is shown elsewhere too."""
-    application = _build_application(site)
-    return [_Below(application), _Elsewhere(application)]
+def list_routes(site: DebtorSite) -> Sequence[BaseRoute]:
+    """The routes of a site that another interface shows too."""
+    router = _build_router(site)
+    return [_DebtorPages(router, _is_below_root), ScopeRoute(router, _is_looked_at)]
 
 
 def build_site(  # noqa: PLR0913 - what a process opens once
@@ -125,11 +119,11 @@ def build_site(  # noqa: PLR0913 - what a process opens once
     inspector: Inspector | None = None,
     printer: LetterPrinter | None = None,
     find_operator: FindOperator = find_nobody,
-) -> Site:
+) -> DebtorSite:
     """What the pages share; as `build_landing_routes`."""
     settings = resources.settings
     languages = load_languages(catalogues)
-    return Site(
+    return DebtorSite(
         resources=resources,
         providers=providers,
         pages=DebtorPages(
@@ -163,38 +157,22 @@ class _Handle(Convertor[str]):
 register_url_convertor("handle", _Handle())
 
 
-class _Below(BaseRoute):
-    """Whatever stands below the roots, where a pattern of Starlette's ends at a line's end."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        is_ours = scope["type"] == "http" and scope["path"].split("/")[1].lower() in _ROOTS
-        return (Match.FULL if is_ours else Match.NONE), {}
+class _DebtorPages(ScopeRoute):
+    """Answers everything below the roots."""
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["path"] = forgive_case(scope["path"])
-        await self._app(scope, receive, send)
+        await super().handle(scope, receive, send)
 
 
-class _Elsewhere(BaseRoute):
-    """An address of nobody's that a person looks at: a browser asks for a page, as no program of a
-    merchant's does. It comes behind all other routes."""
+def _is_below_root(scope: Scope) -> bool:
+    return scope["path"].split("/")[1].lower() in _ROOTS
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
 
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        is_looked_at = (
-            scope["type"] == "http"
-            and scope["method"] in ("GET", "HEAD")
-            and "text/html" in Headers(scope=scope).get("accept", "")
-        )
-        return (Match.FULL if is_looked_at else Match.NONE), {}
-
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
+def _is_looked_at(scope: Scope) -> bool:
+    """Whether a browser asks for a page, at any other address. Programs of merchants do not."""
+    accepts = Headers(scope=scope).get("accept", "")
+    return scope["method"] in ("GET", "HEAD") and "text/html" in accepts
 
 
 class _PlainPages(BaseRoute):
@@ -218,38 +196,17 @@ class _PlainPages(BaseRoute):
         await route.handle(scope, receive, send)
 
 
-def _build_application(site: Site) -> Router:
-    async def answer_instead(request: Request, error: Exception) -> Response:
-        return await answer_failure(site, _find_visit(site, request), error)
+def _build_router(site: DebtorSite) -> Router:
+    application = PageApplication(site, DebtorRequest, answer_failure)
 
-    leading = [_build_route(site, path, {"GET": run}) for path, run in LEADING.items()]
-    routes = {path: _build_route(site, path, runs) for path, runs in ROUTES.items()}
+    def build_route(path: str, runs: Mapping[str, Run]) -> Route:
+        return application.build_route(path, runs, path.replace("{handle}", "{handle:handle}"))
+
+    leading = [build_route(path, {"GET": run}) for path, run in LEADING.items()]
+    routes = {path: build_route(path, runs) for path, runs in ROUTES.items()}
     plain = {
         path.removeprefix(_CLAIM): route
         for path, route in routes.items()
         if path.startswith(_CLAIM) and path.count("{") == 1
     }
-    return Router(
-        [_PlainPages(plain), *leading, *routes.values()],
-        redirect_slashes=False,
-        middleware=[Middleware(ExceptionMiddleware, dict.fromkeys(_RAISED, answer_instead))],
-    )
-
-
-def _build_route(site: Site, path: str, runs: Mapping[str, Run]) -> Route:
-    async def serve(request: Request) -> Response:
-        visit = _find_visit(site, request)
-        visit.route = path
-        response = await runs["GET" if visit.method == "HEAD" else visit.method](site, visit)
-        return compress_page(response) if visit.takes_gzip and not visit.carried else response
-
-    return Route(path.replace("{handle}", "{handle:handle}"), serve, methods=[*runs])
-
-
-def _find_visit(site: Site, request: Request) -> Visit:
-    """The same one for all that a request is asked in."""
-    if not hasattr(request.state, "visit"):
-        origin = site.resources.settings.public_url
-        request.state.visit = Visit(request.scope, request.receive, origin)
-    visit: Visit = request.state.visit
-    return visit
+    return application.build_router([_PlainPages(plain), *leading, *routes.values()])

@@ -7,15 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
-from starlette.middleware.exceptions import ExceptionMiddleware
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-from starlette.routing import BaseRoute, Match, Route, Router
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.routing import BaseRoute
+from starlette.types import Scope
 
-from dunwell.interfaces.landing.web.site import Site as DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.portal.audit import routes as audit
 from dunwell.interfaces.portal.claims import routes_acts, routes_claim, routes_list
 from dunwell.interfaces.portal.disputes import routes as disputes
@@ -68,13 +63,13 @@ from dunwell.interfaces.portal.texts import routes as texts
 from dunwell.interfaces.portal.texts import routes_preview, routes_simulate
 from dunwell.interfaces.portal.web import choosing
 from dunwell.interfaces.portal.web.guards import Run
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.problems import answer_failure
-from dunwell.interfaces.portal.web.site import Site, Surroundings
-from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.portal.web.site import PortalSite, Surroundings
 from dunwell.interfaces.portal.webhooks import routes as webhooks
 from dunwell.interfaces.portal.webhooks import routes_acts as webhook_acts
+from dunwell.interfaces.web.application import PageApplication, ScopeRoute
 from dunwell.interfaces.web.assets import AssetFolder
-from dunwell.interfaces.web.responses import compress_page
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.translation import STAFF_CATALOGUES, load_languages
@@ -101,15 +96,13 @@ if _PAGES.keys() != PATHS.keys():
     )
 # Address -> method -> what it does.
 ROUTES: Mapping[str, Mapping[str, Run]] = {path: _PAGES[page] for page, path in PATHS.items()}
-# What is answered by a page: of routes that do not fit, and whatever else is raised.
-_RAISED = (HTTPException, Exception)
 
 
 def build_portal_routes(
     resources: Resources, debtors: DebtorSite, around: Surroundings | None = None
 ) -> Sequence[BaseRoute]:
     """debtors: the debtor's pages, with all that they need."""
-    site = Site(
+    site = PortalSite(
         resources=resources,
         pages=PortalPages(
             languages=load_languages(STAFF_CATALOGUES),
@@ -120,54 +113,18 @@ def build_portal_routes(
         debtors=debtors,
         around=around or Surroundings(),
     )
-    return [_Below(_build_application(site))]
-
-
-class _Below(BaseRoute):
-    """Whatever stands below /portal."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        is_ours = scope["type"] == "http" and f"{scope['path']}/".startswith(f"{ROOT}/")
-        return (Match.FULL if is_ours else Match.NONE), {}
-
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
-
-
-def _build_application(site: Site) -> Router:
-    async def answer_instead(request: Request, error: Exception) -> Response:
-        return await answer_failure(site, _find_visit(site, request), error)
-
-    return Router(
-        [_build_route(site, path, runs) for path, runs in ROUTES.items()],
-        redirect_slashes=False,
-        middleware=[Middleware(ExceptionMiddleware, dict.fromkeys(_RAISED, answer_instead))],
+    application = PageApplication(
+        site, PortalRequest, answer_failure, check=_check_path, complete=site.keep_language
     )
+    routes = [application.build_route(path, runs) for path, runs in ROUTES.items()]
+    return [ScopeRoute(application.build_router(routes), _is_below_root)]
 
 
-def _build_route(site: Site, path: str, runs: Mapping[str, Run]) -> Route:
-    async def serve(request: Request) -> Response:
-        visit = _find_visit(site, request)
-        visit.route = path
-        # No name or id of ours has one, and no statement takes it.
-        if any("\0" in each for each in request.path_params.values()):
-            raise NotFound("There is no such page.")
-        response = await runs["GET" if visit.method == "HEAD" else visit.method](site, visit)
-        site.keep_language(visit, response)
-        is_packed = visit.takes_gzip and not visit.carried
-        is_whole = not isinstance(response, StreamingResponse)
-        return compress_page(response) if is_packed and is_whole else response
-
-    return Route(path, serve, methods=[*runs])
+def _check_path(request: PortalRequest) -> None:
+    """Raise NotFound for NUL in the path: no name or id has it, and no SQL statement accepts it."""
+    if any("\0" in value for value in request.path_params.values()):
+        raise NotFound("There is no such page.")
 
 
-def _find_visit(site: Site, request: Request) -> Visit:
-    """The same one for all that a request is asked in."""
-    if not hasattr(request.state, "visit"):
-        origin = site.resources.settings.public_url
-        request.state.visit = Visit(request.scope, request.receive, origin)
-    visit: Visit = request.state.visit
-    return visit
+def _is_below_root(scope: Scope) -> bool:
+    return f"{scope['path']}/".startswith(f"{ROOT}/")

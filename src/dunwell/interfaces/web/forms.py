@@ -8,9 +8,10 @@ becomes a fault of its field and is shown again as it was typed. Pure.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from dunwell.interfaces.web.amounts import read_amount, render_plain
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import Fault
 
 # What stands in a form, by the field's name; a list where a field can have several values.
@@ -78,18 +79,6 @@ class FormContent:
         return [*self.faults, *(each for each in faults if each[0] not in unreadable)]
 
 
-class SentFields(Protocol):
-    """The fields that a browser sent."""
-
-    def __getitem__(self, name: str) -> str: ...
-
-    def text(self, name: str) -> str: ...
-
-    def all(self, name: str) -> list[str]: ...
-
-    def list_names(self) -> list[str]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Form:
     """`stored`: the document as it would be typed. `typed`: what the form shows."""
@@ -99,7 +88,7 @@ class Form:
     typed: Typed
     amounts: AmountFormat
 
-    def fill(self, sent: SentFields) -> Self:
+    def fill(self, sent: FormFields) -> Self:
         """The form with what was sent."""
         typed: dict[str, str | Sequence[str]] = {}
         for each in self.fields:
@@ -195,7 +184,7 @@ def read_number(text: str) -> int | Fault:
     return Fault("", "This is no whole number.", "NUMBER")
 
 
-def _take_pairs(name: str, sent: SentFields) -> dict[str, list[str]]:
+def _take_pairs(name: str, sent: FormFields) -> dict[str, list[str]]:
     """Rows that are filled in at least in part."""
     names, values = sent.all(f"{name}.name"), sent.all(f"{name}.value")
     rows = [(left.strip(), right) for left, right in zip(names, values, strict=False)]

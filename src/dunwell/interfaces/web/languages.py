@@ -4,6 +4,9 @@ from functools import lru_cache
 
 from dunwell.platform.text.translation import SOURCE_LANGUAGE
 
+# The name in an address's query that chooses a language.
+LANGUAGE_PARAMETER = "lang"
+
 
 @lru_cache(maxsize=4096)
 def choose_language(

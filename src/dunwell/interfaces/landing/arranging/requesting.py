@@ -13,8 +13,9 @@ from dunwell.interfaces.landing.arranging.asking import Ground, find_live, may_a
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.session.states import PageState, decide_state
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, ValidationError
 
 # Of a claim's modalities, more than a debtor can have asked for in the time that counts.
@@ -22,13 +23,13 @@ _EARLIER = 200
 _MOST_DIGITS = 12
 
 
-def can_be_arranged(site: Site, opened: OpenedClaim) -> bool:
+def can_be_arranged(site: DebtorSite, opened: OpenedClaim) -> bool:
     """Whether there is anything left to pay later."""
     state = decide_state(opened.facts, opened.merchant.now(site.resources.clock))
     return state in (PageState.OPEN, PageState.HELD, PageState.PENDING)
 
 
-async def load_ground(site: Site, opened: OpenedClaim) -> Ground:
+async def load_ground(site: DebtorSite, opened: OpenedClaim) -> Ground:
     merchant, facts = opened.merchant, opened.facts
     earlier = await _load_earlier(site, opened) if facts.has_modalities else []
     return Ground(
@@ -39,13 +40,13 @@ async def load_ground(site: Site, opened: OpenedClaim) -> Ground:
     )
 
 
-def read_fields(visit: Visit) -> dict[str, str]:
+def read_fields(visit: DebtorRequest) -> dict[str, str]:
     """Of the address, each field's last value."""
     return {name: values[-1] for name, values in visit.query.items()}
 
 
 def lead_elsewhere(
-    site: Site, frame: DebtorPageContext, opened: OpenedClaim, ground: Ground
+    site: DebtorSite, frame: DebtorPageContext, opened: OpenedClaim, ground: Ground
 ) -> Response | None:
     """For somebody who cannot ask: to what stands already, or where it is said why."""
     if not can_be_arranged(site, opened):
@@ -58,7 +59,7 @@ def lead_elsewhere(
 
 
 async def ask_for(
-    site: Site, visit: Visit, opened: OpenedClaim, terms: Terms, form: Form
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, terms: Terms, form: FormFields
 ) -> Response | None:
     """Of many clicks one asks, and all come to the same page. None: another sum is owed than the
     form says was shown, or the terms are not to be had any more."""
@@ -78,20 +79,22 @@ async def ask_for(
     return site.redirect(frame, "modality", modality_id=modality.modality_id)
 
 
-async def _load_earlier(site: Site, opened: OpenedClaim) -> Sequence[Modality]:
+async def _load_earlier(site: DebtorSite, opened: OpenedClaim) -> Sequence[Modality]:
     async with site.resources.database.connection() as connection:
         return await load_modalities(
             connection, opened.merchant.merchant_id, opened.facts.claim_id, limit=_EARLIER
         )
 
 
-async def _request(site: Site, opened: OpenedClaim, terms: Terms, shown_cents: int) -> Modality:
+async def _request(
+    site: DebtorSite, opened: OpenedClaim, terms: Terms, shown_cents: int
+) -> Modality:
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
         return await request_modality(work, opened.facts.claim_id, terms, shown_cents=shown_cents)
 
 
-def _read_shown(form: Form) -> int:
+def _read_shown(form: FormFields) -> int:
     """What the form says was shown as owed; -1, which is never owed, for what is no sum."""
     text = form.get("shown", "")
     is_sum = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS

@@ -15,14 +15,15 @@ from dunwell.interfaces.landing.arranging.views import HelpPage, describe_option
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.states import find_day, list_standing
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
     in_session,
     takes_form,
     takes_form_from,
 )
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState
 
 _PLACE = "help"
@@ -33,7 +34,7 @@ _STOPPING = (
 
 
 @in_session
-async def show_options(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def show_options(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     """A link alone may see them: they tell of nothing but the amount."""
     frame = site.frame_opened(visit, opened)
     if not can_be_arranged(site, opened):
@@ -44,7 +45,7 @@ async def show_options(site: Site, visit: Visit, opened: OpenedClaim) -> Respons
 
 
 @in_session
-async def show_help(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def show_help(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     """A link alone may see it; the break takes more."""
     if not can_be_arranged(site, opened):
         return site.redirect(site.frame_opened(visit, opened), "claim")
@@ -53,7 +54,9 @@ async def show_help(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
 
 @takes_form
 @takes_form_from(Level.FACT, _PLACE)
-async def pause(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
+async def pause(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+) -> Response:
     """Of many clicks one pauses; a second pause within 30 days is refused (CONTRACT 4)."""
     frame, until_on = site.frame_opened(visit, opened), _find_end(site, opened)
     if until_on is None:
@@ -74,7 +77,7 @@ async def pause(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> R
 
 
 def _answer_help(
-    site: Site, visit: Visit, opened: OpenedClaim, *, is_refused: bool = False
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, *, is_refused: bool = False
 ) -> Response:
     page = HelpPage(
         reference=opened.facts.reference_number,
@@ -87,7 +90,7 @@ def _answer_help(
     return site.answer(site.frame_opened(visit, opened), page, 409 if is_refused else 200)
 
 
-def _find_end(site: Site, opened: OpenedClaim) -> date | None:
+def _find_end(site: DebtorSite, opened: OpenedClaim) -> date | None:
     """Until when a break would last; None: there is none to be had."""
     configuration = opened.merchant.configuration
     now = opened.merchant.now(site.resources.clock)
@@ -98,7 +101,7 @@ def _find_end(site: Site, opened: OpenedClaim) -> date | None:
     return find_day(now, configuration.timezone) + timedelta(days=days)
 
 
-def _find_paused_until(site: Site, opened: OpenedClaim) -> datetime | None:
+def _find_paused_until(site: DebtorSite, opened: OpenedClaim) -> datetime | None:
     now = opened.merchant.now(site.resources.clock)
     ends = [
         hold.until

@@ -21,6 +21,7 @@ from dunwell.interfaces.landing.arranging.requesting import (
 from dunwell.interfaces.landing.arranging.views import LaterPage, describe_later_check
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
     from_level,
@@ -28,8 +29,8 @@ from dunwell.interfaces.landing.web.in_session import (
     takes_form,
     takes_form_from,
 )
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
 
 _PLACE = "later"
 _MOST_TYPED = 10
@@ -38,13 +39,13 @@ _TYPED = ("until", "on_day", "on_month", "on_year")
 
 @in_session
 @from_level(Level.FACT, _PLACE)
-async def show_days(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def show_days(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     return _answer_form(site, visit, opened, await load_ground(site, opened))
 
 
 @in_session
 @from_level(Level.FACT, _PLACE)
-async def check_day(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def check_day(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     ground = await load_ground(site, opened)
     chosen = read_deferment(read_fields(visit), ground)
     if isinstance(chosen, DefermentTerms):
@@ -54,7 +55,9 @@ async def check_day(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
 
 @takes_form
 @takes_form_from(Level.FACT, _PLACE)
-async def ask_time(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
+async def ask_time(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+) -> Response:
     wanted = read_carried_deferment(form)
     answer = None if wanted is None else await ask_for(site, visit, opened, terms=wanted, form=form)
     if answer is not None:
@@ -67,7 +70,11 @@ async def ask_time(site: Site, visit: Visit, opened: OpenedClaim, form: Form) ->
 
 
 def _answer_form(
-    site: Site, visit: Visit, opened: OpenedClaim, ground: Ground, refused: Refused | None = None
+    site: DebtorSite,
+    visit: DebtorRequest,
+    opened: OpenedClaim,
+    ground: Ground,
+    refused: Refused | None = None,
 ) -> Response:
     frame = site.frame_opened(visit, opened)
     offers = list_offered_deferments(ground.modalities, ground.facts, ground.today)
@@ -93,8 +100,8 @@ def _answer_form(
 
 
 def _answer_check(
-    site: Site,
-    visit: Visit,
+    site: DebtorSite,
+    visit: DebtorRequest,
     opened: OpenedClaim,
     ground: Ground,
     terms: DefermentTerms,

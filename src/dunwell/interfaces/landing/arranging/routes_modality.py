@@ -20,6 +20,7 @@ from dunwell.interfaces.landing.arranging.views import ModalityWithdrawPage, des
 from dunwell.interfaces.landing.paying.methods import can_pay
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
     from_level,
@@ -29,8 +30,8 @@ from dunwell.interfaces.landing.web.in_session import (
     takes_form_with,
     unless_closed,
 )
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.errors import InvalidState, NotFound
 
@@ -43,7 +44,7 @@ _NOTES = ("instead", "sent", "refused")
 @in_session_with(ENDED_MODALITY)
 @unless_closed
 @from_level(Level.FACT, _PLACE)
-async def show_modality(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def show_modality(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     frame, modality = site.frame_opened(visit, opened), _read(visit, opened)
     note = visit.read_query("note")
     page = describe_modality(
@@ -56,7 +57,7 @@ async def show_modality(site: Site, visit: Visit, opened: OpenedClaim) -> Respon
 @in_session_with(ENDED_MODALITY)
 @unless_closed
 @from_level(Level.FACT, _PLACE)
-async def send_pdf(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def send_pdf(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     modality = _read_agreed(visit, opened)
     words = site.pages.languages[site.frame_opened(visit, opened).language]
     paper = compose_confirmation(words, opened, modality, site.pages.find_operator())
@@ -67,7 +68,9 @@ async def send_pdf(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
 @takes_form_with(ENDED_MODALITY)
 @unless_closed
 @takes_form_from(Level.FACT, _PLACE)
-async def send_copy(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
+async def send_copy(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+) -> Response:
     """To the address on file, which the page shows masked."""
     modality = _read_agreed(visit, opened)
     frame, facts = site.frame_opened(visit, opened), opened.facts
@@ -89,7 +92,9 @@ async def send_copy(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) 
 @in_session_with(ENDED_MODALITY)
 @unless_closed
 @from_level(Level.FACT, _PLACE)
-async def confirm_withdrawal(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def confirm_withdrawal(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim
+) -> Response:
     modality = _read(visit, opened)
     if modality.ended_at is not None:
         return _go_to(site, visit, opened, modality)
@@ -106,7 +111,9 @@ async def confirm_withdrawal(site: Site, visit: Visit, opened: OpenedClaim) -> R
 @takes_form_with(ENDED_MODALITY)
 @unless_closed
 @takes_form_from(Level.FACT, _PLACE)
-async def withdraw(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
+async def withdraw(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+) -> Response:
     """What has ended otherwise meanwhile stays as it is: the page says how."""
     modality = _read(visit, opened)
     try:
@@ -119,12 +126,12 @@ async def withdraw(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -
 
 
 @in_session
-async def go_back(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def go_back(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     return site.redirect(site.frame_opened(visit, opened), "modality", modality_id=_read_id(visit))
 
 
-def _read_agreed(visit: Visit, opened: OpenedClaim) -> Modality:
+def _read_agreed(visit: DebtorRequest, opened: OpenedClaim) -> Modality:
     """Raises NotFound where there is nothing to confirm."""
     modality = _read(visit, opened)
     if not is_agreed(modality):
@@ -132,21 +139,23 @@ def _read_agreed(visit: Visit, opened: OpenedClaim) -> Modality:
     return modality
 
 
-def _read(visit: Visit, opened: OpenedClaim) -> Modality:
+def _read(visit: DebtorRequest, opened: OpenedClaim) -> Modality:
     """The one in the path. Raises NotFound, also when it is another claim's."""
     if opened.modality is not None and opened.modality.modality_id == _read_id(visit):
         return opened.modality
     return read_modality(ENDED_MODALITY.read(opened.detail))
 
 
-def _read_id(visit: Visit) -> UUID:
+def _read_id(visit: DebtorRequest) -> UUID:
     try:
         return UUID(visit.path_params["modality_id"])
     except ValueError:
         raise NotFound("There is no such request of this claim.") from None
 
 
-def _go_to(site: Site, visit: Visit, opened: OpenedClaim, modality: Modality) -> Response:
+def _go_to(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, modality: Modality
+) -> Response:
     frame = site.frame_opened(visit, opened)
     return site.redirect(frame, "modality", modality_id=modality.modality_id)
 

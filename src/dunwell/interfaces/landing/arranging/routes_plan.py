@@ -22,6 +22,7 @@ from dunwell.interfaces.landing.arranging.requesting import (
 from dunwell.interfaces.landing.arranging.views import describe_plan_check, describe_plans
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
     from_level,
@@ -29,8 +30,8 @@ from dunwell.interfaces.landing.web.in_session import (
     takes_form,
     takes_form_from,
 )
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
 
 _PLACE = "plan"
 _MOST_TYPED = 40
@@ -39,13 +40,13 @@ _TYPED = ("offer", "rate", "first_day", "first_month", "first_year")
 
 @in_session
 @from_level(Level.FACT, _PLACE)
-async def show_plans(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def show_plans(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     return _answer_form(site, visit, opened, await load_ground(site, opened))
 
 
 @in_session
 @from_level(Level.FACT, _PLACE)
-async def check_plan(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def check_plan(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     ground = await load_ground(site, opened)
     chosen = _read(site, visit, opened, ground)
     if isinstance(chosen, PlanTerms):
@@ -55,7 +56,9 @@ async def check_plan(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
 
 @takes_form
 @takes_form_from(Level.FACT, _PLACE)
-async def ask_plan(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
+async def ask_plan(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+) -> Response:
     """The server counts again; what the form says was shown is only compared."""
     wanted = read_carried_plan(form)
     answer = None if wanted is None else await ask_for(site, visit, opened, terms=wanted, form=form)
@@ -69,15 +72,15 @@ async def ask_plan(site: Site, visit: Visit, opened: OpenedClaim, form: Form) ->
 
 
 def _read(
-    site: Site, visit: Visit, opened: OpenedClaim, ground: Ground
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, ground: Ground
 ) -> PlanTerms | list[Refused]:
     language = site.frame_opened(visit, opened).language
     return read_plan(read_fields(visit), ground, opened.facts.currency, language)
 
 
 def _answer_form(
-    site: Site,
-    visit: Visit,
+    site: DebtorSite,
+    visit: DebtorRequest,
     opened: OpenedClaim,
     ground: Ground,
     refused: Sequence[Refused] = (),
@@ -97,8 +100,8 @@ def _answer_form(
 
 
 def _answer_check(
-    site: Site,
-    visit: Visit,
+    site: DebtorSite,
+    visit: DebtorRequest,
     opened: OpenedClaim,
     ground: Ground,
     terms: PlanTerms,

@@ -21,8 +21,8 @@ from dunwell.interfaces.landing.paying.methods import has_method
 from dunwell.interfaces.landing.render.pages import Shown
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store_opened import load_previewed_claim
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.requests import PageRequest
 from dunwell.interfaces.web.responses import answer_page
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import NotFound
@@ -45,7 +45,7 @@ class ClaimPreview:
 
 
 async def prepare_claim_preview(
-    site: Site, work: Work, claim_id: int, level: Level
+    site: DebtorSite, work: Work, claim_id: int, level: Level
 ) -> ClaimPreview:
     """level: how much a session would see. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
@@ -69,7 +69,7 @@ async def prepare_claim_preview(
     return ClaimPreview(merchant, opened.facts.language, shown)
 
 
-def answer_claim_preview(site: Site, visit: Visit, preview: ClaimPreview) -> Response:
+def answer_claim_preview(site: DebtorSite, visit: PageRequest, preview: ClaimPreview) -> Response:
     frame = msgspec.structs.replace(
         site.frame(visit, preview.merchant, preview.language), session=_SHOWN
     )

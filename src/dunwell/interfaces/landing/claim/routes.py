@@ -14,15 +14,16 @@ from dunwell.interfaces.landing.paying.methods import has_method
 from dunwell.interfaces.landing.session.details import NOTHING
 from dunwell.interfaces.landing.session.extend_session import end_session
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
 from dunwell.interfaces.landing.web.leading import find_last_handle
-from dunwell.interfaces.landing.web.site import Site
+from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.landing.web.views import EndedPage
-from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.web.form_fields import FormFields
 
 
 @in_session_with(OTHERS, also_withheld=True)
-async def show_claim(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def show_claim(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     frame, merchant = site.frame_opened(visit, opened), opened.merchant
     if closing := await find_closing(site, visit):
         return site.answer(frame, RoomPage(closing))
@@ -38,7 +39,7 @@ async def show_claim(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     return site.answer(frame, page)
 
 
-async def extend(site: Site, visit: Visit) -> Response:
+async def extend(site: DebtorSite, visit: DebtorRequest) -> Response:
     """Another hour; a second click lands on the same page."""
     form, opened = await visit.read_session_form(), await site.find_opened(visit)
     if opened is None:
@@ -56,7 +57,9 @@ async def extend(site: Site, visit: Visit) -> Response:
 
 
 @takes_form_with(NOTHING, also_withheld=True)
-async def end(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
+async def end(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+) -> Response:
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
         await end_session(work, opened.session)
@@ -64,16 +67,16 @@ async def end(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Res
     return site.redirect(site.frame_opened(visit, opened), "ended")
 
 
-async def show_ended(site: Site, visit: Visit) -> Response:
+async def show_ended(site: DebtorSite, visit: DebtorRequest) -> Response:
     return site.answer(site.frame(visit), EndedPage("ENDED"))
 
 
-async def go_back(site: Site, visit: Visit) -> Response:
+async def go_back(site: DebtorSite, visit: DebtorRequest) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     return site.redirect(site.frame(visit), "claim")
 
 
-async def show_notices(site: Site, visit: Visit) -> Response:
+async def show_notices(site: DebtorSite, visit: DebtorRequest) -> Response:
     """Legal notice, privacy and accessibility, in a session or outside of one.
 
     A session that has timed out still names its creditor. One that the debtor ended does not: the
@@ -89,7 +92,7 @@ async def show_notices(site: Site, visit: Visit) -> Response:
     return site.answer(frame, describe_notices(frame.merchant))
 
 
-async def show_imprint(site: Site, visit: Visit) -> Response:
+async def show_imprint(site: DebtorSite, visit: DebtorRequest) -> Response:
     """The legal notice at the address where people look for it: of the claim opened last."""
     handle = await find_last_handle(site, visit)
     if handle is None:

@@ -13,14 +13,14 @@ from dunwell.interfaces.landing.claim.views import describe_documents, name_docu
 from dunwell.interfaces.landing.session.details import KEY, Detail
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
     check_feature,
     from_level,
     in_session_with,
 )
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.database.sql import nest_rows
 from dunwell.platform.errors import NotFound
@@ -33,14 +33,14 @@ DOCUMENTS: Detail[list[AttachedFile]] = Detail(
 
 @in_session_with(DOCUMENTS)
 @from_level(Level.FACT, _PLACE)
-async def show_documents(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def show_documents(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     check_feature(opened, "DOCUMENTS")
     return _answer_list(site, visit, opened)
 
 
 @in_session_with(DOCUMENTS)
 @from_level(Level.FACT, _PLACE)
-async def send_document(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def send_document(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     check_feature(opened, "DOCUMENTS")
     attachment_id = _read_id(visit.path_params["attachment_id"])
     # The connection is given back before the file storage is called.
@@ -55,7 +55,7 @@ async def send_document(site: Site, visit: Visit, opened: OpenedClaim) -> Respon
 
 
 def _answer_list(
-    site: Site, visit: Visit, opened: OpenedClaim, missing: AttachedFile | None = None
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, missing: AttachedFile | None = None
 ) -> Response:
     """missing: one whose file should be there."""
     page = describe_documents(DOCUMENTS.read(opened.detail), missing)

@@ -12,6 +12,7 @@ from dunwell.interfaces.landing.claim.views import OthersPage
 from dunwell.interfaces.landing.entering.settling import find_live, lead_back, settle
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
     from_level,
@@ -21,8 +22,8 @@ from dunwell.interfaces.landing.web.in_session import (
     takes_form_with,
 )
 from dunwell.interfaces.landing.web.leading import find_held
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import NotFound
 
 _PLACE = "others"
@@ -30,14 +31,16 @@ _PLACE = "others"
 
 @in_session_with(OTHERS)
 @from_level(Level.CODE, _PLACE)
-async def show_others(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def show_others(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     found = list_others(site.resources.keys, opened)
     return site.answer(site.frame_opened(visit, opened), OthersPage(found))
 
 
 @takes_form_with(OTHERS)
 @takes_form_from(Level.CODE, _PLACE)
-async def go_to_other(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
+async def go_to_other(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+) -> Response:
     """Into the session that has it open, or a new one. Raises NotFound for what is none of them."""
     keys, frame = site.resources.keys, site.frame_opened(visit, opened)
     known = {str(each.claim_id): each.claim_id for each in list_others(keys, opened)}
@@ -57,7 +60,7 @@ async def go_to_other(site: Site, visit: Visit, opened: OpenedClaim, _form: Form
 
 
 @in_session
-async def go_to_others(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def go_to_others(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     return site.redirect(site.frame_opened(visit, opened), "others")
 

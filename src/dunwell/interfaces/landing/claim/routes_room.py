@@ -8,14 +8,15 @@ from dunwell.interfaces.landing.session.cookies import MOST_OPEN, list_to_close
 from dunwell.interfaces.landing.session.details import NOTHING
 from dunwell.interfaces.landing.session.extend_session import end_session
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim, load_opened_claim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
 from dunwell.interfaces.landing.web.leading import find_held
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_redirect
 
 
-async def find_closing(site: Site, visit: Visit) -> list[ClosingClaim]:
+async def find_closing(site: DebtorSite, visit: DebtorRequest) -> list[ClosingClaim]:
     """The claims that would close for the one in the address; none: there is room."""
     if len(visit.session_hashes) <= MOST_OPEN:
         return []
@@ -36,7 +37,9 @@ def _describe(handle: str, opened: OpenedClaim) -> ClosingClaim:
 
 
 @takes_form_with(NOTHING, also_withheld=True)
-async def take_room(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
+async def take_room(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+) -> Response:
     """Closes the oldest, or gives up the claim that was opened last. A second click finds room."""
     frame = site.frame_opened(visit, opened)
     if form.get("do") == "back":
@@ -54,7 +57,7 @@ async def take_room(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -
 
 
 @in_session_with(NOTHING, also_withheld=True)
-async def go_to_claim(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def go_to_claim(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     return site.redirect(site.frame_opened(visit, opened), "claim")
 

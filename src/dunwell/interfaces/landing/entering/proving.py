@@ -20,8 +20,10 @@ from dunwell.interfaces.landing.session.raise_session import (
 )
 from dunwell.interfaces.landing.session.session import Level, is_form_token
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim, load_opened_claim
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import ForeignForm, Form, Visit
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.requests import ForeignForm
 from dunwell.platform.crypto import sha256
 from dunwell.platform.database.database import Connection
 
@@ -30,10 +32,10 @@ from dunwell.platform.database.database import Connection
 class Brought:
     """A form of a live session, or of one that lives on under another cookie (`is_late`)."""
 
-    site: Site
-    visit: Visit
+    site: DebtorSite
+    visit: DebtorRequest
     opened: OpenedClaim
-    form: Form
+    form: FormFields
     session_hash: bytes
 
     @property
@@ -59,7 +61,7 @@ Prove: TypeAlias = Callable[[Connection, Brought], Awaitable[Tried | None]]
 
 
 async def take_proof(
-    site: Site, visit: Visit, level: Level, prove: Prove
+    site: DebtorSite, visit: DebtorRequest, level: Level, prove: Prove
 ) -> tuple[OpenedClaim | None, Raised | Wrong | Locked | Slowed | Ended | None]:
     """The visitor's session with what came of the form; the session is none when it was not to be
     had by the cookie alone. Raises ForeignForm."""
@@ -88,7 +90,7 @@ async def take_proof(
 
 
 async def _find_brought(
-    site: Site, visit: Visit, form: Form, opened: OpenedClaim | None
+    site: DebtorSite, visit: DebtorRequest, form: FormFields, opened: OpenedClaim | None
 ) -> Brought | None:
     session_hash = visit.session_hash
     if session_hash is None:

@@ -43,26 +43,27 @@ from dunwell.interfaces.landing.entering.visitors import count_wrong_code, diges
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.session.open_session import Opening, open_session
 from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages
 from dunwell.interfaces.landing.web.leading import find_held
 from dunwell.interfaces.landing.web.problems import answer_problem, too_many
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.database.database import Connection
 
 # What may stand behind a link in a text, and in no token.
 _AFTER_LINK = ".,;:!?)]}>\"'*»\u2019\u201d"
 
 
-async def show_home(site: Site, visit: Visit) -> Response:
+async def show_home(site: DebtorSite, visit: DebtorRequest) -> Response:
     return site.answer(await site.find_frame(visit), HomePage())
 
 
-async def show_code_entry(site: Site, visit: Visit) -> Response:
+async def show_code_entry(site: DebtorSite, visit: DebtorRequest) -> Response:
     return site.answer(site.frame(visit), CodePage(tried=False))
 
 
-async def enter_code(site: Site, visit: Visit) -> Response:
+async def enter_code(site: DebtorSite, visit: DebtorRequest) -> Response:
     form = await visit.read_form()
     resources, frame = site.resources, site.frame(visit)
     visitor = digest_visitor(resources.keys, visit.client_host)
@@ -77,13 +78,13 @@ async def enter_code(site: Site, visit: Visit) -> Response:
     return await _open(site, visit, frame=frame, way=found, level=found.level)
 
 
-async def show_link(site: Site, visit: Visit) -> Response:
+async def show_link(site: DebtorSite, visit: DebtorRequest) -> Response:
     """Whoever looks, a scanner too, sees the creditor only, and what is asked for."""
     way = await _find_way(site, visit)
     return _answer_dead_link(site, visit) if way is None else _answer_link(site, visit, way)
 
 
-async def show_link_notices(site: Site, visit: Visit) -> Response:
+async def show_link_notices(site: DebtorSite, visit: DebtorRequest) -> Response:
     """The legal notice of the creditor whom the link's own page names, opened or not."""
     way = await _find_way(site, visit)
     if way is None:
@@ -91,7 +92,7 @@ async def show_link_notices(site: Site, visit: Visit) -> Response:
     return site.answer(_frame(site, visit, way), describe_notices(way.merchant))
 
 
-async def open_link(site: Site, visit: Visit) -> Response:
+async def open_link(site: DebtorSite, visit: DebtorRequest) -> Response:
     form = await visit.read_form()
     way = await _find_way(site, visit)
     if way is None:
@@ -107,7 +108,9 @@ async def open_link(site: Site, visit: Visit) -> Response:
     return _answer_link(site, visit, way)
 
 
-async def _take_fact(site: Site, visit: Visit, form: Form, way: WayIn, asked: AskFact) -> Response:
+async def _take_fact(
+    site: DebtorSite, visit: DebtorRequest, form: FormFields, way: WayIn, asked: AskFact
+) -> Response:
     frame = _frame(site, visit, way)
     resources = site.resources
     wanted = Asked(way.merchant.merchant_id, way.claim_id, way.known, asked.fact)
@@ -120,7 +123,7 @@ async def _take_fact(site: Site, visit: Visit, form: Form, way: WayIn, asked: As
     return await _open(site, visit, frame=frame, way=way, level=Level.FACT)
 
 
-async def send_links_code(site: Site, visit: Visit) -> Response:
+async def send_links_code(site: DebtorSite, visit: DebtorRequest) -> Response:
     await visit.read_form()
     way = await _find_way(site, visit)
     if way is None:
@@ -139,7 +142,7 @@ async def send_links_code(site: Site, visit: Visit) -> Response:
     return await answer_sent(site, frame, recipient, field)
 
 
-async def show_links_code(site: Site, visit: Visit) -> Response:
+async def show_links_code(site: DebtorSite, visit: DebtorRequest) -> Response:
     """The field for the code that was sent."""
     way = await _find_way(site, visit)
     if way is None:
@@ -147,7 +150,7 @@ async def show_links_code(site: Site, visit: Visit) -> Response:
     return await _answer_links_code(site, visit, way)
 
 
-async def enter_links_code(site: Site, visit: Visit) -> Response:
+async def enter_links_code(site: DebtorSite, visit: DebtorRequest) -> Response:
     form = await visit.read_form()
     way = await _find_way(site, visit)
     if way is None:
@@ -175,20 +178,22 @@ async def enter_links_code(site: Site, visit: Visit) -> Response:
     )
 
 
-async def go_to_link(site: Site, visit: Visit) -> Response:
+async def go_to_link(site: DebtorSite, visit: DebtorRequest) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     if not is_token(_read_token(visit)):
         return _answer_dead_link(site, visit)
     return site.redirect(site.frame(visit), "link", **_name_link(visit))
 
 
-def _answer_link(site: Site, visit: Visit, way: WayIn, *, is_wrong: bool = False) -> Response:
+def _answer_link(
+    site: DebtorSite, visit: DebtorRequest, way: WayIn, *, is_wrong: bool = False
+) -> Response:
     page = describe_link(_read_token(visit), _decide(way), is_wrong=is_wrong)
     return site.answer(_frame(site, visit, way), page, 422 if is_wrong else 200)
 
 
 async def _answer_links_code(
-    site: Site, visit: Visit, way: WayIn, *, is_wrong: bool = False
+    site: DebtorSite, visit: DebtorRequest, way: WayIn, *, is_wrong: bool = False
 ) -> Response:
     asked, frame = _decide(way), _frame(site, visit, way)
     if not isinstance(asked, AskCode):
@@ -205,30 +210,30 @@ def _decide(way: WayIn) -> Way:
     return decide_entry(policy, way.known, way.channel, configuration.channels)
 
 
-def _frame(site: Site, visit: Visit, way: WayIn) -> DebtorPageContext:
+def _frame(site: DebtorSite, visit: DebtorRequest, way: WayIn) -> DebtorPageContext:
     frame = site.frame(visit, way.merchant, way.language)
     return msgspec.structs.replace(frame, link_token=_read_token(visit))
 
 
-def _name_link(visit: Visit) -> dict[str, str]:
+def _name_link(visit: DebtorRequest) -> dict[str, str]:
     """For its addresses. What stands in it was found, or it is at least no more than a token."""
     return {"token": _read_token(visit)}
 
 
-def _read_token(visit: Visit) -> str:
+def _read_token(visit: DebtorRequest) -> str:
     """Without the end of the sentence that a mail program took for a part of the link."""
     token: str = visit.path_params["token"]
     return token.rstrip(_AFTER_LINK)
 
 
-async def _find_way(site: Site, visit: Visit) -> WayIn | None:
+async def _find_way(site: DebtorSite, visit: DebtorRequest) -> WayIn | None:
     token_hash = hash_token(_read_token(visit))
     async with site.resources.database.connection() as connection:
         return await find_link(connection, token_hash)
 
 
 async def _open(
-    site: Site, visit: Visit, frame: DebtorPageContext, way: WayIn, level: Level
+    site: DebtorSite, visit: DebtorRequest, frame: DebtorPageContext, way: WayIn, level: Level
 ) -> Response:
     """Back into the session that the same way has opened, or a new one; what was proven in one that
     it takes the place of is proven in this one."""
@@ -253,7 +258,9 @@ async def _open(
     return settle(site, frame, held, *claim, value)
 
 
-async def _try_sent(site: Site, tx: Connection, way: WayIn, typed: Typed) -> str | Wrong | Locked:
+async def _try_sent(
+    site: DebtorSite, tx: Connection, way: WayIn, typed: Typed
+) -> str | Wrong | Locked:
     """The cookie's value."""
     keys, now = site.resources.keys, site.now()
     tried = await try_sent_code(tx, keys, typed, now)
@@ -270,7 +277,7 @@ async def _try_sent(site: Site, tx: Connection, way: WayIn, typed: Typed) -> str
 
 
 async def _open_by_code(
-    site: Site, tx: Connection, way: WayIn, randomness: bytes, proven: Sequence[bytes]
+    site: DebtorSite, tx: Connection, way: WayIn, randomness: bytes, proven: Sequence[bytes]
 ) -> str:
     """The cookie's value."""
     session_id = site.resources.ids.new(site.now())
@@ -287,7 +294,7 @@ async def _open_by_code(
     return await open_session(work, site.resources.keys, opening)
 
 
-def _answer_dead_link(site: Site, visit: Visit) -> Response:
+def _answer_dead_link(site: DebtorSite, visit: DebtorRequest) -> Response:
     """The same for links that were and links that never were."""
     return site.answer(site.frame(visit), DeadLinkPage(), 410)
 

@@ -6,17 +6,17 @@ from dunwell.interfaces.landing.entering.asked_links import ask_link
 from dunwell.interfaces.landing.entering.store_asked_links import AskedLink
 from dunwell.interfaces.landing.entering.views import NewLinkPage, NewLinkSentPage
 from dunwell.interfaces.landing.entering.visitors import digest_visitor
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages
 from dunwell.interfaces.landing.web.problems import answer_problem, too_many
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
 
 
-async def show_form(site: Site, visit: Visit) -> Response:
+async def show_form(site: DebtorSite, visit: DebtorRequest) -> Response:
     return site.answer(site.frame(visit), NewLinkPage(()))
 
 
-async def ask(site: Site, visit: Visit) -> Response:
+async def ask(site: DebtorSite, visit: DebtorRequest) -> Response:
     form, frame = await visit.read_form(), site.frame(visit)
     reference, contact = (form.get(name, "").strip() for name in ("reference", "contact"))
     faults = [name for name, given in (("reference", reference), ("contact", contact)) if not given]
@@ -32,7 +32,7 @@ async def ask(site: Site, visit: Visit) -> Response:
     return site.redirect(frame, "new_link_sent")
 
 
-async def show_sent(site: Site, visit: Visit) -> Response:
+async def show_sent(site: DebtorSite, visit: DebtorRequest) -> Response:
     return site.answer(site.frame(visit), NewLinkSentPage())
 
 

@@ -6,17 +6,17 @@ from dunwell.interfaces.landing.entering.check_message import TypedMessage, chec
 from dunwell.interfaces.landing.entering.tries import Slowed, Wrong
 from dunwell.interfaces.landing.entering.views import RealPage
 from dunwell.interfaces.landing.entering.visitors import digest_visitor
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages
 from dunwell.interfaces.landing.web.problems import answer_problem, too_many
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
 
 
-async def show_form(site: Site, visit: Visit) -> Response:
+async def show_form(site: DebtorSite, visit: DebtorRequest) -> Response:
     return site.answer(await site.find_frame(visit), RealPage(None))
 
 
-async def check(site: Site, visit: Visit) -> Response:
+async def check(site: DebtorSite, visit: DebtorRequest) -> Response:
     form, frame = await visit.read_form(), await site.find_frame(visit)
     keys = site.resources.keys
     typed = TypedMessage(

@@ -36,6 +36,7 @@ from dunwell.interfaces.landing.entering.visitors import digest_visitor
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store import load_on_file
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     PLACES,
     RoutedPages,
@@ -44,30 +45,30 @@ from dunwell.interfaces.landing.web.in_session import (
     takes_form,
 )
 from dunwell.interfaces.landing.web.problems import answer_problem
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.database.database import Connection
 
 
-async def go_to_place(site: Site, visit: Visit) -> Response:
+async def go_to_place(site: DebtorSite, visit: DebtorRequest) -> Response:
     name = visit.read_query("for") or ""
     return site.redirect(site.frame(visit), "verify", place=name if name in PLACES else "claim")
 
 
-async def go_to_verify(site: Site, visit: Visit) -> Response:
+async def go_to_verify(site: DebtorSite, visit: DebtorRequest) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     return site.redirect(site.frame(visit), "verify", place=_name_place(visit))
 
 
 @in_session
-async def show_verify(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def show_verify(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     path, needed = _find_place(visit)
     if opened.session.level.reaches(needed):
         return site.redirect(site.frame_opened(visit, opened), path)
     return _answer_verify(site, visit, opened)
 
 
-async def enter_fact(site: Site, visit: Visit) -> Response:
+async def enter_fact(site: DebtorSite, visit: DebtorRequest) -> Response:
     async def prove(tx: Connection, brought: Brought) -> Tried | None:
         session = brought.opened.session
         known = know(await load_on_file(tx, session.merchant_id, session.claim_id))
@@ -81,7 +82,7 @@ async def enter_fact(site: Site, visit: Visit) -> Response:
     return await _take(site, visit, Level.FACT, prove=prove, wrong="FACT")
 
 
-async def enter_letters_code(site: Site, visit: Visit) -> Response:
+async def enter_letters_code(site: DebtorSite, visit: DebtorRequest) -> Response:
     async def prove(tx: Connection, brought: Brought) -> Tried:
         session, keys = brought.opened.session, site.resources.keys
         visitor = digest_visitor(keys, visit.client_host)
@@ -95,7 +96,9 @@ async def enter_letters_code(site: Site, visit: Visit) -> Response:
 
 
 @takes_form
-async def send(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
+async def send(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+) -> Response:
     session, frame = opened.session, site.frame_opened(visit, opened)
     known = know(opened.facts.on_file)
     channel = _find_channel(opened, known)
@@ -112,11 +115,11 @@ async def send(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Re
 
 
 @in_session_with(UNDELIVERED)
-async def show_sent(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def show_sent(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     return _answer_code_field(site, visit, opened, is_wrong=False)
 
 
-async def enter_sent(site: Site, visit: Visit) -> Response:
+async def enter_sent(site: DebtorSite, visit: DebtorRequest) -> Response:
     async def prove(tx: Connection, brought: Brought) -> Tried:
         session, keys = brought.opened.session, site.resources.keys
         typed = read_typed_code(
@@ -127,7 +130,9 @@ async def enter_sent(site: Site, visit: Visit) -> Response:
     return await _take(site, visit, Level.CODE, prove=prove, wrong="CODE")
 
 
-async def _take(site: Site, visit: Visit, level: Level, prove: Prove, wrong: str) -> Response:
+async def _take(
+    site: DebtorSite, visit: DebtorRequest, level: Level, prove: Prove, wrong: str
+) -> Response:
     """`wrong`: as of `_answer_tried`."""
     opened, taken = await take_proof(site, visit, level, prove)
     if isinstance(taken, Raised):
@@ -142,7 +147,11 @@ async def _take(site: Site, visit: Visit, level: Level, prove: Prove, wrong: str
 
 
 async def _answer_tried(
-    site: Site, visit: Visit, opened: OpenedClaim, tried: Wrong | Locked | Slowed, wrong: str
+    site: DebtorSite,
+    visit: DebtorRequest,
+    opened: OpenedClaim,
+    tried: Wrong | Locked | Slowed,
+    wrong: str,
 ) -> Response:
     """`wrong`: which of the page's forms did not fit."""
     if isinstance(tried, Locked | Slowed):
@@ -154,7 +163,7 @@ async def _answer_tried(
 
 
 def _answer_verify(
-    site: Site, visit: Visit, opened: OpenedClaim, wrong: str | None = None
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, wrong: str | None = None
 ) -> Response:
     known, (_, needed) = know(opened.facts.on_file), _find_place(visit)
     page = VerifyPage(
@@ -168,7 +177,7 @@ def _answer_verify(
 
 
 def _answer_code_field(
-    site: Site, visit: Visit, opened: OpenedClaim, *, is_wrong: bool
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, *, is_wrong: bool
 ) -> Response:
     frame, is_undelivered = site.frame_opened(visit, opened), UNDELIVERED.read(opened.detail)
     channel = _find_channel(opened, know(opened.facts.on_file))
@@ -188,16 +197,18 @@ def _find_channel(opened: OpenedClaim, known: Known) -> NoticeChannel | None:
     return find_code_channel(known, opened.session.channel, channels)
 
 
-def _find_place(visit: Visit) -> tuple[str, Level]:
+def _find_place(visit: DebtorRequest) -> tuple[str, Level]:
     return PLACES[_name_place(visit)]
 
 
-def _make_field(visit: Visit, channel: NoticeChannel, *, is_undelivered: bool = False) -> CodeField:
+def _make_field(
+    visit: DebtorRequest, channel: NoticeChannel, *, is_undelivered: bool = False
+) -> CodeField:
     where = {"place": _name_place(visit)}
     return CodeField(channel, "verify", where, is_undelivered=is_undelivered)
 
 
-def _name_place(visit: Visit) -> str:
+def _name_place(visit: DebtorRequest) -> str:
     place: str = visit.path_params["place"]
     return place if place in PLACES else "claim"
 

@@ -15,9 +15,11 @@ from dunwell.interfaces.landing.entering.try_sent_code import Typed
 from dunwell.interfaces.landing.entering.views import CodeField, SentCodePage
 from dunwell.interfaces.landing.entering.visitors import digest_visitor
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
-from dunwell.interfaces.landing.web.problems import Problem, too_many
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
+from dunwell.interfaces.landing.web.problems import too_many
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.problems import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Recipient:
 
 
 async def answer_sent(
-    site: Site, frame: DebtorPageContext, recipient: Recipient, field: CodeField
+    site: DebtorSite, frame: DebtorPageContext, recipient: Recipient, field: CodeField
 ) -> Response:
     """Sends a code, then on to the field for it."""
     resources = site.resources
@@ -48,7 +50,7 @@ async def answer_sent(
 
 
 def answer_sent_often(
-    site: Site, frame: DebtorPageContext, field: CodeField, refusal: TooMany
+    site: DebtorSite, frame: DebtorPageContext, field: CodeField, refusal: TooMany
 ) -> Response:
     """The newest code still works there."""
     seconds = lock_for(refusal.again_at - site.now())
@@ -66,12 +68,14 @@ def describe_lock(tried: Locked | Slowed) -> Problem:
 
 
 def answer_code_field(
-    site: Site, frame: DebtorPageContext, field: CodeField, *, is_wrong: bool
+    site: DebtorSite, frame: DebtorPageContext, field: CodeField, *, is_wrong: bool
 ) -> Response:
     page = SentCodePage(field, is_wrong=is_wrong)
     return site.answer(frame, page, 422 if is_wrong else 200)
 
 
-def read_typed_code(site: Site, visit: Visit, form: Form, merchant_id: int, claim_id: int) -> Typed:
+def read_typed_code(
+    site: DebtorSite, visit: DebtorRequest, form: FormFields, merchant_id: int, claim_id: int
+) -> Typed:
     visitor = digest_visitor(site.resources.keys, visit.client_host)
     return Typed(merchant_id, claim_id, form.get("code", ""), visitor)

@@ -10,14 +10,14 @@ from dunwell.interfaces.landing.entering.store_ways import WayIn
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.session.cookies import choose_place
 from dunwell.interfaces.landing.session.session import Level, Session
-from dunwell.interfaces.landing.web.site import Site
+from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.platform.crypto import sha256
 
 # By handle (`find_held`).
 Held = Mapping[str, Session | None]
 
 
-def find_back(site: Site, held: Held, way: WayIn) -> str | None:
+def find_back(site: DebtorSite, held: Held, way: WayIn) -> str | None:
     """The handle of a live session that this very way has opened in this browser."""
     for handle, session in held.items():
         if session and session.is_live(site.now()) and is_opened_by(session, way):
@@ -25,7 +25,9 @@ def find_back(site: Site, held: Held, way: WayIn) -> str | None:
     return None
 
 
-def find_live(site: Site, held: Held, merchant_id: int, claim_id: int, level: Level) -> str | None:
+def find_live(
+    site: DebtorSite, held: Held, merchant_id: int, claim_id: int, level: Level
+) -> str | None:
     """The handle of a session of the claim that lasts in this browser, with so much proven."""
     for handle, session in held.items():
         is_its = session and (session.merchant_id, session.claim_id) == (merchant_id, claim_id)
@@ -35,7 +37,7 @@ def find_live(site: Site, held: Held, merchant_id: int, claim_id: int, level: Le
 
 
 def find_before(
-    site: Site, held: Held, merchant_id: int, claim_id: int, level: Level
+    site: DebtorSite, held: Held, merchant_id: int, claim_id: int, level: Level
 ) -> Session | None:
     """The session of the claim that lasts in this browser, if more was proven in it than `level`:
     one that takes its place keeps that."""
@@ -47,12 +49,17 @@ def find_before(
     return found
 
 
-def lead_back(site: Site, frame: DebtorPageContext, handle: str) -> Response:
+def lead_back(site: DebtorSite, frame: DebtorPageContext, handle: str) -> Response:
     return site.redirect(msgspec.structs.replace(frame, handle=handle), "claim")
 
 
 def settle(
-    site: Site, frame: DebtorPageContext, held: Held, merchant_id: int, claim_id: int, value: str
+    site: DebtorSite,
+    frame: DebtorPageContext,
+    held: Held,
+    merchant_id: int,
+    claim_id: int,
+    value: str,
 ) -> Response:
     """To the claim that was opened, under its handle, whose cookie is `value`. Its page asks first
     if too many are open (`landing.claim.routes_room`)."""

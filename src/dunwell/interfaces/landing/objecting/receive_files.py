@@ -18,8 +18,9 @@ from dunwell.core.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
 from dunwell.core.files.upload_file import check_upload
 from dunwell.interfaces.landing.session.session import is_like_token
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import ForeignForm, Form, Visit
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.requests import ForeignForm
 from dunwell.platform.errors import (
     InvalidRequest,
     PayloadTooLarge,
@@ -55,14 +56,14 @@ class Received:
     `is_stale`: the form is of a session that this one has taken the place of, so it is not to be
     acted on; what was typed may be kept."""
 
-    fields: Form = field(default_factory=dict)
+    fields: dict[str, str] = field(default_factory=dict)
     uploads: list[PreparedUpload] = field(default_factory=list)
     refusals: list[FileRefusal] = field(default_factory=list)
     opened: OpenedClaim | None = None
     is_stale: bool = False
 
 
-async def receive_files(site: Site, visit: Visit, opened: OpenedClaim) -> Received:
+async def receive_files(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Received:
     """A form of this session, whose token comes before its files.
 
     Raises ForeignForm and InvalidRequest; then nothing is put away.
@@ -72,10 +73,10 @@ async def receive_files(site: Site, visit: Visit, opened: OpenedClaim) -> Receiv
     return received
 
 
-async def read_texts(visit: Visit) -> Form:
+async def read_texts(visit: DebtorRequest) -> dict[str, str]:
     """The texts of a form that no session takes; its files are thrown away, and what follows the
     first quarter of a megabyte is not read. Raises ForeignForm and InvalidRequest."""
-    texts: Form = {}
+    texts: dict[str, str] = {}
     limits = FormLimits(
         parts=_MOST_PARTS, text_bytes=_MOST_TEXT_BYTES, file_bytes=0, overflow=_pass_over,
         open_file=_Nowhere,
@@ -105,7 +106,7 @@ class _Nowhere:
         """Nothing is open."""
 
 
-async def _receive(site: Site, visit: Visit, opened: OpenedClaim) -> Received:
+async def _receive(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Received:
     received, count = Received(), 0
     # One file of the form is held at a time.
     share = UPLOADS.share_of(opened.debtor_key)
@@ -130,7 +131,9 @@ async def _receive(site: Site, visit: Visit, opened: OpenedClaim) -> Received:
     return received
 
 
-def _check_token(site: Site, visit: Visit, opened: OpenedClaim, received: Received) -> None:
+def _check_token(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, received: Received
+) -> None:
     """Raises ForeignForm for a form of which it is not sure that it is one of our pages'."""
     try:
         site.check_token(opened.session, received.fields)
@@ -140,14 +143,14 @@ def _check_token(site: Site, visit: Visit, opened: OpenedClaim, received: Receiv
         received.is_stale = True
 
 
-async def discard(site: Site, opened: OpenedClaim, uploads: Sequence[PreparedUpload]) -> None:
+async def discard(site: DebtorSite, opened: OpenedClaim, uploads: Sequence[PreparedUpload]) -> None:
     """What was put away and is not wanted."""
     ticket_ids = [upload.ticket_id for upload in uploads]
     await throw_away(site.resources.database, site.storage, opened.merchant.merchant_id, ticket_ids)
 
 
 async def _take_file(
-    site: Site, opened: OpenedClaim, received: Received, part: Part, count: int
+    site: DebtorSite, opened: OpenedClaim, received: Received, part: Part, count: int
 ) -> None:
     name = tidy_name(part.file_name or "")
     code = (
@@ -162,7 +165,7 @@ async def _take_file(
 
 
 async def _prepare(
-    site: Site, opened: OpenedClaim, received: Received, name: str, part: Part
+    site: DebtorSite, opened: OpenedClaim, received: Received, name: str, part: Part
 ) -> str | None:
     """Why the file is not taken; None: it is."""
     if part.is_too_large:

@@ -48,9 +48,9 @@ from dunwell.interfaces.landing.session.drafts import Typed
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.states import find_day
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import InvalidState, NotFound, Refusal, Unavailable
 
@@ -62,7 +62,7 @@ _STAY = "stay"
 
 
 @in_session
-async def choose_reason(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def choose_reason(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     frame = site.frame_opened(visit, opened)
     if not can_dispute(opened.facts):
         return site.redirect(frame, "claim")
@@ -78,7 +78,7 @@ async def choose_reason(site: Site, visit: Visit, opened: OpenedClaim) -> Respon
 
 
 @in_session
-async def show_questions(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def show_questions(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     found = await _find_reason(site, visit, opened)
     if isinstance(found, Response):
         return found
@@ -86,7 +86,7 @@ async def show_questions(site: Site, visit: Visit, opened: OpenedClaim) -> Respo
     return await _answer_questions(site, visit, opened, reason=found, showing=showing)
 
 
-async def take_answers(site: Site, visit: Visit) -> Response:
+async def take_answers(site: DebtorSite, visit: DebtorRequest) -> Response:
     """A form of a live session; of one that has ended, what was typed is kept."""
     opened = await site.find_opened(visit)
     if opened is None:
@@ -106,7 +106,7 @@ async def take_answers(site: Site, visit: Visit) -> Response:
 
 
 async def _take(
-    site: Site, visit: Visit, opened: OpenedClaim, reason: Reason, received: Received
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, reason: Reason, received: Received
 ) -> Response:
     """1. keep what was typed; send it when that was asked for and nothing is wrong; go on in a
        session of another hour when that was
@@ -147,7 +147,7 @@ async def _take(
     return await _answer_kept(site, visit, opened, reason=reason, showing=showing)
 
 
-async def _answer_late(site: Site, visit: Visit, received: Received) -> Response:
+async def _answer_late(site: DebtorSite, visit: DebtorRequest, received: Received) -> Response:
     """The session has ended: what came is kept, as far as the form was its own, and not sent. A
     second click on "one more hour" gets the first one's cookie."""
     opened = received.opened
@@ -166,7 +166,7 @@ async def _answer_late(site: Site, visit: Visit, received: Received) -> Response
     return await _answer_stay(site, visit, reason, showing=showing, value=value)
 
 
-def _find_late_reason(visit: Visit, opened: OpenedClaim | None) -> Reason | None:
+def _find_late_reason(visit: DebtorRequest, opened: OpenedClaim | None) -> Reason | None:
     """If a session of this level could have typed something of it."""
     if opened is None:
         return None
@@ -178,7 +178,7 @@ def _find_late_reason(visit: Visit, opened: OpenedClaim | None) -> Reason | None
 
 
 async def _answer_stay(
-    site: Site, visit: Visit, reason: Reason, showing: Showing, value: str | None
+    site: DebtorSite, visit: DebtorRequest, reason: Reason, showing: Showing, value: str | None
 ) -> Response:
     """Another hour with all that is typed, and a word on each file that was not kept. value: the
     new session's cookie."""
@@ -191,7 +191,7 @@ async def _answer_stay(
 
 
 async def _answer_kept(
-    site: Site, visit: Visit, opened: OpenedClaim, reason: Reason, showing: Showing
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, reason: Reason, showing: Showing
 ) -> Response:
     if showing.faults or showing.refusals or showing.is_news:
         return await _answer_questions(site, visit, opened, reason=reason, showing=showing)
@@ -199,13 +199,15 @@ async def _answer_kept(
     return answer_redirect(frame.address("questions", reason=reason.name) + "#saved")
 
 
-async def _send(site: Site, opened: OpenedClaim, typed: Typed, new: NewDispute) -> KeptDraft:
+async def _send(site: DebtorSite, opened: OpenedClaim, typed: Typed, new: NewDispute) -> KeptDraft:
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
         return await send_dispute(work, site.resources.keys, opened, typed, new=new)
 
 
-async def _find_reason(site: Site, visit: Visit, opened: OpenedClaim) -> Reason | Response:
+async def _find_reason(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim
+) -> Reason | Response:
     """The reason in the path, or where to go first: also to the dispute that stands, or to what is
     said when there were too many. Raises NotFound.
     """
@@ -226,7 +228,7 @@ async def _find_reason(site: Site, visit: Visit, opened: OpenedClaim) -> Reason 
     return reason
 
 
-async def _load_recent(site: Site, opened: OpenedClaim) -> list[Dispute]:
+async def _load_recent(site: DebtorSite, opened: OpenedClaim) -> list[Dispute]:
     if not opened.facts.has_disputes:
         return []
     since = opened.merchant.now(site.resources.clock) - RECENT
@@ -235,7 +237,9 @@ async def _load_recent(site: Site, opened: OpenedClaim) -> list[Dispute]:
         return await load_recent_disputes(connection, *key, since)
 
 
-def _read(site: Site, visit: Visit, opened: OpenedClaim, reason: Reason, typed: Typed) -> Answered:
+def _read(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, reason: Reason, typed: Typed
+) -> Answered:
     merchant = opened.merchant
     today = find_day(merchant.now(site.resources.clock), merchant.configuration.timezone)
     language = site.frame_opened(visit, opened).language
@@ -247,7 +251,7 @@ def _compose(reason: Reason, answered: Answered) -> NewDispute:
 
 
 async def _answer_questions(
-    site: Site, visit: Visit, opened: OpenedClaim, reason: Reason, showing: Showing
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, reason: Reason, showing: Showing
 ) -> Response:
     """With what was typed so far."""
     frame = msgspec.structs.replace(site.frame_opened(visit, opened), kept_form=_FORM)

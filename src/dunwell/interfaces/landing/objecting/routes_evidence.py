@@ -35,9 +35,10 @@ from dunwell.interfaces.landing.objecting.views import (
 from dunwell.interfaces.landing.paying.methods import can_pay
 from dunwell.interfaces.landing.session.drafts import Typed
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, Refusal, Unavailable, ValidationError
 
 _PLACE = "claim"
@@ -46,11 +47,11 @@ _SEND_KEPT, _DROP_KEPT = "send-kept", "drop-kept"
 
 
 @in_session_with(DISPUTE)
-async def show_dispute(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def show_dispute(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     return _answer_dispute(site, visit, opened, DISPUTE.read(opened.detail))
 
 
-async def add_files(site: Site, visit: Visit) -> Response:
+async def add_files(site: DebtorSite, visit: DebtorRequest) -> Response:
     """A form of a live session; files that another brings are kept, and not sent. Those that are
     kept are sent, or given up, by buttons of their own."""
     opened = await site.find_opened(visit, DISPUTE)
@@ -78,7 +79,9 @@ async def add_files(site: Site, visit: Visit) -> Response:
     return _go_to(site, visit, opened, dispute)
 
 
-async def _keep(site: Site, visit: Visit, dispute: Dispute, received: Received) -> Response:
+async def _keep(
+    site: DebtorSite, visit: DebtorRequest, dispute: Dispute, received: Received
+) -> Response:
     """What a form brings whose session has ended or was replaced, for who opens the claim anew."""
     opened = received.opened
     taken: list[PreparedUpload] = []
@@ -100,14 +103,16 @@ async def _keep(site: Site, visit: Visit, dispute: Dispute, received: Received) 
 
 
 @in_session_with(DISPUTE)
-async def go_to_dispute(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def go_to_dispute(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     dispute = DISPUTE.read(opened.detail).dispute
     return _go_to(site, visit, opened, dispute)
 
 
 @in_session_with(DISPUTE, also_withheld=True)
-async def confirm_withdrawal(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def confirm_withdrawal(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim
+) -> Response:
     dispute = DISPUTE.read(opened.detail).dispute
     if not can_withdraw(dispute):
         return _go_to(site, visit, opened, dispute)
@@ -121,7 +126,9 @@ async def confirm_withdrawal(site: Site, visit: Visit, opened: OpenedClaim) -> R
 
 
 @takes_form_with(DISPUTE, also_withheld=True)
-async def withdraw(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
+async def withdraw(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+) -> Response:
     """What was answered meanwhile stays as it is: the page says how."""
     dispute = DISPUTE.read(opened.detail).dispute
     if can_withdraw(dispute):
@@ -137,7 +144,7 @@ async def withdraw(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -
 
 
 async def _add(
-    site: Site, opened: OpenedClaim, dispute: Dispute, uploads: list[PreparedUpload]
+    site: DebtorSite, opened: OpenedClaim, dispute: Dispute, uploads: list[PreparedUpload]
 ) -> list[FileRefusal]:
     """All of them or none, but for those the dispute has already: a second click adds nothing. What
     was answered meanwhile takes none: the page says so."""
@@ -168,7 +175,9 @@ async def _add(
     return []
 
 
-async def _send_draft_files(site: Site, opened: OpenedClaim, dispute: Dispute) -> list[FileRefusal]:
+async def _send_draft_files(
+    site: DebtorSite, opened: OpenedClaim, dispute: Dispute
+) -> list[FileRefusal]:
     """All of them or none. What was answered meanwhile takes none: the page says so."""
     try:
         async with site.resources.database.transaction() as tx:
@@ -182,7 +191,7 @@ async def _send_draft_files(site: Site, opened: OpenedClaim, dispute: Dispute) -
     return []
 
 
-async def _drop_draft_files(site: Site, opened: OpenedClaim, dispute: Dispute) -> None:
+async def _drop_draft_files(site: DebtorSite, opened: OpenedClaim, dispute: Dispute) -> None:
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
         ticket_ids = await drop_draft_files(work, dispute)
@@ -191,21 +200,23 @@ async def _drop_draft_files(site: Site, opened: OpenedClaim, dispute: Dispute) -
 
 
 def _answer_dispute(
-    site: Site, visit: Visit, opened: OpenedClaim, found: DisputeWithFiles,
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, found: DisputeWithFiles,
     refusals: Sequence[FileRefusal] = (),
 ) -> Response:  # fmt: skip
     page = describe_dispute(opened, found, _find_undisputed(site, opened, found.dispute), refusals)
     return site.answer(site.frame_opened(visit, opened), page, 422 if refusals else 200)
 
 
-def _find_undisputed(site: Site, opened: OpenedClaim, dispute: Dispute) -> int | None:
+def _find_undisputed(site: DebtorSite, opened: OpenedClaim, dispute: Dispute) -> int | None:
     """The part that can be paid while the rest is looked into."""
     if dispute.state is not DisputeState.OPEN or not can_pay(site, opened):
         return None
     return find_undisputed_cents(dispute, opened.facts, opened.merchant.configuration)
 
 
-def _go_to(site: Site, visit: Visit, opened: OpenedClaim, dispute: Dispute) -> Response:
+def _go_to(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, dispute: Dispute
+) -> Response:
     frame = site.frame_opened(visit, opened)
     return site.redirect(frame, "dispute", dispute_id=dispute.dispute_id)
 

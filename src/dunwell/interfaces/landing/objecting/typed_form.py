@@ -13,13 +13,15 @@ from dunwell.interfaces.landing.objecting.views import Showing
 from dunwell.interfaces.landing.session.drafts import Draft, Typed, own_by_claim, show_typed
 from dunwell.interfaces.landing.session.store_drafts import load_draft, remove_file
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
-from dunwell.interfaces.landing.web.site import Site
+from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.platform.errors import Unavailable
 
 _LONGEST_REVISION = 9
 
 
-async def keep_typed(site: Site, opened: OpenedClaim, typed: Typed, removed: str) -> KeptDraft:
+async def keep_typed(
+    site: DebtorSite, opened: OpenedClaim, typed: Typed, removed: str
+) -> KeptDraft:
     """removed: the upload of a file that is no longer wanted, as the form says it."""
     ticket_id = _read_ticket_id(removed)
     async with site.resources.database.transaction() as tx:
@@ -35,7 +37,9 @@ async def keep_typed(site: Site, opened: OpenedClaim, typed: Typed, removed: str
     return kept
 
 
-async def load_typed(site: Site, opened: OpenedClaim, reason: Reason, showing: Showing) -> Draft:
+async def load_typed(
+    site: DebtorSite, opened: OpenedClaim, reason: Reason, showing: Showing
+) -> Draft:
     """What was typed of it, if anything was."""
     subject, is_new = _name_subject(reason), showing.faults or showing.refusals or showing.is_news
     if subject not in opened.drafts and not is_new:
@@ -46,7 +50,7 @@ async def load_typed(site: Site, opened: OpenedClaim, reason: Reason, showing: S
     return draft if showing.overtaking is None else show_typed(draft, showing.overtaking)
 
 
-def read_typed(site: Site, reason: Reason, received: Received) -> Typed:
+def read_typed(site: DebtorSite, reason: Reason, received: Received) -> Typed:
     return Typed(
         _name_subject(reason),
         _read_form_id(site, received.fields.get("form", "")),
@@ -72,7 +76,7 @@ def _read_ticket_id(given: str) -> UUID | None:
         return None
 
 
-def _read_form_id(site: Site, given: str) -> UUID:
+def _read_form_id(site: DebtorSite, given: str) -> UUID:
     """What marks one showing of the form; a fresh one for what is none."""
     try:
         return UUID(given)

@@ -10,7 +10,7 @@ from dunwell.interfaces.landing.paying.choosing import Options, find_options
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.states import decide_state, find_next_rate, is_payable
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
-from dunwell.interfaces.landing.web.site import Site
+from dunwell.interfaces.landing.web.site import DebtorSite
 
 
 class Method(msgspec.Struct, frozen=True, gc=False):
@@ -39,7 +39,7 @@ def has_method(providers: Providers, merchant: Merchant) -> bool:
     return takes_transfers(merchant) or bool(list_methods(providers, merchant))
 
 
-def can_pay(site: Site, opened: OpenedClaim) -> bool:
+def can_pay(site: DebtorSite, opened: OpenedClaim) -> bool:
     state = decide_state(opened.facts, opened.merchant.now(site.resources.clock))
     return is_payable(state) and has_method(site.providers, opened.merchant)
 

@@ -29,10 +29,11 @@ from dunwell.interfaces.landing.paying.methods import (
 )
 from dunwell.interfaces.landing.paying.views import CheckPage, describe_amount, describe_choice
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session, takes_form
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.amounts import render_plain
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import InvalidState, ValidationError
 
@@ -41,7 +42,7 @@ _TICKED: Mapping[str, Sequence[str] | None] = {"all": None, "none": ()}
 
 
 @in_session
-async def choose_amount(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def choose_amount(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     """Where there is nothing to choose, the page after it."""
     if not can_pay(site, opened):
         return site.redirect(site.frame_opened(visit, opened), "claim")
@@ -52,7 +53,7 @@ async def choose_amount(site: Site, visit: Visit, opened: OpenedClaim) -> Respon
 
 
 @in_session
-async def check_payment(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def check_payment(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     frame = site.frame_opened(visit, opened)
     if not can_pay(site, opened):
         return site.redirect(frame, "claim")
@@ -65,7 +66,9 @@ async def check_payment(site: Site, visit: Visit, opened: OpenedClaim) -> Respon
 
 
 @takes_form
-async def hand_off(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
+async def hand_off(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+) -> Response:
     frame = site.frame_opened(visit, opened)
     choice = read_carried_choice(form, list_options(opened), opened.facts.currency)
     if choice is None:
@@ -89,7 +92,9 @@ async def hand_off(site: Site, visit: Visit, opened: OpenedClaim, form: Form) ->
     return answer_redirect(outcome)
 
 
-def read_address(visit: Visit, opened: OpenedClaim, language: str) -> Choice | Refused | None:
+def read_address(
+    visit: DebtorRequest, opened: OpenedClaim, language: str
+) -> Choice | Refused | None:
     """None: nothing was chosen where there is something to choose, or it is not to be had."""
     options, query = list_options(opened), visit.query
     if options.has_any and not any(name in query for name in FIELDS):
@@ -98,7 +103,7 @@ def read_address(visit: Visit, opened: OpenedClaim, language: str) -> Choice | R
     return None if choice is Refused.CHANGED else choice
 
 
-def _answer_changed(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+def _answer_changed(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     """What was shown is not to be had any more: choose again, or check all of it once more."""
     if not can_pay(site, opened):
         return site.redirect(site.frame_opened(visit, opened), "claim")
@@ -109,7 +114,11 @@ def _answer_changed(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
 
 
 def _answer_amount(
-    site: Site, visit: Visit, opened: OpenedClaim, options: Options, refused: Refused | None = None
+    site: DebtorSite,
+    visit: DebtorRequest,
+    opened: OpenedClaim,
+    options: Options,
+    refused: Refused | None = None,
 ) -> Response:
     frame = site.frame_opened(visit, opened)
     typed = (visit.read_query("amount") or "")[:_MOST_TYPED]
@@ -124,8 +133,8 @@ def _answer_amount(
 
 
 def _answer_check(
-    site: Site, visit: Visit, opened: OpenedClaim, choice: Choice, notice: str | None = None,
-    *, status: int = 200,
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, choice: Choice,
+    notice: str | None = None, *, status: int = 200,
 ) -> Response:  # fmt: skip
     frame = site.frame_opened(visit, opened)
     methods = list_methods(site.providers, opened.merchant)
@@ -153,7 +162,7 @@ class NotHandedOff(StrEnum):
 
 
 async def start_hand_off(
-    site: Site, opened: OpenedClaim, wanted: StartPayment
+    site: DebtorSite, opened: OpenedClaim, wanted: StartPayment
 ) -> str | NotHandedOff:
     """The provider's page to go to. Raises ValidationError for a provider there is not."""
     actor = debtor_actor(str(opened.session.session_id))

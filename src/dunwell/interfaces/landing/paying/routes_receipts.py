@@ -28,9 +28,10 @@ from dunwell.interfaces.landing.paying.views import (
 from dunwell.interfaces.landing.session.details import KEY, Detail
 from dunwell.interfaces.landing.session.states import is_closed
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.database.sql import nest_row
 from dunwell.platform.errors import NotFound
@@ -44,7 +45,7 @@ RECEIPT: Detail[Receipt] = Detail(
 
 
 @in_session_with(RECEIPT)
-async def come_back(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def come_back(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     receipt = RECEIPT.read(opened.detail)
     if receipt.provider == BANK_TRANSFER:
         return site.redirect(site.frame_opened(visit, opened), "transfer_sent")
@@ -57,7 +58,7 @@ async def come_back(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
 
 
 @in_session_with(RECEIPT)
-async def show_receipt(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def show_receipt(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     receipt, payment = _read_paid(opened)
     copy = visit.read_query("copy")
     page = describe_receipt(opened, receipt, payment, copy if copy in _COPIES else None)
@@ -65,7 +66,7 @@ async def show_receipt(site: Site, visit: Visit, opened: OpenedClaim) -> Respons
 
 
 @in_session_with(RECEIPT)
-async def send_pdf(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def send_pdf(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     receipt, payment = _read_paid(opened)
     frame = site.frame_opened(visit, opened)
     words = site.pages.languages[frame.language]
@@ -76,7 +77,9 @@ async def send_pdf(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
 
 
 @takes_form_with(RECEIPT)
-async def send_copy(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
+async def send_copy(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+) -> Response:
     """To the address on file, which the page shows masked."""
     receipt, payment = _read_paid(opened)
     frame, facts = site.frame_opened(visit, opened), opened.facts
@@ -110,7 +113,7 @@ def _read_paid(opened: OpenedClaim) -> tuple[Receipt, Paid]:
     return receipt, receipt.payment
 
 
-async def _settle(site: Site, opened: OpenedClaim, request_id: UUID) -> None:
+async def _settle(site: DebtorSite, opened: OpenedClaim, request_id: UUID) -> None:
     """What is not known now comes by notice, or with the next look."""
     try:
         await settle_payment(

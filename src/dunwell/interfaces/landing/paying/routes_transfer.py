@@ -23,9 +23,10 @@ from dunwell.interfaces.landing.paying.views import (
 from dunwell.interfaces.landing.render.dates import read_carried_day, read_day
 from dunwell.interfaces.landing.session.states import find_announced, find_day
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session, takes_form
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.banking_days import find_known_on
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
@@ -41,7 +42,7 @@ _PLACES = {
 
 
 @in_session
-async def show_transfer(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def show_transfer(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     frame = site.frame_opened(visit, opened)
     if not _takes(site, opened):
         return site.redirect(frame, "claim")
@@ -57,7 +58,7 @@ async def show_transfer(site: Site, visit: Visit, opened: OpenedClaim) -> Respon
 
 
 @in_session
-async def send_code(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def send_code(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     """The picture that banking apps scan. Raises NotFound where there is none."""
     choice = read_address(visit, opened, "") if _takes(site, opened) else None
     text = _write_code(opened, choice) if isinstance(choice, Choice) else None
@@ -68,7 +69,7 @@ async def send_code(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
 
 
 @in_session
-async def ask_when(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def ask_when(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     """When it was sent; once that is known, what was taken down."""
     frame = site.frame_opened(visit, opened)
     now = opened.merchant.now(site.resources.clock)
@@ -87,11 +88,13 @@ async def ask_when(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
     choice = read_address(visit, opened, frame.language)
     if choice is None or isinstance(choice, Refused):
         return site.redirect(frame, "pay")
-    return _answer_form(site, visit, opened, choice=choice, form={})
+    return _answer_form(site, visit, opened, choice=choice, form=FormFields({}))
 
 
 @takes_form
-async def announce(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
+async def announce(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+) -> Response:
     frame = site.frame_opened(visit, opened)
     now = opened.merchant.now(site.resources.clock)
     if find_announced(opened.facts, now) is not None:
@@ -108,7 +111,7 @@ async def announce(site: Site, visit: Visit, opened: OpenedClaim, form: Form) ->
     return _answer_form(site, visit, opened, choice=choice, form=form, fault=fault)
 
 
-async def _announce(site: Site, opened: OpenedClaim, sent: SentTransfer) -> str | None:
+async def _announce(site: DebtorSite, opened: OpenedClaim, sent: SentTransfer) -> str | None:
     """None: it is taken down; else why not."""
     try:
         async with site.resources.database.transaction() as tx:
@@ -122,7 +125,7 @@ async def _announce(site: Site, opened: OpenedClaim, sent: SentTransfer) -> str 
     return None
 
 
-def _takes(site: Site, opened: OpenedClaim) -> bool:
+def _takes(site: DebtorSite, opened: OpenedClaim) -> bool:
     return takes_transfers(opened.merchant) and can_pay(site, opened)
 
 
@@ -140,7 +143,7 @@ def _write_code(opened: OpenedClaim, choice: Choice) -> str | None:
     )  # fmt: skip
 
 
-def _read_day(form: Form) -> date | None:
+def _read_day(form: FormFields) -> date | None:
     """One of the days that were offered, or the three fields."""
     chosen = form.get("sent", "")
     if chosen and chosen != _OTHER_DAY:
@@ -149,11 +152,11 @@ def _read_day(form: Form) -> date | None:
 
 
 def _answer_form(
-    site: Site,
-    visit: Visit,
+    site: DebtorSite,
+    visit: DebtorRequest,
     opened: OpenedClaim,
     choice: Choice,
-    form: Form,
+    form: FormFields,
     fault: str | None = None,
 ) -> Response:
     frame = site.frame_opened(visit, opened)

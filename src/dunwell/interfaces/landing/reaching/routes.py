@@ -15,6 +15,7 @@ from dunwell.interfaces.landing.reaching.ways import WayToReach
 from dunwell.interfaces.landing.session.addresses import CHANNELS
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
     check_feature,
@@ -24,8 +25,8 @@ from dunwell.interfaces.landing.web.in_session import (
     takes_form,
     takes_form_from,
 )
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
 
 # Comes back to the page, which shows masked addresses.
 _PLACE = "reach"
@@ -35,14 +36,16 @@ _SAVED = ("language", "channels", "email", "sms")
 
 @in_session_with(SUPPRESSIONS)
 @from_level(Level.FACT, _PLACE)
-async def show_preferences(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def show_preferences(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     check_feature(opened, "PREFERENCES")
     return await _answer(site, visit, opened, saved=visit.read_query("saved"))
 
 
 @takes_form
 @takes_form_from(Level.FACT, _PLACE)
-async def save_language(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
+async def save_language(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+) -> Response:
     """The claim's: its messages come in it from now on, and so does this page."""
     check_feature(opened, "PREFERENCES")
     frame, language = site.frame_opened(visit, opened), form.get("language", "")
@@ -58,7 +61,9 @@ async def save_language(site: Site, visit: Visit, opened: OpenedClaim, form: For
 
 @takes_form
 @takes_form_from(Level.FACT, _PLACE)
-async def save_channels(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
+async def save_channels(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+) -> Response:
     check_feature(opened, "PREFERENCES")
     wanted = [channel for channel in CHANNELS if form.get(channel) == "use"]
     async with site.resources.database.transaction() as tx:
@@ -70,13 +75,13 @@ async def save_channels(site: Site, visit: Visit, opened: OpenedClaim, form: For
 
 
 @in_session
-async def go_back(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def go_back(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     return site.redirect(site.frame_opened(visit, opened), "preferences")
 
 
 async def _answer(
-    site: Site, visit: Visit, opened: OpenedClaim,
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim,
     *, saved: str | None = None, is_last: bool = False,
 ) -> Response:  # fmt: skip
     """is_last: no way would have been left."""
@@ -88,7 +93,7 @@ async def _answer(
     return site.answer(frame, page, 422 if is_last else 200)
 
 
-async def _find_ways(site: Site, opened: OpenedClaim) -> list[WayToReach]:
+async def _find_ways(site: DebtorSite, opened: OpenedClaim) -> list[WayToReach]:
     """Of addresses that have changed since the session was opened, suppressions are asked for."""
     keys, on_file = site.resources.keys, opened.facts.on_file
     ways = read_ways(keys, opened.merchant, on_file, SUPPRESSIONS.read(opened.detail))

@@ -31,6 +31,7 @@ from dunwell.interfaces.landing.reaching.ways import (
 )
 from dunwell.interfaces.landing.session.session import Level, is_like_token
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
     check_feature,
@@ -41,8 +42,9 @@ from dunwell.interfaces.landing.web.in_session import (
     takes_form_from,
 )
 from dunwell.interfaces.landing.web.problems import answer_problem
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import ForeignForm, Form, Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.requests import ForeignForm
 from dunwell.platform.errors import NotFound
 
 _PLACE = "preferences"
@@ -52,12 +54,12 @@ _LONGEST = 254
 
 @in_session_with(NEW_ADDRESSES)
 @from_level(Level.CODE, _PLACE)
-async def show_form(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def show_form(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     """With what this session has typed already, to correct it."""
     return _answer_form(site, visit, opened, _find_typed(visit, opened))
 
 
-async def take_address(site: Site, visit: Visit) -> Response:
+async def take_address(site: DebtorSite, visit: DebtorRequest) -> Response:
     """A form of a live session. Of one of another nothing is sent: what it brings is shown anew."""
     form, opened = await visit.read_session_form(), await site.find_opened(visit)
     typed = form.get("address", "")[:_LONGEST]
@@ -74,7 +76,9 @@ async def take_address(site: Site, visit: Visit) -> Response:
     return await _take(site, visit, opened, form)
 
 
-async def _answer_stale(site: Site, visit: Visit, opened: OpenedClaim, typed: str) -> Response:
+async def _answer_stale(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, typed: str
+) -> Response:
     """It is kept with the session in which it came, whose reader has it on the screen."""
     channel = _find_channel(visit, opened)
     async with site.resources.database.transaction() as tx:
@@ -85,7 +89,9 @@ async def _answer_stale(site: Site, visit: Visit, opened: OpenedClaim, typed: st
     return _answer_form(site, visit, opened, typed=typed, is_stale=True)
 
 
-async def _take(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
+async def _take(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+) -> Response:
     channel = _find_channel(visit, opened)
     address, fault = read_address(
         channel, form.get("address", ""), opened.facts.on_file.find(channel)
@@ -97,13 +103,15 @@ async def _take(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Re
 
 @in_session_with(NEW_ADDRESSES)
 @from_level(Level.CODE, _PLACE)
-async def show_code_field(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def show_code_field(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     return _answer_code(site, visit, opened, is_wrong=False)
 
 
 @takes_form
 @takes_form_from(Level.CODE, _PLACE)
-async def enter_code(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
+async def enter_code(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+) -> Response:
     _find_channel(visit, opened)
     frame, keys = site.frame_opened(visit, opened), site.resources.keys
     typed = Typed(opened.facts.claim_id, form.get("code", ""))
@@ -128,7 +136,9 @@ async def enter_code(site: Site, visit: Visit, opened: OpenedClaim, form: Form) 
 
 @takes_form
 @takes_form_from(Level.CODE, _PLACE)
-async def send_again(site: Site, visit: Visit, opened: OpenedClaim, _form: Form) -> Response:
+async def send_again(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+) -> Response:
     """Of an address that waits still; else it is asked for anew."""
     channel = _find_channel(visit, opened)
     async with site.resources.database.connection() as connection:
@@ -139,14 +149,18 @@ async def send_again(site: Site, visit: Visit, opened: OpenedClaim, _form: Form)
 
 
 @in_session
-async def go_to_form(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+async def go_to_form(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     _find_channel(visit, opened)
     return site.redirect(site.frame_opened(visit, opened), "address", **_name(visit))
 
 
 async def _send(
-    site: Site, visit: Visit, opened: OpenedClaim, channel: NoticeChannel, address: str
+    site: DebtorSite,
+    visit: DebtorRequest,
+    opened: OpenedClaim,
+    channel: NoticeChannel,
+    address: str,
 ) -> Response:
     frame = site.frame_opened(visit, opened)
     addressee = Addressee(opened.facts.claim_id, channel, address, frame.language)
@@ -164,7 +178,7 @@ async def _send(
 
 
 def _answer_form(
-    site: Site, visit: Visit, opened: OpenedClaim,
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim,
     typed: str = "", fault: AddressFault | None = None, *, is_stale: bool = False,
 ) -> Response:  # fmt: skip
     channel = _find_channel(visit, opened)
@@ -180,12 +194,14 @@ def _answer_form(
     return site.answer(site.frame_opened(visit, opened), page, status)
 
 
-def _answer_code(site: Site, visit: Visit, opened: OpenedClaim, *, is_wrong: bool) -> Response:
+def _answer_code(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, *, is_wrong: bool
+) -> Response:
     field, frame = _read_field(visit, opened), site.frame_opened(visit, opened)
     return answer_code_field(site, frame, field, is_wrong=is_wrong)
 
 
-def _read_field(visit: Visit, opened: OpenedClaim) -> CodeField:
+def _read_field(visit: DebtorRequest, opened: OpenedClaim) -> CodeField:
     """Where the code of a new address is typed in, of an opened claim with NEW_ADDRESSES."""
     channel, found = _find_channel(visit, opened), NEW_ADDRESSES.read(opened.detail)
     waiting, typed = found.waiting, found.find_typed(channel)
@@ -201,7 +217,7 @@ def _read_field(visit: Visit, opened: OpenedClaim) -> CodeField:
     )
 
 
-def _find_typed(visit: Visit, opened: OpenedClaim) -> str:
+def _find_typed(visit: DebtorRequest, opened: OpenedClaim) -> str:
     """By this session, and not on file."""
     channel = _find_channel(visit, opened)
     typed = NEW_ADDRESSES.read(opened.detail).find_typed(channel)
@@ -210,7 +226,7 @@ def _find_typed(visit: Visit, opened: OpenedClaim) -> str:
     return render_address(channel, typed)
 
 
-def _find_channel(visit: Visit, opened: OpenedClaim) -> NoticeChannel:
+def _find_channel(visit: DebtorRequest, opened: OpenedClaim) -> NoticeChannel:
     """Of the page's address. Raises NotFound, also where no code could be sent by it."""
     check_feature(opened, "PREFERENCES")
     channel = CHANGEABLE.get(visit.path_params["what"])
@@ -219,7 +235,7 @@ def _find_channel(visit: Visit, opened: OpenedClaim) -> NoticeChannel:
     return channel
 
 
-def _name(visit: Visit) -> dict[str, str]:
+def _name(visit: DebtorRequest) -> dict[str, str]:
     """For the page's addresses."""
     return {"what": visit.path_params["what"]}
 

@@ -11,16 +11,16 @@ from dunwell.contact.sending.report import Reference
 from dunwell.interfaces.landing.entering.views import DeadLinkPage
 from dunwell.interfaces.landing.reaching.choose_channels import unsubscribe
 from dunwell.interfaces.landing.reaching.views import UnsubscribePage
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.platform.http.requests import read_body
 
 # "List-Unsubscribe=One-Click", as a form or in parts.
 _MOST_BYTES = 8 * 1024
 
 
-async def show_unsubscribe(site: Site, visit: Visit) -> Response:
+async def show_unsubscribe(site: DebtorSite, visit: DebtorRequest) -> Response:
     reference, merchant = _read(site, visit), None
     if reference is not None:
         async with site.resources.database.connection() as connection:
@@ -28,7 +28,7 @@ async def show_unsubscribe(site: Site, visit: Visit) -> Response:
     return _answer(site, visit, merchant, is_done=False)
 
 
-async def take_unsubscribe(site: Site, visit: Visit) -> Response:
+async def take_unsubscribe(site: DebtorSite, visit: DebtorRequest) -> Response:
     """No redirect: mail programs follow none (RFC 8058, 3.1)."""
     await read_body(visit, _MOST_BYTES)
     reference, merchant = _read(site, visit), None
@@ -42,11 +42,13 @@ async def take_unsubscribe(site: Site, visit: Visit) -> Response:
     return _answer(site, visit, merchant, is_done=True)
 
 
-def _read(site: Site, visit: Visit) -> Reference | None:
+def _read(site: DebtorSite, visit: DebtorRequest) -> Reference | None:
     return read_reference(site.resources.keys, visit.path_params["reference"])
 
 
-def _answer(site: Site, visit: Visit, merchant: Merchant | None, *, is_done: bool) -> Response:
+def _answer(
+    site: DebtorSite, visit: DebtorRequest, merchant: Merchant | None, *, is_done: bool
+) -> Response:
     """merchant: none: the address leads nowhere any more."""
     if merchant is None:
         return site.answer(site.frame(visit), DeadLinkPage(), 410)

@@ -7,7 +7,6 @@ side in one browser. Without it, a page's address leads on to the claim that was
 import re
 from collections.abc import Mapping
 
-LANGUAGE = "lang"
 _CLAIMS = "/claim"
 _CLAIM = f"{_CLAIMS}/{{handle}}"
 _PARAMETER = re.compile(r"\{(\w+)\}")

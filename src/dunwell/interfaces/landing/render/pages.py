@@ -10,13 +10,14 @@ from markupsafe import Markup
 
 from dunwell.accounts.installation.identity import FindOperator, Operator, find_nobody
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.interfaces.landing.render.addresses import LANGUAGE, build_address
+from dunwell.interfaces.landing.render.addresses import build_address
 from dunwell.interfaces.landing.render.creditor import (
     Creditor,
     ShownOperator,
     describe_creditor,
     describe_operator,
 )
+from dunwell.interfaces.web.languages import LANGUAGE_PARAMETER
 from dunwell.interfaces.web.templates import Page, PageContext, PageRenderer, build_environment
 from dunwell.platform.text.translation import Language
 
@@ -69,7 +70,7 @@ class DebtorPageContext(PageContext, frozen=True, gc=False):
     def address(self, page: str, /, **values: object) -> str:
         """Of a page of ours, for this reader (`build_address`)."""
         if self.chosen is not None:
-            values[LANGUAGE] = self.chosen
+            values[LANGUAGE_PARAMETER] = self.chosen
         return build_address(page, self.handle, **values)
 
     def bare_address(self, page: str, /) -> str:

@@ -12,9 +12,9 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.interfaces.landing.render.addresses import build_address
 from dunwell.interfaces.landing.render.colors import choose_palette
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.assets import CSS, AssetFolder
 from dunwell.interfaces.web.responses import answer_asset
 from dunwell.platform.errors import NotFound
@@ -23,7 +23,7 @@ ASSETS = AssetFolder(Path(__file__).parent, lambda name: build_address("asset", 
 _ID = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
-async def send_brand(site: Site, visit: Visit) -> Response:
+async def send_brand(site: DebtorSite, visit: DebtorRequest) -> Response:
     """Raises NotFound where the merchant has none."""
     merchant = await _load_merchant(site, visit.path_params["merchant_id"])
     is_current = visit.path_params["revision"] == str(merchant.revision)
@@ -42,7 +42,7 @@ def render_brand(color: str | None) -> bytes:
     return f":root{{--brand:{palette.brand};--brand-deep:{palette.brand_deep}}}\n".encode()
 
 
-async def _load_merchant(site: Site, given: str) -> Merchant:
+async def _load_merchant(site: DebtorSite, given: str) -> Merchant:
     merchant = None
     if _ID.fullmatch(given):
         async with site.resources.database.connection() as connection:

@@ -11,18 +11,23 @@ from dunwell.interfaces.landing.session.details import NOTHING, Detail
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.states import is_closed
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Form, Visit
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
+from dunwell.interfaces.landing.web.site import DebtorSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import NotFound
 
-Run: TypeAlias = Callable[[Site, Visit], Awaitable[Response]]
+Run: TypeAlias = Callable[[DebtorSite, DebtorRequest], Awaitable[Response]]
 # By name, the methods of pages and what they do.
 RoutedPages: TypeAlias = Mapping[str, Mapping[str, Run]]
-Show: TypeAlias = Callable[[Site, Visit, OpenedClaim], Awaitable[Response]]
-Take: TypeAlias = Callable[[Site, Visit, OpenedClaim, Form], Awaitable[Response]]
+Show: TypeAlias = Callable[[DebtorSite, DebtorRequest, OpenedClaim], Awaitable[Response]]
+Take: TypeAlias = Callable[
+    [DebtorSite, DebtorRequest, OpenedClaim, FormFields], Awaitable[Response]
+]
 # A form, or nothing.
 _Brought = ParamSpec("_Brought")
-_Handle: TypeAlias = Callable[Concatenate[Site, Visit, OpenedClaim, _Brought], Awaitable[Response]]
+_Handle: TypeAlias = Callable[
+    Concatenate[DebtorSite, DebtorRequest, OpenedClaim, _Brought], Awaitable[Response]
+]
 # Where a reader goes on to who was asked for more, by its name in the address that asks: the page,
 # and what it needs. No address from outside is one.
 PLACES: Mapping[str, tuple[str, Level]] = {
@@ -51,7 +56,7 @@ def in_session_with(detail: Detail[Any], *, also_withheld: bool = False) -> Call
 
     def guard(show: Show) -> Run:
         @wraps(show)
-        async def run(site: Site, visit: Visit) -> Response:
+        async def run(site: DebtorSite, visit: DebtorRequest) -> Response:
             opened = await site.find_opened(visit, detail)
             if opened is None or not site.is_live(opened):
                 return site.answer_ended(visit, opened)
@@ -74,7 +79,7 @@ def takes_form_with(detail: Detail[Any], *, also_withheld: bool = False) -> Call
 
     def guard(take: Take) -> Run:
         @wraps(take)
-        async def run(site: Site, visit: Visit) -> Response:
+        async def run(site: DebtorSite, visit: DebtorRequest) -> Response:
             form, opened = await visit.read_session_form(), await site.find_opened(visit, detail)
             if opened is None or not site.is_live(opened):
                 return site.answer_ended(visit, opened, form=form)
@@ -95,7 +100,7 @@ def from_level(level: Level, name: str) -> Callable[[Show], Show]:
 
     def guard(show: Show) -> Show:
         @wraps(show)
-        async def run(site: Site, visit: Visit, opened: OpenedClaim) -> Response:
+        async def run(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
             if opened.session.level.reaches(level):
                 return await show(site, visit, opened)
             return site.ask_more(visit, opened, name)
@@ -117,7 +122,9 @@ def takes_form_from(level: Level, name: str) -> Callable[[Take], Take]:
 
     def guard(take: Take) -> Take:
         @wraps(take)
-        async def run(site: Site, visit: Visit, opened: OpenedClaim, form: Form) -> Response:
+        async def run(
+            site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+        ) -> Response:
             if opened.session.level.reaches(level):
                 return await take(site, visit, opened, form)
             return site.ask_more(visit, opened, name)
@@ -132,7 +139,7 @@ def unless_closed(handle: _Handle[_Brought]) -> _Handle[_Brought]:
 
     @wraps(handle)
     async def run(
-        site: Site, visit: Visit, opened: OpenedClaim, /,
+        site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, /,
         *args: _Brought.args, **named: _Brought.kwargs,
     ) -> Response:  # fmt: skip
         if is_closed(opened.facts):

@@ -9,16 +9,16 @@ from dunwell.interfaces.landing.render.addresses import place
 from dunwell.interfaces.landing.session.cookies import sort_by_age
 from dunwell.interfaces.landing.session.session import Session
 from dunwell.interfaces.landing.session.store import find_sessions
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import Run
-from dunwell.interfaces.landing.web.site import Site
-from dunwell.interfaces.landing.web.visit import Visit
+from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.responses import answer_redirect
 
 
 def lead_on(show: Run) -> Run:
     """show: the page, which says that nothing was opened where that is so."""
 
-    async def run(site: Site, visit: Visit) -> Response:
+    async def run(site: DebtorSite, visit: DebtorRequest) -> Response:
         handle = await find_last_handle(site, visit)
         if handle is None:
             return await show(site, visit)
@@ -29,7 +29,7 @@ def lead_on(show: Run) -> Run:
     return run
 
 
-async def find_last_handle(site: Site, visit: Visit) -> str | None:
+async def find_last_handle(site: DebtorSite, visit: DebtorRequest) -> str | None:
     """The handle of the claim that this browser has opened last, a live one before others."""
     held = await find_held(site, visit)
     known = [handle for handle in sort_by_age(held) if held[handle] is not None]
@@ -37,7 +37,7 @@ async def find_last_handle(site: Site, visit: Visit) -> str | None:
     return [*known, *live][-1] if known else None
 
 
-async def find_held(site: Site, visit: Visit) -> dict[str, Session | None]:
+async def find_held(site: DebtorSite, visit: DebtorRequest) -> dict[str, Session | None]:
     """By handle, the sessions that the visitor's cookies name; none: nothing is known any more."""
     if not visit.session_hashes:
         return {}
@@ -45,5 +45,5 @@ async def find_held(site: Site, visit: Visit) -> dict[str, Session | None]:
         return await find_sessions(connection, visit.session_hashes)
 
 
-def _is_live(site: Site, session: Session | None) -> bool:
+def _is_live(site: DebtorSite, session: Session | None) -> bool:
     return session is not None and session.is_live(site.now())

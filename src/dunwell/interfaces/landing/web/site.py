@@ -4,7 +4,7 @@ import math
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -31,14 +31,15 @@ from dunwell.interfaces.landing.session.session import (
 )
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim, load_opened_claim
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
+from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.typed_text import list_typed_texts
 from dunwell.interfaces.landing.web.views import EndedPage
-from dunwell.interfaces.landing.web.visit import ForeignForm, Form, Visit
 from dunwell.interfaces.web.languages import choose_language
+from dunwell.interfaces.web.requests import ForeignForm, PageRequest
 from dunwell.interfaces.web.responses import answer_page, answer_redirect
+from dunwell.interfaces.web.site import WebSite
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.database.database import Connection
-from dunwell.platform.resources import Resources
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -47,10 +48,9 @@ _POLICY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
-    """Opened once, when the application is built."""
+class DebtorSite(WebSite):
+    """The shared services of the debtor's pages; one per process."""
 
-    resources: Resources
     providers: Providers
     pages: DebtorPages
     # The origins of providers' pages that are not ours, by the provider's name: a form's answer may
@@ -63,14 +63,6 @@ class Site:
     # Of receipts and confirmations.
     printer: LetterPrinter
 
-    @property
-    def is_secure(self) -> bool:
-        return self.resources.settings.public_url.startswith("https://")
-
-    def now(self) -> datetime:
-        """Real time, which sessions go by."""
-        return self.resources.clock.now()
-
     def work(self, tx: Connection, merchant: Merchant, session_id: object) -> Work:
         actor = debtor_actor(str(session_id))
         return Work.open(self.resources, tx, merchant, actor)
@@ -79,25 +71,28 @@ class Site:
         return secrets.token_bytes(VALUE_BYTES)
 
     def frame(
-        self, visit: Visit, merchant: Merchant | None = None, claims_language: str | None = None
+        self,
+        visit: PageRequest,
+        merchant: Merchant | None = None,
+        claims_language: str | None = None,
     ) -> DebtorPageContext:
-        """Of a page outside any session."""
+        """Return the context of a page outside any session, or of a preview in the portal."""
         return self._frame(visit, merchant, claims_language, None)
 
-    async def find_frame(self, visit: Visit) -> DebtorPageContext:
+    async def find_frame(self, visit: DebtorRequest) -> DebtorPageContext:
         """Of a page that anybody may look at: in a session, with its creditor."""
         opened = await self.find_opened(visit)
         if opened is not None and self.is_live(opened):
             return self.frame_opened(visit, opened)
         return self.frame(visit)
 
-    def frame_opened(self, visit: Visit, opened: OpenedClaim) -> DebtorPageContext:
+    def frame_opened(self, visit: DebtorRequest, opened: OpenedClaim) -> DebtorPageContext:
         """Of a page in a live session; made once of what a visit has opened."""
         if visit.frame is None or visit.frame[0] is not opened:
             visit.frame = (opened, self._make_opened_frame(visit, opened))
         return visit.frame[1]
 
-    def _make_opened_frame(self, visit: Visit, opened: OpenedClaim) -> DebtorPageContext:
+    def _make_opened_frame(self, visit: DebtorRequest, opened: OpenedClaim) -> DebtorPageContext:
         left = opened.session.expires_at - self.now()
         shown = Shown(
             derive_form_token(self.resources.keys, opened.session.session_hash),
@@ -115,7 +110,9 @@ class Site:
         policy = _POLICY.format(" ".join(["'self'", *form_origins]))
         return answer_page(self.pages.render(frame, page), status, policy=policy, more=more)
 
-    async def find_opened(self, visit: Visit, detail: Detail[Any] = NOTHING) -> OpenedClaim | None:
+    async def find_opened(
+        self, visit: DebtorRequest, detail: Detail[Any] = NOTHING
+    ) -> OpenedClaim | None:
         """What the visitor's cookie for this address names, whether its session lasts or not, with
         what else the page shows."""
         session_hash = visit.session_hash
@@ -129,7 +126,7 @@ class Site:
     def is_live(self, opened: OpenedClaim | None) -> bool:
         return opened is not None and opened.session.is_live(self.now())
 
-    def check_token(self, session: Session, form: Form) -> None:
+    def check_token(self, session: Session, form: Mapping[str, str]) -> None:
         """Raises ForeignForm unless the form is this session's, or the one's that it took the place
         of: a page that stays open beside the one where somebody asked for another hour."""
         keys, token = self.resources.keys, form.get("token", "")
@@ -138,8 +135,8 @@ class Site:
             raise ForeignForm("The form belongs to another session.")
 
     def answer_ended(
-        self, visit: Visit, opened: OpenedClaim | None,
-        *, is_kept: bool = False, are_files: bool = False, form: Form | None = None,
+        self, visit: DebtorRequest, opened: OpenedClaim | None,
+        *, is_kept: bool = False, are_files: bool = False, form: Mapping[str, str] | None = None,
     ) -> Response:  # fmt: skip
         """Why nothing is shown: timed out, ended by hand, or never opened in this browser. is_kept:
         what was typed, or files, wait until the claim is opened anew. form: what was sent, whose
@@ -158,7 +155,9 @@ class Site:
             403,
         )
 
-    def is_own_form(self, visit: Visit, opened: OpenedClaim | None, form: Form) -> bool:
+    def is_own_form(
+        self, visit: DebtorRequest, opened: OpenedClaim | None, form: Mapping[str, str]
+    ) -> bool:
         """Whether the form came from our pages. Nobody else may put words into a page of ours."""
         token = form.get("token", "")
         if opened and is_form_token(self.resources.keys, opened.session.session_hash, token):
@@ -180,12 +179,12 @@ class Site:
         cookie = render_cookie(handle, value, is_secure=self.is_secure)
         answer.headers.append("Set-Cookie", cookie)
 
-    def ask_more(self, visit: Visit, opened: OpenedClaim, name: str) -> Response:
+    def ask_more(self, visit: DebtorRequest, opened: OpenedClaim, name: str) -> Response:
         """To the page that raises a session's level, on the way to the page of this name."""
         return self.redirect(self.frame_opened(visit, opened), "prove", **{"for": name})
 
     def _frame(
-        self, visit: Visit, merchant: Merchant | None, claims_language: str | None,
+        self, visit: PageRequest, merchant: Merchant | None, claims_language: str | None,
         shown: Shown | None,
     ) -> DebtorPageContext:  # fmt: skip
         offered = self._find_offered(merchant)
@@ -201,7 +200,7 @@ class Site:
             merchant=merchant,
             session=shown,
             carried=visit.carried,
-            handle=visit.handle,
+            handle=visit.handle if isinstance(visit, DebtorRequest) else "",
             today=self._find_today(merchant) if merchant else None,
         )
 

@@ -13,15 +13,16 @@ from dunwell.core.claims.find_claims import find_claims
 from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.interfaces.portal.audit.views import AuditFilters
 from dunwell.interfaces.portal.web.paging import read_day
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.web.form_fields import FormFields
 
 _MOST_TEXT = 200
 _MOST_DIGITS = 18
 _NO_CLAIM = "claim:0"
 
 
-def read_audit_filters(given: Visit | Fields) -> AuditFilters:
-    find = given.ask if isinstance(given, Visit) else given.text
+def read_audit_filters(given: PortalRequest | FormFields) -> AuditFilters:
+    find = given.ask if isinstance(given, PortalRequest) else given.text
     return AuditFilters(
         **{name: find(name)[:_MOST_TEXT] for name in AuditFilters.__struct_fields__}
     )

@@ -15,8 +15,9 @@ from dunwell.interfaces.portal.audit.asked import read_audit_filters, understand
 from dunwell.interfaces.portal.audit.views import AuditPage, AuditRow
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.operations.explanation.life_store import load_user_names
 from dunwell.operations.jobs.job import Export, ExportedList
 from dunwell.operations.jobs.start_job import start_export
@@ -29,7 +30,7 @@ _CLAIM = "claim:"
 
 
 @at_merchant
-async def show_audit(site: Site, visit: Visit, access: Access) -> Response:
+async def show_audit(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """check: the seals of what is shown are verified, which changes nothing."""
     frame, after = site.frame(visit, access), visit.ask("after")
     filters = read_audit_filters(visit)
@@ -59,7 +60,9 @@ async def show_audit(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @takes_form_at_merchant
-async def take_export(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_export(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """The rows that the filters leave, as CSV."""
     frame = site.frame(visit, access)
     async with site.work(access) as work:
@@ -69,7 +72,7 @@ async def take_export(site: Site, visit: Visit, access: Access, fields: Fields) 
 
 
 @at_merchant
-async def go_to_audit(site: Site, visit: Visit, access: Access) -> Response:
+async def go_to_audit(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """The address that only takes forms, opened by hand."""
     return site.redirect(visit, access, "audit")
 

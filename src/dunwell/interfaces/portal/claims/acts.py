@@ -22,8 +22,8 @@ from dunwell.core.claims.notes import add_note
 from dunwell.core.claims.pause_claim import pause_claim, resume_claim
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.interfaces.portal.web.paging import read_day
-from dunwell.interfaces.portal.web.visit import Fields
 from dunwell.interfaces.web.amounts import read_amount, render_plain
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import Fault, Said, ValidationError
 from dunwell.platform.text.texts import is_line
@@ -41,7 +41,7 @@ _CONTACT = (
 class Typed:
     """A form as it was sent: its texts, what is wrong with them, and what it was sent about."""
 
-    fields: Fields
+    fields: FormFields
     claim: ClaimView
     language: str
     keys: KeyRing

@@ -16,14 +16,15 @@ from dunwell.interfaces.portal.claims.views import ActPage, describe_head
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.operations.explanation.claim_life import Happening, read_claim_life
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 
 
 @at_merchant
-async def show_act(site: Site, visit: Visit, access: Access) -> Response:
+async def show_act(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     act, claim_id = _find_act(visit, access), read_claim_id(visit)
     async with site.work(access) as work:
         seen = await load_seen(work, claim_id)
@@ -38,7 +39,9 @@ async def show_act(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @takes_form_at_merchant
-async def take_act(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_act(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """1. look whether the claim is as it was seen, and lock it
     2. read the form and do it, in the same transaction
     3. what does not go is told with all that was typed, in a new look at the claim"""
@@ -73,7 +76,11 @@ async def take_act(site: Site, visit: Visit, access: Access, fields: Fields) -> 
 
 
 async def _answer_overtaken(
-    site: Site, visit: Visit, access: Access, fields: Fields, overtaken: ChangedMeanwhile
+    site: PortalSite,
+    visit: PortalRequest,
+    access: Access,
+    fields: FormFields,
+    overtaken: ChangedMeanwhile,
 ) -> Response:
     """Both texts: what was typed, and what is there now."""
     act, claim_id = _find_act(visit, access), read_claim_id(visit)
@@ -96,7 +103,7 @@ async def _answer_overtaken(
 
 
 def _answer(  # noqa: PLR0913 - what a form shows, by name
-    site: Site, visit: Visit, access: Access, shown: tuple[ClaimView, str], *,
+    site: PortalSite, visit: PortalRequest, access: Access, shown: tuple[ClaimView, str], *,
     values: dict[str, str], faults: Sequence[tuple[str, str]] = (),
     changed: Sequence[Happening] = (), is_overtaken: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
@@ -117,7 +124,7 @@ def _answer(  # noqa: PLR0913 - what a form shows, by name
     return site.answer_at(visit, access, page, status)
 
 
-def _find_act(visit: Visit, access: Access) -> Act:
+def _find_act(visit: PortalRequest, access: Access) -> Act:
     """Raises NotFound, also for what the person may not do."""
     act = ACTS.get(visit.path_params["act"])
     if act is None or not access.may(act.right):

@@ -23,8 +23,8 @@ from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, in_preview_turn
 from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
 from dunwell.interfaces.portal.web.paging import read_day
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.formats import parse_instant
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.operations.explanation.claim_life import MOST, read_claim_life
@@ -34,7 +34,7 @@ from dunwell.platform.errors import NotFound
 
 
 @at_merchant
-async def show_claim(site: Site, visit: Visit, access: Access) -> Response:
+async def show_claim(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     claim_id, chip = read_claim_id(visit), visit.ask("show")
     async with site.work(access) as work:
         view = await look_at_claim(work, access, claim_id)
@@ -65,7 +65,7 @@ async def show_claim(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @at_merchant
-async def show_explanation(site: Site, visit: Visit, access: Access) -> Response:
+async def show_explanation(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     claim_id = read_claim_id(visit)
     async with site.work(access) as work:
         view = await look_at_claim(work, access, claim_id)
@@ -74,7 +74,7 @@ async def show_explanation(site: Site, visit: Visit, access: Access) -> Response
 
 
 @at_merchant
-async def show_message(site: Site, visit: Visit, access: Access) -> Response:
+async def show_message(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     claim_id, message_id = read_claim_id(visit), read_id(visit, "message_id")
     async with site.work(access) as work:
         view = await look_at_claim(work, access, claim_id)
@@ -97,7 +97,7 @@ async def show_message(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @at_merchant
-async def show_account(site: Site, visit: Visit, access: Access) -> Response:
+async def show_account(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """As of the day in the address, else today."""
     claim_id, frame = read_claim_id(visit), site.frame(visit, access)
     assert frame.today is not None
@@ -109,7 +109,7 @@ async def show_account(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @at_merchant
-async def send_document(site: Site, visit: Visit, access: Access) -> Response:
+async def send_document(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """As a download: what others have written opens nowhere beside us."""
     claim_id, attachment_id = read_claim_id(visit), read_id(visit, "attachment_id")
     async with site.work(access) as work:
@@ -122,7 +122,7 @@ async def send_document(site: Site, visit: Visit, access: Access) -> Response:
 
 @at_merchant
 @in_preview_turn
-async def show_debtors_page(site: Site, visit: Visit, access: Access) -> Response:
+async def show_debtors_page(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """Nobody is told of it, and nothing on it can be sent."""
     claim_id = read_claim_id(visit)
     level = Level.LINK if visit.ask("level") == "link" else Level.FACT

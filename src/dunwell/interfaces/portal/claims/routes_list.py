@@ -25,14 +25,15 @@ from dunwell.interfaces.portal.web.claim_filters import Filters, read_filters, r
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import note_list, read_id
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import ValidationError
 
 
 @at_merchant
-async def show_claims(site: Site, visit: Visit, access: Access) -> Response:
+async def show_claims(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """1. read the filters; what means nothing is told, and left out
     2. a search finds claims by what people call them, the list all that the filters leave
     3. count as far as it is cheap"""
@@ -88,7 +89,9 @@ async def _count(work: Work, order: ClaimOrder, wanted: ClaimFilter) -> tuple[in
 
 
 @takes_form_at_merchant
-async def take_view(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_view(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """Keeps the filters of the list under a name."""
     filters = read_filters_from(fields.text)
     address = build_address("claims", merchant_id=access.merchant_id, **filters.query)
@@ -105,19 +108,21 @@ async def take_view(site: Site, visit: Visit, access: Access, fields: Fields) ->
 
 
 @takes_form_at_merchant
-async def drop_view(site: Site, visit: Visit, access: Access, _fields: Fields) -> Response:
+async def drop_view(
+    site: PortalSite, visit: PortalRequest, access: Access, _fields: FormFields
+) -> Response:
     async with site.work(access) as work:
         await end_view(work, access.person.user_id, read_id(visit, "view_id"))
     return site.redirect(visit, access, "claims", done="view_end")
 
 
 @at_merchant
-async def go_to_list(_site: Site, _visit: Visit, access: Access) -> Response:
+async def go_to_list(_site: PortalSite, _visit: PortalRequest, access: Access) -> Response:
     """An address that only takes forms, opened by hand."""
     return answer_redirect(build_address("claims", merchant_id=access.merchant_id))
 
 
-def _read_address(visit: Visit) -> Filters:
+def _read_address(visit: PortalRequest) -> Filters:
     """Columns come as one word, or ticked one by one."""
     filters = read_filters_from(visit.ask)
     ticked = visit.ask_all("column")

@@ -45,8 +45,9 @@ from dunwell.interfaces.portal.web.guards import (
     takes_form_at_merchant,
 )
 from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import NotFound, ValidationError
@@ -66,7 +67,7 @@ class _Case:
 
 
 @at_merchant
-async def show_inbox(site: Site, visit: Visit, access: Access) -> Response:
+async def show_inbox(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     after, given = visit.ask("after"), visit.ask("state")
     state = DisputeState(given) if given in list(DisputeState) else DisputeState.OPEN
     asked, whose = read_whose(visit, access)
@@ -102,12 +103,14 @@ async def _list(
 
 
 @at_merchant
-async def show_dispute(site: Site, visit: Visit, access: Access) -> Response:
+async def show_dispute(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer(site, visit, access)
 
 
 @takes_form_at_merchant
-async def take_answer(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_answer(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """Keeps what was written, whichever button it was; then on to the preview, or back."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     typed, wish = _read(fields), fields["do"]
@@ -131,7 +134,7 @@ async def take_answer(site: Site, visit: Visit, access: Access, fields: Fields) 
 
 @at_merchant
 @in_preview_turn
-async def show_preview(site: Site, visit: Visit, access: Access) -> Response:
+async def show_preview(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """Of the draft as it is stored, which is what is sent."""
     async with site.work(access) as work:
         case = await _load(work, access, visit)
@@ -153,7 +156,9 @@ async def show_preview(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @takes_form_at_merchant
-async def take_sending(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_sending(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     try:
         async with site.work(access) as work:
@@ -168,7 +173,7 @@ async def take_sending(site: Site, visit: Visit, access: Access, fields: Fields)
 
 
 @at_merchant
-async def send_file(site: Site, visit: Visit, access: Access) -> Response:
+async def send_file(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """The original, as a download: a debtor's file never opens beside the portal's own pages."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     file_id = read_id(visit, "file_id")
@@ -179,7 +184,7 @@ async def send_file(site: Site, visit: Visit, access: Access) -> Response:
     return answer_file(content, file.content_type, file.name)
 
 
-async def _load(work: Work, access: Access, visit: Visit) -> _Case:
+async def _load(work: Work, access: Access, visit: PortalRequest) -> _Case:
     """Raises NotFound, also for a dispute of another claim."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     claim = await look_at_claim(work, access, claim_id)
@@ -194,7 +199,7 @@ async def _load(work: Work, access: Access, visit: Visit) -> _Case:
 
 
 async def _answer(  # noqa: PLR0913 - what the page shows, by name
-    site: Site, visit: Visit, access: Access, typed: Answer | None = None, *,
+    site: PortalSite, visit: PortalRequest, access: Access, typed: Answer | None = None, *,
     faults: list[tuple[str, str]] | None = None,
     overtaken: DraftOvertaken | AnsweredAlready | None = None, status: int = 200,
 ) -> Response:  # fmt: skip
@@ -225,14 +230,14 @@ async def _answer(  # noqa: PLR0913 - what the page shows, by name
     return site.answer_at(visit, access, page, status)
 
 
-def _back(site: Site, visit: Visit, access: Access) -> Response:
+def _back(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return site.redirect(
         visit, access, "dispute",
         claim_id=read_claim_id(visit), dispute_id=read_id(visit, "dispute_id"),
     )  # fmt: skip
 
 
-async def _insert(site: Site, access: Access, typed: Answer, wanted: str) -> Answer:
+async def _insert(site: PortalSite, access: Access, typed: Answer, wanted: str) -> Answer:
     """With one of the merchant's texts behind what is there."""
     async with site.work(access) as work:
         texts = await list_answer_texts(work)
@@ -241,7 +246,7 @@ async def _insert(site: Site, access: Access, typed: Answer, wanted: str) -> Ans
     return Answer(typed.outcome, typed.ends_claim, message)
 
 
-def _read(fields: Fields) -> Answer:
+def _read(fields: FormFields) -> Answer:
     outcomes: tuple[Literal["ACCEPTED", "REJECTED"], ...] = ("ACCEPTED", "REJECTED")
     outcome: Literal["", "ACCEPTED", "REJECTED"] = next(
         (each for each in outcomes if each == fields["outcome"]), ""
@@ -249,7 +254,7 @@ def _read(fields: Fields) -> Answer:
     return Answer(outcome, fields["ends_claim"] != "no", fields.text("message"))
 
 
-def _read_revision(fields: Fields) -> int:
+def _read_revision(fields: FormFields) -> int:
     given = fields["known_revision"]
     return int(given) if given.isascii() and given.isdigit() and len(given) < 9 else 0
 

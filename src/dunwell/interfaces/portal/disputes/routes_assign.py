@@ -10,13 +10,16 @@ from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.assigning import read_assignee
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_claim_id, read_id
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, ValidationError
 
 
 @takes_form_at_merchant
-async def take_assignee(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_assignee(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """Of two who give it away at once the second is told, and the page shows whose it is."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     wanted, known = read_assignee(fields, "assignee"), read_assignee(fields, "known_assignee")
@@ -34,7 +37,9 @@ async def take_assignee(site: Site, visit: Visit, access: Access, fields: Fields
 
 
 @takes_form_at_merchant
-async def confirm_person(site: Site, visit: Visit, access: Access, _fields: Fields) -> Response:
+async def confirm_person(
+    site: PortalSite, visit: PortalRequest, access: Access, _fields: FormFields
+) -> Response:
     """Confirm that the right person was reached. A second click changes nothing. A dispute that has
     never withheld its claim has no such button."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
@@ -50,7 +55,7 @@ async def confirm_person(site: Site, visit: Visit, access: Access, _fields: Fiel
 
 
 @at_merchant
-async def go_to_dispute(site: Site, visit: Visit, access: Access) -> Response:
+async def go_to_dispute(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """The address that only takes forms, opened by hand. Raises NotFound."""
     async with site.work(access) as work:
         await check_claim(work, read_claim_id(visit))

@@ -12,18 +12,21 @@ from dunwell.interfaces.portal.disputes.views import TextsPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import NotFound, ValidationError
 
 
 @at_merchant
-async def show_texts(site: Site, visit: Visit, access: Access) -> Response:
+async def show_texts(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer(site, visit, access)
 
 
 @takes_form_at_merchant
-async def take_text(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_text(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     name, text = fields.text("name"), fields.text("text")
     try:
         async with site.work(access) as work:
@@ -35,19 +38,21 @@ async def take_text(site: Site, visit: Visit, access: Access, fields: Fields) ->
 
 
 @takes_form_at_merchant
-async def drop_text(site: Site, visit: Visit, access: Access, _fields: Fields) -> Response:
+async def drop_text(
+    site: PortalSite, visit: PortalRequest, access: Access, _fields: FormFields
+) -> Response:
     async with site.work(access) as work:
         await end_answer_text(work, read_id(visit, "template_id"))
     return site.redirect(visit, access, "answer_texts", done="removed")
 
 
 @at_merchant
-async def go_to_texts(site: Site, visit: Visit, access: Access) -> Response:
+async def go_to_texts(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return site.redirect(visit, access, "answer_texts")
 
 
 async def _answer(
-    site: Site, visit: Visit, access: Access, name: str = "", text: str = "", *,
+    site: PortalSite, visit: PortalRequest, access: Access, name: str = "", text: str = "", *,
     faults: list[tuple[str, str]] | None = None,
 ) -> Response:  # fmt: skip
     if not access.may(Right.ANSWER):

@@ -19,8 +19,8 @@ from dunwell.interfaces.portal.evidence.views import FileShown, PicturesPage, Wh
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, Run, at_merchant
 from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.crypto import SealBroken
 from dunwell.platform.errors import NotFound
@@ -39,10 +39,10 @@ class _Found:
     content_type: str
 
 
-_Find = Callable[[Work, Visit], Awaitable[_Found]]
+_Find = Callable[[Work, PortalRequest], Awaitable[_Found]]
 
 
-async def _find_evidence(work: Work, visit: Visit) -> _Found:
+async def _find_evidence(work: Work, visit: PortalRequest) -> _Found:
     """Raises NotFound."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     file_id = read_id(visit, "file_id")
@@ -59,7 +59,7 @@ async def _find_evidence(work: Work, visit: Visit) -> _Found:
     return _Found(str(file_id), file, kept.storage_key, kept.content_type)
 
 
-async def _find_document(work: Work, visit: Visit) -> _Found:
+async def _find_document(work: Work, visit: PortalRequest) -> _Found:
     """Raises NotFound."""
     claim_id, attachment_id = read_claim_id(visit), read_id(visit, "attachment_id")
     kept = await read_attachment(work, claim_id, attachment_id)
@@ -77,7 +77,7 @@ async def _find_document(work: Work, visit: Visit) -> _Found:
 
 def _show_pages(find: _Find) -> Run:
     @at_merchant
-    async def show(site: Site, visit: Visit, access: Access) -> Response:
+    async def show(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
         """Its small picture is drawn at once: so the page can say when there is nothing to show."""
         page = _read_number(visit.ask("page") or "1")
         async with site.work(access) as work:
@@ -102,7 +102,7 @@ def _show_pages(find: _Find) -> Run:
 
 def _send_picture(find: _Find) -> Run:
     @at_merchant
-    async def send(site: Site, visit: Visit, access: Access) -> Response:
+    async def send(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
         """Raises NotFound, also for what cannot be drawn. That somebody looks was kept when the
         page with the picture was opened."""
         page, size = _read_number(visit.path_params["page"]), _read_size(visit.path_params["size"])
@@ -117,7 +117,7 @@ def _send_picture(find: _Find) -> Run:
     return send
 
 
-async def _try(site: Site, access: Access, found: _Found, page: int) -> tuple[Why, int]:
+async def _try(site: PortalSite, access: Access, found: _Found, page: int) -> tuple[Why, int]:
     """Why the page cannot be shown, "": it can; and how many pages there are, 0: nobody knows.
     Raises Unavailable."""
     painter, shown = site.painter, _describe(site, access, found)
@@ -135,7 +135,7 @@ async def _try(site: Site, access: Access, found: _Found, page: int) -> tuple[Wh
     return "", pages
 
 
-def _describe(site: Site, access: Access, found: _Found) -> Shown:
+def _describe(site: PortalSite, access: Access, found: _Found) -> Shown:
     return Shown(
         found.storage_key, found.content_type, lambda: site.storage.load(found.storage_key),
         viewer=access.person.user_id, size_bytes=found.file.size_bytes,

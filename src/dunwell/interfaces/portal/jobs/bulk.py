@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.core.claims.find_claims import find_claims
 from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.interfaces.portal.web.paging import read_day
-from dunwell.interfaces.portal.web.visit import Fields
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.operations.jobs.job import MOST_ROWS, Action, Archive, Assign, Pause, Resume
 from dunwell.platform.text.texts import is_line
 
@@ -31,7 +31,7 @@ class Asked:
     faults: Sequence[str]
 
 
-def read_action(fields: Fields, now: datetime, timezone: str) -> Asked:
+def read_action(fields: FormFields, now: datetime, timezone: str) -> Asked:
     name = fields["action"] if fields["action"] in ACTIONS else "pause"
     values, faults = {each: fields.text(each) for each in NAMES}, list[str]()
     if name == "pause":
@@ -51,7 +51,7 @@ def read_action(fields: Fields, now: datetime, timezone: str) -> Asked:
     return Asked(name, None if faults else action, values, faults)
 
 
-def read_ticked(fields: Fields) -> list[int]:
+def read_ticked(fields: FormFields) -> list[int]:
     given = [each for each in fields.all("claim") if each.isascii() and each.isdigit()]
     return list(dict.fromkeys(int(each) for each in given if len(each) <= 18))
 

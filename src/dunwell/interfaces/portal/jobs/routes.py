@@ -10,8 +10,9 @@ from dunwell.interfaces.portal.jobs.views import JobPage, JobsPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
 from dunwell.operations.explanation.life_store import load_user_names
 from dunwell.operations.jobs.cancel_job import cancel_job, may_cancel
@@ -31,7 +32,7 @@ _CSV = {
 
 
 @at_merchant
-async def show_jobs(site: Site, visit: Visit, access: Access) -> Response:
+async def show_jobs(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     after = visit.ask("after")
     async with site.work(access) as work:
         try:
@@ -44,7 +45,7 @@ async def show_jobs(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @at_merchant
-async def show_job(site: Site, visit: Visit, access: Access) -> Response:
+async def show_job(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """With an ETag, so that whoever waits for it asks for little."""
     job_id = read_id(visit, "job_id")
     async with site.work(access) as work:
@@ -64,7 +65,9 @@ async def show_job(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @takes_form_at_merchant
-async def change_job(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def change_job(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """Cancels it, or begins another of the rows that failed."""
     job_id = read_id(visit, "job_id")
     try:
@@ -81,7 +84,7 @@ async def change_job(site: Site, visit: Visit, access: Access, fields: Fields) -
 
 
 @at_merchant
-async def send_rows(site: Site, visit: Visit, access: Access) -> Response:
+async def send_rows(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """What became of each row, as CSV, in the reader's language."""
     job_id = read_id(visit, "job_id")
     language = site.frame(visit, access).language
@@ -110,7 +113,7 @@ async def send_rows(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @at_merchant
-async def send_file(site: Site, visit: Visit, access: Access) -> Response:
+async def send_file(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """Part by part: nobody waits for the whole of it."""
     job_id = read_id(visit, "job_id")
     async with site.work(access) as work:
@@ -119,7 +122,7 @@ async def send_file(site: Site, visit: Visit, access: Access) -> Response:
     return StreamingResponse(parts, 200, {**_CSV, **name})
 
 
-async def _list_not_done(work: Work, visit: Visit) -> Sequence[JobRow]:
+async def _list_not_done(work: Work, visit: PortalRequest) -> Sequence[JobRow]:
     job_id = read_id(visit, "job_id")
     rows: list[JobRow] = []
     for outcome in (RowOutcome.FAILED, RowOutcome.SKIPPED):

@@ -11,15 +11,18 @@ from dunwell.interfaces.portal.jobs.views import BulkPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.claim_filters import read_filters, read_filters_from
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.operations.jobs.job import MOST_ROWS, Export, ExportedList
 from dunwell.operations.jobs.start_job import DryRun, preview_job, start_export, start_job
 from dunwell.platform.errors import NotFound, ValidationError
 
 
 @takes_form_at_merchant
-async def take_bulk(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_bulk(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """1. read what is asked, and select
     2. without the right number typed: only try it, and show what would become of it
     3. else freeze the selection in a job; a selection that is another one by now is shown anew"""
@@ -55,7 +58,9 @@ async def take_bulk(site: Site, visit: Visit, access: Access, fields: Fields) ->
 
 
 @takes_form_at_merchant
-async def take_export(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_export(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """The list as CSV, by the worker."""
     frame, filters = site.frame(visit, access), read_filters_from(fields.text)
     wanted, _ = read_filters(filters, access.merchant, frame.language)
@@ -65,11 +70,11 @@ async def take_export(site: Site, visit: Visit, access: Access, fields: Fields) 
 
 
 @at_merchant
-async def go_to_claims(site: Site, visit: Visit, access: Access) -> Response:
+async def go_to_claims(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return site.redirect(visit, access, "claims")
 
 
-def _find_faults(fields: Fields, count: int) -> list[str]:
+def _find_faults(fields: FormFields, count: int) -> list[str]:
     if not count:
         return ["NONE"]
     if count > MOST_ROWS:

@@ -17,8 +17,9 @@ from dunwell.interfaces.portal.lines.views import (
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.operations.alerts.mail_words import describe, find_place
 from dunwell.operations.alerts.read_alarms import AlarmsView, read_alarms
 from dunwell.operations.explanation import read_letter_batches
@@ -34,7 +35,7 @@ _OUTCOMES = {"released": True, "not_released": False}
 
 
 @signed_in
-async def show_lines(site: Site, visit: Visit, person: SignedIn) -> Response:
+async def show_lines(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
     resources = site.resources
     async with resources.database.transaction() as tx:
         view = await read_lines(tx, person.actor, resources.clock.now())
@@ -60,7 +61,7 @@ def _show_alarms(view: AlarmsView, language: str) -> Sequence[ShownAlarm]:
 
 
 @signed_in
-async def show_batches(site: Site, visit: Visit, person: SignedIn) -> Response:
+async def show_batches(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
     line, after = visit.ask("line"), visit.ask("after")
     async with site.resources.database.transaction() as tx:
         view = await find_page(
@@ -74,7 +75,7 @@ async def show_batches(site: Site, visit: Visit, person: SignedIn) -> Response:
 
 
 @signed_in
-async def show_batch(site: Site, visit: Visit, person: SignedIn) -> Response:
+async def show_batch(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
     batch_id, after = read_id(visit, "batch_id"), visit.ask("after")
     only_failed = visit.ask("show") == "failed"
     async with site.resources.database.transaction() as tx:
@@ -88,12 +89,14 @@ async def show_batch(site: Site, visit: Visit, person: SignedIn) -> Response:
 
 
 @signed_in
-async def show_asked(site: Site, visit: Visit, person: SignedIn) -> Response:
-    return await _answer_asked(site, visit, person=person, typed=Fields({}), fault="")
+async def show_asked(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+    return await _answer_asked(site, visit, person=person, typed=FormFields({}), fault="")
 
 
 @takes_form
-async def settle(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+async def settle(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+) -> Response:
     """Of two who settle the same letters at once the second is told; what it chose stays."""
     keys = [key for key in map(_read_key, fields.all("letter")) if key is not None]
     was_released = _OUTCOMES.get(fields["outcome"])
@@ -110,7 +113,7 @@ async def settle(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> 
 
 
 async def _answer_asked(
-    site: Site, visit: Visit, person: SignedIn, typed: Fields, fault: str
+    site: PortalSite, visit: PortalRequest, person: SignedIn, typed: FormFields, fault: str
 ) -> Response:
     line, after = visit.path_params["line"], visit.ask("after")
     async with site.resources.database.transaction() as tx:

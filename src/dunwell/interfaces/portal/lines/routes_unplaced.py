@@ -10,8 +10,9 @@ from dunwell.contact.sending.look_at_unplaced import FoundUnplaced, list_unplace
 from dunwell.contact.sending.unplaced import UnplacedKind
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import NotFound
 
@@ -27,7 +28,7 @@ class UnplacedPage(Page, frozen=True):
 
 
 @signed_in
-async def show_unplaced(site: Site, visit: Visit, person: SignedIn) -> Response:
+async def show_unplaced(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
     kind, after = _read_kind(visit.ask("of")), visit.ask("after")
     async with site.resources.database.transaction() as tx:
         view = await find_page(
@@ -38,7 +39,9 @@ async def show_unplaced(site: Site, visit: Visit, person: SignedIn) -> Response:
 
 
 @takes_form
-async def look_at(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+async def look_at(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+) -> Response:
     """Of two who look at once the second is told."""
     kind, resources = _read_kind(fields["of"]), site.resources
     async with resources.database.transaction() as tx:

@@ -20,13 +20,14 @@ from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, NotFound
 
 
 @at_merchant
-async def show_messages(site: Site, visit: Visit, access: Access) -> Response:
+async def show_messages(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     state, channel, after = visit.ask("state"), visit.ask("channel"), visit.ask("after")
     wanted = CommunicationFilter(
         state=next((each for each in get_args(CommunicationState) if each == state), None),
@@ -53,14 +54,14 @@ async def show_messages(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @at_merchant
-async def show_replies(site: Site, visit: Visit, access: Access) -> Response:
+async def show_replies(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     async with site.work(access) as work:
         replies = await list_unseen(work)
     return site.answer_at(visit, access, RepliesPage(replies, MOST_LISTED))
 
 
 @at_merchant
-async def show_settling(site: Site, visit: Visit, access: Access) -> Response:
+async def show_settling(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     message_id = read_id(visit, "message_id")
     if not access.may(Right.CONTACT_SETTINGS):
         raise NotFound("There is no such page.")
@@ -74,7 +75,9 @@ async def show_settling(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @takes_form_at_merchant
-async def settle(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def settle(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """Of two who settle at once the second is told what the first said."""
     outcome = fields["outcome"]
     if outcome not in ("sent", "not_sent"):

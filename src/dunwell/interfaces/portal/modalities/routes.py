@@ -22,8 +22,9 @@ from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.assigning import list_choices, read_assignee, read_whose
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 
 _PAGE = 50
@@ -36,7 +37,7 @@ _LONGEST_REASON = 2_000
 
 
 @at_merchant
-async def show_plans(site: Site, visit: Visit, access: Access) -> Response:
+async def show_plans(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     show, after = visit.ask("show"), visit.ask("after")
     show = show if show in _SHOWN else "waiting"
     # Whoever waits longest comes first.
@@ -71,12 +72,14 @@ async def show_plans(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @at_merchant
-async def show_plan(site: Site, visit: Visit, access: Access) -> Response:
+async def show_plan(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer(site, visit, access)
 
 
 @takes_form_at_merchant
-async def take_answer(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_answer(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """The same answer again changes nothing; the other one is told to the second of two."""
     claim_id, plan_id = read_claim_id(visit), read_id(visit, "plan_id")
     outcome, reason = fields["outcome"], fields.text("reason")[:_LONGEST_REASON]
@@ -97,7 +100,9 @@ async def take_answer(site: Site, visit: Visit, access: Access, fields: Fields) 
 
 
 @takes_form_at_merchant
-async def take_assignee(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_assignee(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """Of two who give it away at once the second is told, and the page shows whose it is."""
     claim_id, plan_id = read_claim_id(visit), read_id(visit, "plan_id")
     wanted, known = read_assignee(fields, "assignee"), read_assignee(fields, "known_assignee")
@@ -113,7 +118,7 @@ async def take_assignee(site: Site, visit: Visit, access: Access, fields: Fields
 
 
 @at_merchant
-async def go_to_plan(site: Site, visit: Visit, access: Access) -> Response:
+async def go_to_plan(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """The address that only takes forms, opened by hand. Raises NotFound."""
     async with site.work(access) as work:
         await check_claim(work, read_claim_id(visit))
@@ -122,8 +127,8 @@ async def go_to_plan(site: Site, visit: Visit, access: Access) -> Response:
 
 
 async def _answer(
-    site: Site,
-    visit: Visit,
+    site: PortalSite,
+    visit: PortalRequest,
     access: Access,
     *,
     reason: str = "",

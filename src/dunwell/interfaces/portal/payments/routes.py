@@ -26,15 +26,16 @@ from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import find_typed_claims, read_id
 from dunwell.interfaces.portal.web.paging import PAGE, find_page, read_day, span_of_day
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 
 _MOST_TYPED = 200
 
 
 @at_merchant
-async def show_payments(site: Site, visit: Visit, access: Access) -> Response:
+async def show_payments(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """Of the day in the address, if one is named."""
     show = visit.ask("show")
     if show == "requests":
@@ -66,7 +67,7 @@ async def show_payments(site: Site, visit: Visit, access: Access) -> Response:
     return site.answer_at(visit, access, page)
 
 
-async def _show_requests(site: Site, visit: Visit, access: Access) -> Response:
+async def _show_requests(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     after, asked = visit.ask("after"), visit.ask("state")
     state = next((each for each in RequestState if each == asked), None)
     wanted = RequestFilter(state=state)
@@ -93,7 +94,7 @@ async def _show_requests(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @at_merchant
-async def find_claim_to_pay(site: Site, visit: Visit, access: Access) -> Response:
+async def find_claim_to_pay(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """One claim fits: its form. Several: the list of claims. None: told where it was typed."""
     if not access.may(Right.RECORD_MONEY):
         raise NotFound("There is no such page.")
@@ -108,12 +109,14 @@ async def find_claim_to_pay(site: Site, visit: Visit, access: Access) -> Respons
 
 
 @at_merchant
-async def show_payment(site: Site, visit: Visit, access: Access) -> Response:
+async def show_payment(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer_payment(site, visit, access)
 
 
 @takes_form_at_merchant
-async def take_back(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_back(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """Of two people the second finds the claim changed, and nothing is done twice."""
     payment_id, reason = read_id(visit, "payment_id"), fields.text("reason")
     error = "" if reason else "REQUIRED"
@@ -134,7 +137,7 @@ async def take_back(site: Site, visit: Visit, access: Access, fields: Fields) ->
 
 
 async def _answer_payment(
-    site: Site, visit: Visit, access: Access, *, reason: str = "", error: str = "",
+    site: PortalSite, visit: PortalRequest, access: Access, *, reason: str = "", error: str = "",
     is_overtaken: bool = False,
 ) -> Response:  # fmt: skip
     payment_id = read_id(visit, "payment_id")
@@ -157,7 +160,7 @@ async def _answer_payment(
 
 
 @at_merchant
-async def show_request(site: Site, visit: Visit, access: Access) -> Response:
+async def show_request(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     async with site.work(access) as work:
         listed = await read_payment_request(work, read_id(visit, "request_id"))
     request = listed.request
@@ -171,7 +174,9 @@ async def show_request(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @takes_form_at_merchant
-async def change_request(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def change_request(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """do: end, or ask the provider."""
     request_id = read_id(visit, "request_id")
     run = _end_request if fields["do"] == "end" else _ask_provider
@@ -179,7 +184,7 @@ async def change_request(site: Site, visit: Visit, access: Access, fields: Field
     return site.redirect(visit, access, "payment_request", request_id=request_id, done=done)
 
 
-async def _end_request(site: Site, visit: Visit, access: Access) -> str:
+async def _end_request(site: PortalSite, visit: PortalRequest, access: Access) -> str:
     try:
         async with site.work(access) as work:
             await cancel_request(work, read_id(visit, "request_id"))
@@ -188,7 +193,7 @@ async def _end_request(site: Site, visit: Visit, access: Access) -> str:
     return "ended"
 
 
-async def _ask_provider(site: Site, visit: Visit, access: Access) -> str:
+async def _ask_provider(site: PortalSite, visit: PortalRequest, access: Access) -> str:
     """It is booked as what the provider says, in nobody's name but the system's."""
     request_id = read_id(visit, "request_id")
     async with site.work(access) as work:

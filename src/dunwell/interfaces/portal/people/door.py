@@ -26,9 +26,9 @@ from dunwell.accounts.users.visitor import Visitor
 from dunwell.contact.messages.letters.code_image import draw_svg
 from dunwell.interfaces.portal.people.views import SignInPage
 from dunwell.interfaces.portal.render.addresses import build_address, is_ours
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.session_cookie import read_secret
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.responses import answer_redirect
 
 _GROUP = 4
@@ -47,11 +47,11 @@ class ShownApp:
     address: str
 
 
-def receive(site: Site) -> Reception:
+def receive(site: PortalSite) -> Reception:
     return Reception(site.resources, site.passwords)
 
 
-def find_visitor(site: Site, visit: Visit) -> Visitor:
+def find_visitor(site: PortalSite, visit: PortalRequest) -> Visitor:
     device = visit.cookies.get(_name(_DEVICE, is_secure=site.is_secure), "")
     return Visitor(visit.client_host, visit.headers.get("user-agent", ""), device)
 
@@ -60,11 +60,11 @@ def draw_randomness() -> bytes:
     return secrets.token_bytes(SECRET_BYTES)
 
 
-def has_passkeys(site: Site) -> bool:
+def has_passkeys(site: PortalSite) -> bool:
     return find_relying_party(site.resources.settings.public_url) is not None
 
 
-def read_session_secret(site: Site, visit: Visit) -> str:
+def read_session_secret(site: PortalSite, visit: PortalRequest) -> str:
     """Of somebody who is signed in."""
     return read_secret(visit.cookies, is_secure=site.is_secure) or ""
 
@@ -86,7 +86,7 @@ def choose_next(given: str) -> str:
     return given if is_ours(given) and not given.startswith(sign_in) else build_address("portal")
 
 
-def let_in(site: Site, opened: OpenedSession, to: str) -> Response:
+def let_in(site: PortalSite, opened: OpenedSession, to: str) -> Response:
     """The session's cookie is new with each sign-in, whatever the browser had before; what waited
     for a second factor is over."""
     if opened.is_restricted:
@@ -104,7 +104,7 @@ def let_in(site: Site, opened: OpenedSession, to: str) -> Response:
     return answer
 
 
-def read_entry(site: Site, visit: Visit) -> str:
+def read_entry(site: PortalSite, visit: PortalRequest) -> str:
     return visit.cookies.get(_name(_ENTRY, is_secure=site.is_secure), "")
 
 
@@ -113,7 +113,7 @@ def render_entry_cookie(secret: str, *, is_secure: bool) -> str:
     return _render(_ENTRY, secret, is_secure=is_secure)
 
 
-def read_attempt(site: Site, visit: Visit) -> str:
+def read_attempt(site: PortalSite, visit: PortalRequest) -> str:
     return visit.cookies.get(_name(_ATTEMPT, is_secure=site.is_secure), "")
 
 
@@ -122,7 +122,7 @@ def render_attempt_cookie(secret: str, *, is_secure: bool) -> str:
     return _render(_ATTEMPT, secret, is_secure=is_secure, lasts=ATTEMPT_LASTS)
 
 
-async def end_before(site: Site, visit: Visit) -> None:
+async def end_before(site: PortalSite, visit: PortalRequest) -> None:
     """A session that this browser was in goes: nobody else's goes on under it."""
     before = hash_secret(read_session_secret(site, visit))
     if before is not None:
@@ -130,7 +130,7 @@ async def end_before(site: Site, visit: Visit) -> None:
             await save_end_by_hash(tx, before, site.now())
 
 
-def fill_door(site: Site, to: str, name: str = "") -> SignInPage:
+def fill_door(site: PortalSite, to: str, name: str = "") -> SignInPage:
     """With all ways in that there are."""
     shown = site.providers.list_shown()
     return SignInPage(
@@ -142,13 +142,13 @@ def fill_door(site: Site, to: str, name: str = "") -> SignInPage:
     )
 
 
-def read_opener(site: Site, visit: Visit) -> str:
+def read_opener(site: PortalSite, visit: PortalRequest) -> str:
     """What the browser was given when it opened a link; a new one, where it has none."""
     given = visit.cookies.get(_name(_OPENER, is_secure=site.is_secure), "")
     return given if hash_secret(given) is not None else render_secret(draw_randomness())
 
 
-def keep_opener(site: Site, answer: Response, opener: str) -> None:
+def keep_opener(site: PortalSite, answer: Response, opener: str) -> None:
     cookie = _render(_OPENER, opener, is_secure=site.is_secure)
     answer.headers.append("Set-Cookie", cookie)
 

@@ -31,18 +31,21 @@ from dunwell.interfaces.portal.people.door import (
 from dunwell.interfaces.portal.people.views import AccountPage, CodesPage, Faults, PasswordPage
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import NotFound, ValidationError
 
 
 @signed_in
-async def show_account(site: Site, visit: Visit, person: SignedIn) -> Response:
+async def show_account(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
     return await _show_account(site, visit, person, {})
 
 
 @takes_form
-async def save_profile(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+async def save_profile(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+) -> Response:
     try:
         async with receive(site).work(person.actor) as work:
             await change_profile(work, person, fields.text("name"), fields["language"])
@@ -53,7 +56,9 @@ async def save_profile(site: Site, visit: Visit, person: SignedIn, fields: Field
 
 
 @takes_form
-async def end_one(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+async def end_one(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+) -> Response:
     session_id = read_id(fields["session"])
     async with receive(site).work(person.actor) as work:
         await end_own_session(work, person, session_id)
@@ -61,12 +66,14 @@ async def end_one(site: Site, visit: Visit, person: SignedIn, fields: Fields) ->
 
 
 @signed_in
-async def show_password(site: Site, visit: Visit, person: SignedIn) -> Response:
+async def show_password(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
     return await _show_password(site, visit, person, {})
 
 
 @takes_form
-async def take_password(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+async def take_password(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+) -> Response:
     new, asking = fields["password_new"], ask(site, visit, person, fields)
     faults: Faults = {}
     if new != fields["password_again"]:
@@ -89,12 +96,14 @@ async def take_password(site: Site, visit: Visit, person: SignedIn, fields: Fiel
 
 
 @signed_in
-async def show_codes(site: Site, visit: Visit, person: SignedIn) -> Response:
+async def show_codes(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
     return await _show_codes(site, visit, person, {})
 
 
 @takes_form
-async def make_anew(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+async def make_anew(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+) -> Response:
     refusal = await check_own_password(receive(site), ask(site, visit, person, fields))
     if refusal is not None:
         faults, minutes = tell_password(refusal)
@@ -105,13 +114,15 @@ async def make_anew(site: Site, visit: Visit, person: SignedIn, fields: Fields) 
 
 
 @takes_form
-async def put_away(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Response:
+async def put_away(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, _fields: FormFields
+) -> Response:
     async with receive(site).work(person.actor) as work:
         await put_codes_away(work, read_session_secret(site, visit))
     return site.redirect(visit, None, "portal")
 
 
-def ask(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Asking:
+def ask(site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields) -> Asking:
     return Asking(person, fields["password"], find_visitor(site, visit))
 
 
@@ -131,7 +142,7 @@ def read_id(given: str) -> UUID:
 
 
 async def _show_account(
-    site: Site, visit: Visit, person: SignedIn, faults: Faults, status: int = 200
+    site: PortalSite, visit: PortalRequest, person: SignedIn, faults: Faults, status: int = 200
 ) -> Response:
     async with receive(site).work(person.actor) as work:
         account = await read_account(work, person)
@@ -155,7 +166,7 @@ async def _has_password(work: PeopleWork, person: SignedIn) -> bool:
 
 
 async def _show_password(
-    site: Site, visit: Visit, person: SignedIn, faults: Faults, minutes: int = 0
+    site: PortalSite, visit: PortalRequest, person: SignedIn, faults: Faults, minutes: int = 0
 ) -> Response:
     async with receive(site).work(person.actor) as work:
         has_password = await _has_password(work, person)
@@ -164,7 +175,7 @@ async def _show_password(
 
 
 async def _show_codes(
-    site: Site, visit: Visit, person: SignedIn, faults: Faults, minutes: int = 0
+    site: PortalSite, visit: PortalRequest, person: SignedIn, faults: Faults, minutes: int = 0
 ) -> Response:
     async with receive(site).work(person.actor) as work:
         codes = await find_made_codes(work, person.user_id, read_session_secret(site, visit))

@@ -13,8 +13,8 @@ from dunwell.accounts.users.store import list_users
 from dunwell.interfaces.portal.people.door import receive
 from dunwell.interfaces.portal.people.views import AuditRow, PeopleAuditPage
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.platform.errors import ValidationError
 
 _PAGE = 50
@@ -22,7 +22,7 @@ _USER = "user:"
 
 
 @signed_in
-async def show_audit(site: Site, visit: Visit, person: SignedIn) -> Response:
+async def show_audit(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
     """of: a user's id, whose rows alone are wanted."""
     of, after = visit.ask("of")[:40], visit.ask("after")[:200]
     wanted = AuditFilter(subject=f"{_USER}{of}" if of else None)

@@ -22,14 +22,17 @@ from dunwell.interfaces.portal.people.door import (
 from dunwell.interfaces.portal.people.views import ConfirmationPage
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import NotFound
 
 
 @takes_form
-async def ask_browser(site: Site, _visit: Visit, person: SignedIn, _fields: Fields) -> Response:
+async def ask_browser(
+    site: PortalSite, _visit: PortalRequest, person: SignedIn, _fields: FormFields
+) -> Response:
     """Return what the page's script asks a passkey."""
     challenge = secrets.token_bytes(CHALLENGE_BYTES)
     options = await ask_passkey_to_confirm(receive(site), person, challenge)
@@ -37,7 +40,7 @@ async def ask_browser(site: Site, _visit: Visit, person: SignedIn, _fields: Fiel
 
 
 @signed_in
-async def send_there(site: Site, visit: Visit, person: SignedIn) -> Response:
+async def send_there(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
     """Redirect to the provider that the person signs in with. Raises NotFound."""
     async with receive(site).work(person.actor) as work:
         ways = await find_confirmation_ways(work, person)
@@ -60,8 +63,8 @@ async def send_there(site: Site, visit: Visit, person: SignedIn) -> Response:
 
 
 def show_failure(
-    site: Site, visit: Visit, provider: IdentityProvider, failure: str, *, status: int,
-    minutes: int = 0,
+    site: PortalSite, visit: PortalRequest, provider: IdentityProvider, failure: str, *,
+    status: int, minutes: int = 0,
 ) -> Response:  # fmt: skip
     """failure: "" if the session is confirmed."""
     page = ConfirmationPage(failure, provider.provider.shown, minutes)

@@ -26,19 +26,22 @@ from dunwell.interfaces.portal.people.door import ShownApp, receive, show_app
 from dunwell.interfaces.portal.people.routes_account import ask, read_id, tell_password
 from dunwell.interfaces.portal.people.views import AppPage, Faults
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 
 _NO_APP = ShownApp("", Markup(), "")
 
 
 @signed_in
-async def show_new_app(site: Site, visit: Visit, person: SignedIn) -> Response:
+async def show_new_app(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
     return await _show(site, visit, person, {})
 
 
 @takes_form
-async def take_app(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+async def take_app(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+) -> Response:
     """First the password, which starts one; then its first code, which confirms it."""
     if "code" in fields:
         async with receive(site).work(person.actor) as work:
@@ -55,7 +58,9 @@ async def take_app(site: Site, visit: Visit, person: SignedIn, fields: Fields) -
 
 
 @takes_form
-async def ask_browser(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+async def ask_browser(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+) -> Response:
     """What the page's script asks a passkey to be made for; a refusal is 403 for it."""
     reception = receive(site)
     refusal = await check_own_password(reception, ask(site, visit, person, fields))
@@ -69,7 +74,9 @@ async def ask_browser(site: Site, visit: Visit, person: SignedIn, fields: Fields
 
 
 @takes_form
-async def take_passkey(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+async def take_passkey(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+) -> Response:
     reception, answer = receive(site), fields["answer"].encode()
     async with reception.work(person.actor) as work:
         is_added = await add_passkey(
@@ -80,7 +87,9 @@ async def take_passkey(site: Site, visit: Visit, person: SignedIn, fields: Field
 
 
 @takes_form
-async def remove(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+async def remove(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+) -> Response:
     """Raises NotFound, InvalidState."""
     factor_id = read_id(fields["factor"])
     refusal = await check_own_password(receive(site), ask(site, visit, person, fields))
@@ -93,7 +102,7 @@ async def remove(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> 
 
 
 async def _show(
-    site: Site, visit: Visit, person: SignedIn, faults: Faults, minutes: int = 0
+    site: PortalSite, visit: PortalRequest, person: SignedIn, faults: Faults, minutes: int = 0
 ) -> Response:
     async with receive(site).work(person.actor) as work:
         secret = await find_started_app(work, person.user_id)

@@ -31,16 +31,16 @@ from dunwell.interfaces.portal.people.door import (
 from dunwell.interfaces.portal.people.views import Faults, InvitationGonePage, InvitationPage
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.web.guards import RoutedPages
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.platform.errors import NotFound
 
 
-async def show_invitation(site: Site, visit: Visit) -> Response:
+async def show_invitation(site: PortalSite, visit: PortalRequest) -> Response:
     return await _tell(site, visit, {}, 200)
 
 
-async def join(site: Site, visit: Visit) -> Response:
+async def join(site: PortalSite, visit: PortalRequest) -> Response:
     form = await visit.read_form()
     password, again = form.get("password", ""), form.get("password_again", "")
     joining = Joining(
@@ -56,7 +56,7 @@ async def join(site: Site, visit: Visit) -> Response:
     return await _go_on(site, visit, await join_with_app(receive(site), joining))
 
 
-async def _tell_different(site: Site, visit: Visit, joining: Joining) -> Response:
+async def _tell_different(site: PortalSite, visit: PortalRequest, joining: Joining) -> Response:
     invited = await find_invitation(receive(site), joining.link, joining.opener)
     if invited is None:
         return _tell_gone(site, visit)
@@ -64,7 +64,7 @@ async def _tell_different(site: Site, visit: Visit, joining: Joining) -> Respons
     return await _tell(site, visit, {**faults, "password_again": "DIFFERENT"})
 
 
-async def ask_browser(site: Site, visit: Visit) -> Response:
+async def ask_browser(site: PortalSite, visit: PortalRequest) -> Response:
     """What the page's script asks a passkey to be made for. Raises NotFound."""
     await visit.read_form()
     challenge = secrets.token_bytes(CHALLENGE_BYTES)
@@ -74,7 +74,7 @@ async def ask_browser(site: Site, visit: Visit) -> Response:
     return Response(options, media_type="application/json")
 
 
-async def join_by_passkey(site: Site, visit: Visit) -> Response:
+async def join_by_passkey(site: PortalSite, visit: PortalRequest) -> Response:
     form = await visit.read_form()
     joining = Joining(
         link=visit.path_params["link"],
@@ -87,7 +87,7 @@ async def join_by_passkey(site: Site, visit: Visit) -> Response:
 
 
 async def _go_on(
-    site: Site, visit: Visit,
+    site: PortalSite, visit: PortalRequest,
     outcome: OpenedSession | LinkFault | Mapping[str, LinkFault | PasswordFault],
 ) -> Response:  # fmt: skip
     if isinstance(outcome, OpenedSession):
@@ -97,7 +97,9 @@ async def _go_on(
     return await _tell(site, visit, {"": outcome} if isinstance(outcome, LinkFault) else outcome)
 
 
-async def _tell(site: Site, visit: Visit, faults: Faults, status: int = 400) -> Response:
+async def _tell(
+    site: PortalSite, visit: PortalRequest, faults: Faults, status: int = 400
+) -> Response:
     """The form, with the secret of an app that is this browser's alone."""
     opener = read_opener(site, visit)
     invited = await find_invitation(receive(site), visit.path_params["link"], opener)
@@ -108,7 +110,9 @@ async def _tell(site: Site, visit: Visit, faults: Faults, status: int = 400) -> 
     return answer
 
 
-def _show(site: Site, visit: Visit, invited: Invited, faults: Faults, status: int) -> Response:
+def _show(
+    site: PortalSite, visit: PortalRequest, invited: Invited, faults: Faults, status: int
+) -> Response:
     app = show_app(invited.app_secret, invited.user.email)
     page = InvitationPage(
         link=visit.path_params["link"],
@@ -123,7 +127,7 @@ def _show(site: Site, visit: Visit, invited: Invited, faults: Faults, status: in
     return site.answer(site.frame(visit), page, status)
 
 
-def _tell_gone(site: Site, visit: Visit) -> Response:
+def _tell_gone(site: PortalSite, visit: PortalRequest) -> Response:
     return site.answer(site.frame(visit), InvitationGonePage(), 410)
 
 

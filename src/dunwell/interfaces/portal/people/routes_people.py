@@ -26,8 +26,9 @@ from dunwell.interfaces.portal.people.views import (
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 
 # The field of a merchant's role: "at_7".
@@ -38,7 +39,7 @@ _ROLES = {str(role): role for role in Role}
 
 
 @signed_in
-async def show_people(site: Site, visit: Visit, person: SignedIn) -> Response:
+async def show_people(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
     async with receive(site).work(person.actor) as work:
         work.need(Right.PEOPLE)
         users = await list_users(work.tx)
@@ -47,13 +48,15 @@ async def show_people(site: Site, visit: Visit, person: SignedIn) -> Response:
 
 
 @signed_in
-async def show_invite(site: Site, visit: Visit, person: SignedIn) -> Response:
+async def show_invite(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
     return await _show_invite(site, visit, person=person, typed={}, roles={}, faults={})
 
 
 @takes_form
 @confirmed(SensitiveAction.INVITE_USER)
-async def invite(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+async def invite(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+) -> Response:
     language = "de" if fields["language"] == "de" else "en"
     email, name = fields.text("email")[:_LONGEST], fields.text("name")[:_LONGEST]
     typed = {"email": email, "name": name, "language": language, "role": fields["role"]}
@@ -71,13 +74,15 @@ async def invite(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> 
 
 
 @signed_in
-async def show_user(site: Site, visit: Visit, person: SignedIn) -> Response:
+async def show_user(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
     return await _show_user(site, visit, person=person, typed=None, faults={})
 
 
 @takes_form
 @confirmed(SensitiveAction.CHANGE_ROLE)
-async def change(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+async def change(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+) -> Response:
     """Whoever was slower is shown what is there now beside what they chose."""
     user_id, place = read_id(visit.path_params["user_id"]), _read_place(fields)
     revision = _read_number(fields["revision"]) or 0
@@ -96,7 +101,9 @@ async def change(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> 
 
 @takes_form
 @confirmed(SensitiveAction.DEACTIVATE_USER)
-async def end(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Response:
+async def end(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, _fields: FormFields
+) -> Response:
     user_id = read_id(visit.path_params["user_id"])
     try:
         async with receive(site).work(person.actor) as work:
@@ -108,7 +115,9 @@ async def end(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Re
 
 
 @takes_form
-async def sign_out(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Response:
+async def sign_out(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, _fields: FormFields
+) -> Response:
     user_id = read_id(visit.path_params["user_id"])
     try:
         async with receive(site).work(person.actor) as work:
@@ -121,7 +130,9 @@ async def sign_out(site: Site, visit: Visit, person: SignedIn, _fields: Fields) 
 
 @takes_form
 @confirmed(SensitiveAction.RESET_USER)
-async def reset(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Response:
+async def reset(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, _fields: FormFields
+) -> Response:
     user_id = read_id(visit.path_params["user_id"])
     try:
         async with receive(site).work(person.actor) as work:
@@ -133,10 +144,10 @@ async def reset(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> 
     return _show_link(site, visit, name=user.name, email=user.email, made=made)
 
 
-def _read_place(fields: Fields) -> Place:
+def _read_place(fields: FormFields) -> Place:
     """What is none of the roles is left out, and then missed."""
     memberships: dict[int, Role] = {}
-    for name in fields.list_names():
+    for name in fields:
         number, role = _read_number(name.removeprefix(_AT)), _ROLES.get(fields[name])
         if name.startswith(_AT) and number is not None and role:
             memberships[number] = role
@@ -165,7 +176,7 @@ async def _require(work: PeopleWork, user_id: UUID) -> User:
 
 
 async def _show_invite(
-    site: Site, visit: Visit, person: SignedIn, typed: Mapping[str, str],
+    site: PortalSite, visit: PortalRequest, person: SignedIn, typed: Mapping[str, str],
     roles: Mapping[int, str], faults: Faults,
 ) -> Response:  # fmt: skip
     async with receive(site).work(person.actor) as work:
@@ -176,7 +187,7 @@ async def _show_invite(
 
 
 async def _show_user(
-    site: Site, visit: Visit, person: SignedIn, typed: Place | None, faults: Faults,
+    site: PortalSite, visit: PortalRequest, person: SignedIn, typed: Place | None, faults: Faults,
     status: int = 200,
 ) -> Response:  # fmt: skip
     """typed: what was chosen and not saved."""
@@ -201,7 +212,9 @@ async def _show_user(
     return site.answer(site.frame(visit), page, status)
 
 
-def _show_link(site: Site, visit: Visit, name: str, email: str, made: Invitation) -> Response:
+def _show_link(
+    site: PortalSite, visit: PortalRequest, name: str, email: str, made: Invitation
+) -> Response:
     """The address stands in this answer alone."""
     address = build_address("invitation", link=made.secret)
     origin = site.resources.settings.public_url

@@ -40,8 +40,9 @@ from dunwell.interfaces.portal.people.door import (
 )
 from dunwell.interfaces.portal.people.views import SecondPage, SignInPage
 from dunwell.interfaces.portal.web.guards import RoutedPages, takes_form
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_redirect
 
 # Faults that an address may bring.
@@ -50,7 +51,7 @@ _OF_PROVIDER = {f"SSO_{each}" for each in Failure} - _TOLD
 _STATUS = {"WRONG": 400, "PASSKEY": 400, "GONE": 400, "TOO_OFTEN": 429, "LOCKED": 403}
 
 
-async def show_sign_in(site: Site, visit: Visit) -> Response:
+async def show_sign_in(site: PortalSite, visit: PortalRequest) -> Response:
     """Whoever is signed in goes on."""
     to = choose_next(visit.ask("next"))
     if await site.find_person(visit) is not None:
@@ -64,7 +65,7 @@ async def show_sign_in(site: Site, visit: Visit) -> Response:
     return site.answer(site.frame(visit), page)
 
 
-async def take_password(site: Site, visit: Visit) -> Response:
+async def take_password(site: PortalSite, visit: PortalRequest) -> Response:
     form = await visit.read_form()
     email, to = form.get("email", "")[:300], choose_next(form.get("next", ""))
     outcome = await check_password(
@@ -83,27 +84,27 @@ async def take_password(site: Site, visit: Visit) -> Response:
     return _refuse(site, visit, outcome, page)
 
 
-async def show_second(site: Site, visit: Visit) -> Response:
+async def show_second(site: PortalSite, visit: PortalRequest) -> Response:
     return _show_second(site, visit, is_recovery=False)
 
 
-async def show_recovery(site: Site, visit: Visit) -> Response:
+async def show_recovery(site: PortalSite, visit: PortalRequest) -> Response:
     return _show_second(site, visit, is_recovery=True)
 
 
-async def take_code(site: Site, visit: Visit) -> Response:
+async def take_code(site: PortalSite, visit: PortalRequest) -> Response:
     given, to = await _read_code(site, visit)
     outcome = await give_code(receive(site), given)
     return await _go_on(site, visit, outcome, to, is_recovery=False)
 
 
-async def take_recovery_code(site: Site, visit: Visit) -> Response:
+async def take_recovery_code(site: PortalSite, visit: PortalRequest) -> Response:
     given, to = await _read_code(site, visit)
     outcome = await give_recovery_code(receive(site), given)
     return await _go_on(site, visit, outcome, to, is_recovery=True)
 
 
-async def ask_browser(site: Site, visit: Visit) -> Response:
+async def ask_browser(site: PortalSite, visit: PortalRequest) -> Response:
     """What the page's script asks a passkey."""
     await visit.read_form()
     challenge = secrets.token_bytes(CHALLENGE_BYTES)
@@ -113,7 +114,7 @@ async def ask_browser(site: Site, visit: Visit) -> Response:
     return Response(options, media_type="application/json")
 
 
-async def take_passkey(site: Site, visit: Visit) -> Response:
+async def take_passkey(site: PortalSite, visit: PortalRequest) -> Response:
     form = await visit.read_form()
     to = choose_next(form.get("next", ""))
     outcome = await sign_in_with_passkey(
@@ -126,7 +127,9 @@ async def take_passkey(site: Site, visit: Visit) -> Response:
 
 
 @takes_form
-async def sign_out(site: Site, visit: Visit, person: SignedIn, _fields: Fields) -> Response:
+async def sign_out(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, _fields: FormFields
+) -> Response:
     async with site.resources.database.transaction() as tx:
         work = PeopleWork.open(site.resources, tx, person.actor)
         await end_session(tx, person, person.session_id, work.now)
@@ -137,7 +140,7 @@ async def sign_out(site: Site, visit: Visit, person: SignedIn, _fields: Fields) 
     return answer
 
 
-def _read_fault(visit: Visit, page: SignInPage) -> str:
+def _read_fault(visit: PortalRequest, page: SignInPage) -> str:
     """As the address says it; of a provider that there is."""
     fault = visit.ask("fault")
     if fault in _OF_PROVIDER:
@@ -145,14 +148,14 @@ def _read_fault(visit: Visit, page: SignInPage) -> str:
     return fault if fault in _TOLD else ""
 
 
-def _show_second(site: Site, visit: Visit, *, is_recovery: bool) -> Response:
+def _show_second(site: PortalSite, visit: PortalRequest, *, is_recovery: bool) -> Response:
     to = choose_next(visit.ask("next"))
     if not read_entry(site, visit):
         return site.redirect(visit, None, "sign_in", next=to)
     return site.answer(site.frame(visit), SecondPage(to, is_recovery))
 
 
-async def _read_code(site: Site, visit: Visit) -> tuple[GivenCode, str]:
+async def _read_code(site: PortalSite, visit: PortalRequest) -> tuple[GivenCode, str]:
     form = await visit.read_form()
     given = GivenCode(
         entry_secret=read_entry(site, visit),
@@ -164,7 +167,7 @@ async def _read_code(site: Site, visit: Visit) -> tuple[GivenCode, str]:
 
 
 async def _go_on(
-    site: Site, visit: Visit, outcome: CodeOutcome, to: str, *, is_recovery: bool
+    site: PortalSite, visit: PortalRequest, outcome: CodeOutcome, to: str, *, is_recovery: bool
 ) -> Response:
     if isinstance(outcome, OpenedSession):
         await end_before(site, visit)
@@ -175,7 +178,7 @@ async def _go_on(
 
 
 def _refuse(
-    site: Site, visit: Visit, outcome: Wrong | TooOften | SecondFactorLocked,
+    site: PortalSite, visit: PortalRequest, outcome: Wrong | TooOften | SecondFactorLocked,
     page: SignInPage | SecondPage, *, wrong: str = "WRONG",
 ) -> Response:  # fmt: skip
     fault, minutes = wrong, 0

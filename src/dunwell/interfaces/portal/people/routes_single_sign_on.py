@@ -38,8 +38,8 @@ from dunwell.interfaces.portal.people.routes_confirm import show_failure
 from dunwell.interfaces.portal.people.views import SignInPage, UnwelcomePage
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.web.guards import RoutedPages
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import read_body
@@ -51,7 +51,7 @@ _MOST_LOGOUT_BYTES = 16 * 1024
 _LONGEST = 4_000
 
 
-async def send_there(site: Site, visit: Visit) -> Response:
+async def send_there(site: PortalSite, visit: PortalRequest) -> Response:
     """Raises NotFound."""
     provider = _find(site, visit)
     to = choose_next(visit.ask("next"))
@@ -74,7 +74,7 @@ async def send_there(site: Site, visit: Visit) -> Response:
     return answer
 
 
-async def take_back(site: Site, visit: Visit) -> Response:
+async def take_back(site: PortalSite, visit: PortalRequest) -> Response:
     """What the address says is used once and led away from. Raises NotFound."""
     provider = _find(site, visit)
     returned = Returned(
@@ -114,7 +114,7 @@ async def take_back(site: Site, visit: Visit) -> Response:
     return answer
 
 
-async def take_logout_token(site: Site, visit: Visit) -> Response:
+async def take_logout_token(site: PortalSite, visit: PortalRequest) -> Response:
     """The provider's own request: no cookie, no page. Raises NotFound."""
     provider, reception = _find(site, visit), receive(site)
     body = await read_body(visit, _MOST_LOGOUT_BYTES)
@@ -135,7 +135,7 @@ async def take_logout_token(site: Site, visit: Visit) -> Response:
     )
 
 
-async def leave(site: Site, visit: Visit) -> Response:
+async def leave(site: PortalSite, visit: PortalRequest) -> Response:
     """Out of the provider too, where it has a way. Raises NotFound."""
     provider = _find(site, visit)
     back_to = site.resources.settings.public_url + build_address("sign_in")
@@ -150,11 +150,11 @@ def _name_command(unwelcome: Unwelcome, provider: str) -> str:
     return shlex.join(["dunwell", "user", *words])
 
 
-def _show(site: Site, visit: Visit, page: SignInPage, status: int) -> Response:
+def _show(site: PortalSite, visit: PortalRequest, page: SignInPage, status: int) -> Response:
     return site.answer(site.frame(visit), page, status)
 
 
-def _find(site: Site, visit: Visit) -> IdentityProvider:
+def _find(site: PortalSite, visit: PortalRequest) -> IdentityProvider:
     provider = site.providers.find(visit.path_params["provider"])
     if provider is None:
         raise NotFound("There is no such provider.")

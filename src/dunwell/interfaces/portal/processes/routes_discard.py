@@ -10,18 +10,21 @@ from dunwell.interfaces.portal.processes.views_publish import DiscardPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id, read_known_id
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState
 
 
 @at_merchant
-async def show_discard(site: Site, visit: Visit, access: Access) -> Response:
+async def show_discard(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer(site, visit, access)
 
 
 @takes_form_at_merchant
-async def discard(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def discard(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     workflow_id, known_id = read_id(visit, "workflow_id"), read_known_id(fields, "known_draft")
     try:
         async with site.work(access) as work:
@@ -34,7 +37,7 @@ async def discard(site: Site, visit: Visit, access: Access, fields: Fields) -> R
 
 
 async def _answer(
-    site: Site, visit: Visit, access: Access, *, refusal: InvalidState | None = None
+    site: PortalSite, visit: PortalRequest, access: Access, *, refusal: InvalidState | None = None
 ) -> Response:
     async with site.work(access) as work:
         look = await look_at_draft(work, read_id(visit, "workflow_id"))

@@ -20,8 +20,9 @@ from dunwell.interfaces.portal.processes.views_editor import (
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
 from dunwell.platform.errors import NotFound, ValidationError
 
@@ -36,7 +37,7 @@ class _Told:
 
 
 @at_merchant
-async def show_editor(site: Site, visit: Visit, access: Access) -> Response:
+async def show_editor(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """With an ETag, so that whoever waits for a colleague's changes asks for little. Who may only
     read sees the published versions."""
     if not access.may(Right.CONFIGURE):
@@ -46,7 +47,9 @@ async def show_editor(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @takes_form_at_merchant
-async def arrange(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def arrange(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """Moves, doubles or takes out one step."""
     workflow_id, step_id = read_id(visit, "workflow_id"), read_number(fields["step"])
     try:
@@ -61,7 +64,7 @@ async def arrange(site: Site, visit: Visit, access: Access, fields: Fields) -> R
     return site.redirect(visit, access, "workflow", workflow_id=workflow_id, done=fields["do"])
 
 
-async def _arrange(work: Work, visit: Visit, fields: Fields, step_id: int) -> None:
+async def _arrange(work: Work, visit: PortalRequest, fields: FormFields, step_id: int) -> None:
     workflow_id, wish = read_id(visit, "workflow_id"), fields["do"]
     if wish == "double":
         await double_step(work, workflow_id, step_id)
@@ -75,7 +78,7 @@ async def _arrange(work: Work, visit: Visit, fields: Fields, step_id: int) -> No
 
 
 async def _answer(
-    site: Site, visit: Visit, access: Access, told: _Told, status: int = 200
+    site: PortalSite, visit: PortalRequest, access: Access, told: _Told, status: int = 200
 ) -> Response:
     async with site.work(access) as work:
         look = await look_at_draft(work, read_id(visit, "workflow_id"))

@@ -26,8 +26,9 @@ from dunwell.interfaces.portal.processes.views_history import FilePage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id, read_known_id
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.text.yaml_document import DocumentFaulty
 
@@ -43,12 +44,14 @@ class _Read:
 
 
 @at_merchant
-async def show_file(site: Site, visit: Visit, access: Access) -> Response:
+async def show_file(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer(site, visit, access, None)
 
 
 @takes_form_at_merchant
-async def take_file(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_file(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """Looked at, or made the draft; another draft by now is not overwritten."""
     workflow_id = read_id(visit, "workflow_id")
     read = await _read(site, access, fields.text("text"))
@@ -64,8 +67,8 @@ async def take_file(site: Site, visit: Visit, access: Access, fields: Fields) ->
 
 
 async def _answer(
-    site: Site, visit: Visit, access: Access, read: _Read | None, *, is_overtaken: bool = False,
-    status: int = 200,
+    site: PortalSite, visit: PortalRequest, access: Access, read: _Read | None, *,
+    is_overtaken: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
@@ -86,7 +89,7 @@ async def _answer(
     return site.answer_at(visit, access, page, status)
 
 
-async def _read(site: Site, access: Access, text: str) -> _Read:
+async def _read(site: PortalSite, access: Access, text: str) -> _Read:
     documents, key = site.around.documents, access.person.user_id
     try:
         given, read = await documents.read(text, key, lambda value: _make(value, text))

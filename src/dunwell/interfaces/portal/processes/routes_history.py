@@ -20,15 +20,16 @@ from dunwell.interfaces.portal.processes.views_history import ComparePage, Histo
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id, read_known_id
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, NotFound
 
 _TYPES: Mapping[str, str] = {"yaml": "application/yaml", "json": "application/json"}
 
 
 @at_merchant
-async def show_history(site: Site, visit: Visit, access: Access) -> Response:
+async def show_history(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
         workflow = await look_at_workflow(work, workflow_id)
@@ -38,12 +39,14 @@ async def show_history(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @at_merchant
-async def show_version(site: Site, visit: Visit, access: Access) -> Response:
+async def show_version(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer_version(site, visit, access)
 
 
 @takes_form_at_merchant
-async def restore(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def restore(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """What the version says becomes the draft; of a draft that was changed meanwhile nothing is
     lost."""
     workflow_id = read_id(visit, "workflow_id")
@@ -59,7 +62,7 @@ async def restore(site: Site, visit: Visit, access: Access, fields: Fields) -> R
 
 
 async def _answer_version(
-    site: Site, visit: Visit, access: Access, *, is_overtaken: bool = False
+    site: PortalSite, visit: PortalRequest, access: Access, *, is_overtaken: bool = False
 ) -> Response:
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
@@ -77,7 +80,7 @@ async def _answer_version(
 
 
 @at_merchant
-async def show_comparison(site: Site, visit: Visit, access: Access) -> Response:
+async def show_comparison(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """Of the two that the address names; the latest and the draft, or the two latest."""
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
@@ -97,7 +100,7 @@ async def show_comparison(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @at_merchant
-async def download(site: Site, visit: Visit, access: Access) -> Response:
+async def download(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """As `dunwell workflow show` prints it, and as it is taken back."""
     workflow_id, form = read_id(visit, "workflow_id"), visit.path_params["form"]
     if form not in _TYPES:

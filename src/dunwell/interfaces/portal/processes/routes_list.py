@@ -27,18 +27,21 @@ from dunwell.interfaces.portal.processes.views_list import ManagePage, SwitchPag
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 
 
 @at_merchant
-async def show_workflows(site: Site, visit: Visit, access: Access) -> Response:
+async def show_workflows(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer_list(site, visit, access)
 
 
 @takes_form_at_merchant
-async def begin(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def begin(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """A new workflow: with one message and a wait, or like another."""
     name, like = fields.text("name"), fields["like"]
     names = FirstNames(fields.text("first") or name, fields.text("wait") or name)
@@ -53,7 +56,7 @@ async def begin(site: Site, visit: Visit, access: Access, fields: Fields) -> Res
 
 
 async def _answer_list(
-    site: Site, visit: Visit, access: Access, *, name: str = "", like: str = "",
+    site: PortalSite, visit: PortalRequest, access: Access, *, name: str = "", like: str = "",
     faults: list[str] | None = None,
 ) -> Response:  # fmt: skip
     is_switched = access.merchant.switched_to_workflows
@@ -68,14 +71,16 @@ async def _answer_list(
 
 
 @at_merchant
-async def show_manage(site: Site, visit: Visit, access: Access) -> Response:
+async def show_manage(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
     return await _answer_manage(site, visit, access)
 
 
 @takes_form_at_merchant
-async def manage(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def manage(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     workflow_id, wish = read_id(visit, "workflow_id"), fields["do"]
     try:
         async with site.work(access) as work:
@@ -90,7 +95,7 @@ async def manage(site: Site, visit: Visit, access: Access, fields: Fields) -> Re
     return site.redirect(visit, access, "workflow_manage", workflow_id=workflow_id, done=wish)
 
 
-async def _do(work: Work, workflow_id: UUID, wish: str, fields: Fields) -> None:
+async def _do(work: Work, workflow_id: UUID, wish: str, fields: FormFields) -> None:
     if wish == "rename":
         await rename_workflow(work, workflow_id, fields.text("name"))
     elif wish == "deactivate":
@@ -106,8 +111,8 @@ async def _do(work: Work, workflow_id: UUID, wish: str, fields: Fields) -> None:
 
 
 async def _answer_manage(
-    site: Site, visit: Visit, access: Access, *, name: str = "", faults: list[str] | None = None,
-    refusal: str = "",
+    site: PortalSite, visit: PortalRequest, access: Access, *, name: str = "",
+    faults: list[str] | None = None, refusal: str = "",
 ) -> Response:  # fmt: skip
     async with site.work(access) as work:
         workflow = await look_at_workflow(work, read_id(visit, "workflow_id"))
@@ -119,14 +124,16 @@ async def _answer_manage(
 
 
 @at_merchant
-async def show_switch(site: Site, visit: Visit, access: Access) -> Response:
+async def show_switch(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     async with site.work(access) as work:
         report = await preview_switch(work)
     return site.answer_at(visit, access, SwitchPage(report, _mark(report)))
 
 
 @takes_form_at_merchant
-async def switch(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def switch(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """There is no way back: what was shown is what is done, and it is ticked first."""
     is_ticked = "sure" in fields
     async with site.work(access) as work:

@@ -22,8 +22,9 @@ from dunwell.interfaces.portal.processes.views_publish import PublishPage, show_
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id, read_known_id
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
 from dunwell.operations.jobs.start_job import TooManyJobs
 from dunwell.operations.jobs.start_preview import read_preview, start_preview
@@ -35,13 +36,15 @@ _LISTED = 20
 
 
 @at_merchant
-async def show_publication(site: Site, visit: Visit, access: Access) -> Response:
+async def show_publication(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """With an ETag, while the worker counts."""
     return add_etag(await _answer(site, visit, access), visit.headers)
 
 
 @takes_form_at_merchant
-async def publish(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def publish(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     workflow_id, comment = read_id(visit, "workflow_id"), fields.text("comment")[:2_000]
     try:
         async with site.work(access) as work:
@@ -67,7 +70,9 @@ async def publish(site: Site, visit: Visit, access: Access, fields: Fields) -> R
 
 
 @takes_form_at_merchant
-async def count_claims(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def count_claims(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """By the worker; the page shows how far it is."""
     workflow_id = read_id(visit, "workflow_id")
     try:
@@ -81,7 +86,7 @@ async def count_claims(site: Site, visit: Visit, access: Access, fields: Fields)
 
 
 @at_merchant
-async def go_back(site: Site, visit: Visit, access: Access) -> Response:
+async def go_back(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
         await look_at_draft(work, workflow_id)
@@ -89,7 +94,7 @@ async def go_back(site: Site, visit: Visit, access: Access) -> Response:
 
 
 async def _answer(  # noqa: PLR0913 - what became of the form, by name
-    site: Site, visit: Visit, access: Access, *, comment: str = "",
+    site: PortalSite, visit: PortalRequest, access: Access, *, comment: str = "",
     unseen: ChangesUnseen | None = None, is_overtaken: bool = False, is_unwritable: bool = False,
     status: int = 200,
 ) -> Response:  # fmt: skip
@@ -124,7 +129,7 @@ async def _answer(  # noqa: PLR0913 - what became of the form, by name
 
 
 async def _find_moves(
-    site: Site, work: Work, look: LookedAtDraft, reached: int
+    site: PortalSite, work: Work, look: LookedAtDraft, reached: int
 ) -> NextContactsView | None:
     if look.current is None:
         return None
@@ -137,7 +142,7 @@ def _count_all(workflow: LookedAtWorkflow) -> int:
     return sum(each.claims for each in workflow.running)
 
 
-def _read_ticks(fields: Fields, changes: Sequence[DraftChange]) -> Ticks:
+def _read_ticks(fields: FormFields, changes: Sequence[DraftChange]) -> Ticks:
     """The form names what it showed, and whose changes are ticked."""
     shown, ticked = set(fields.all("seen")), set(fields.all("agreed"))
     seen = [each for each in changes if str(each.change_id) in shown]

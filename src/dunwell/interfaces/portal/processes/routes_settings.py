@@ -17,14 +17,15 @@ from dunwell.interfaces.portal.processes.views_editor import SettingsPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import Form
 from dunwell.interfaces.web.responses import add_etag
 
 
 @at_merchant
-async def show_settings_form(site: Site, visit: Visit, access: Access) -> Response:
+async def show_settings_form(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """With an ETag, as the editor."""
     async with site.work(access) as work:
         look = await look_at_draft(work, read_id(visit, "workflow_id"))
@@ -35,7 +36,9 @@ async def show_settings_form(site: Site, visit: Visit, access: Access) -> Respon
 
 
 @takes_form_at_merchant
-async def take_settings(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_settings(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """Saves what is typed, or only checks it."""
     workflow_id, is_save = read_id(visit, "workflow_id"), fields["do"] != "check"
     async with site.work(access) as work:
@@ -56,12 +59,14 @@ async def take_settings(site: Site, visit: Visit, access: Access, fields: Fields
     return site.answer_at(visit, access, _compose(visit, look, form, outcome), status)
 
 
-def _open(site: Site, visit: Visit, access: Access, look: LookedAtDraft) -> Form:
+def _open(site: PortalSite, visit: PortalRequest, access: Access, look: LookedAtDraft) -> Form:
     amounts = find_amount_format(access, look, site.frame(visit, access).language)
     return open_settings(look.parts[SETTINGS], amounts)
 
 
-def _compose(visit: Visit, look: LookedAtDraft, form: Form, outcome: Outcome) -> SettingsPage:
+def _compose(
+    visit: PortalRequest, look: LookedAtDraft, form: Form, outcome: Outcome
+) -> SettingsPage:
     return SettingsPage(
         look=look,
         form=form,

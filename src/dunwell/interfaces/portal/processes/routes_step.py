@@ -25,9 +25,10 @@ from dunwell.interfaces.portal.processes.views_editor import StepPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.condition_form import count_extra_rows
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import Form
 from dunwell.interfaces.web.responses import add_etag
 from dunwell.platform.errors import NotFound, ValidationError
@@ -39,7 +40,7 @@ _NOT_SAVED = ("check", "more_fields")
 
 
 @at_merchant
-async def show_step_form(site: Site, visit: Visit, access: Access) -> Response:
+async def show_step_form(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """With an ETag, as the editor."""
     step_id = read_number(visit.path_params["step_id"])
     async with site.work(access) as work:
@@ -55,7 +56,9 @@ async def show_step_form(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @takes_form_at_merchant
-async def take_step(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_step(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """Saves what is typed, or only checks it. If somebody else has changed the step since, their
     version is shown beside it; a step that was removed comes back when it is saved once more."""
     step_id, kind = read_number(visit.path_params["step_id"]), _read_kind(fields)
@@ -83,7 +86,7 @@ async def take_step(site: Site, visit: Visit, access: Access, fields: Fields) ->
 
 
 @at_merchant
-async def show_new(site: Site, visit: Visit, access: Access) -> Response:
+async def show_new(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     kind = visit.ask("kind") if visit.ask("kind") in KINDS else KINDS[0]
     async with site.work(access) as work:
         look = await look_at_draft(work, read_id(visit, "workflow_id"))
@@ -93,7 +96,9 @@ async def show_new(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @takes_form_at_merchant
-async def take_new(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_new(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     workflow_id, after = read_id(visit, "workflow_id"), visit.ask("after")
     kind, is_save, part = _read_kind(fields), fields["do"] not in _NOT_SAVED, name_step(_NEW_ID)
     async with site.work(access) as work:
@@ -124,14 +129,14 @@ async def _add(
         return None
 
 
-def _read_kind(fields: Fields) -> str:
+def _read_kind(fields: FormFields) -> str:
     if fields["kind"] not in KINDS:
         raise NotFound("There is no such kind of step.")
     return fields["kind"]
 
 
 def _open(
-    site: Site, visit: Visit, access: Access, *, look: LookedAtDraft, kind: str,
+    site: PortalSite, visit: PortalRequest, access: Access, *, look: LookedAtDraft, kind: str,
     step: Mapping[str, Any] | None = None,
 ) -> Form:  # fmt: skip
     language = site.frame(visit, access).language
@@ -139,7 +144,7 @@ def _open(
 
 
 def _compose(
-    visit: Visit, look: LookedAtDraft, form: Form, *, kind: str, step_id: int | None,
+    visit: PortalRequest, look: LookedAtDraft, form: Form, *, kind: str, step_id: int | None,
     outcome: Outcome,
 ) -> StepPage:  # fmt: skip
     stored = look.parts.get(name_step(step_id)) if step_id else None

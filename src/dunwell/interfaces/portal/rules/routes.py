@@ -15,20 +15,23 @@ from dunwell.interfaces.portal.rules.marks import list_shown
 from dunwell.interfaces.portal.rules.views import RulesPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import ValidationError
 
 _STEPS: Mapping[str, int] = {"up": -1, "down": 1}
 
 
 @at_merchant
-async def show_rules(site: Site, visit: Visit, access: Access) -> Response:
+async def show_rules(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer(site, visit, access)
 
 
 @takes_form_at_merchant
-async def change_list(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def change_list(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """One rule moved, copied or removed, as the list was seen."""
     check_may(access)
     name, wish, place = fields["name"], fields["do"], _read_place(fields["place"])
@@ -51,7 +54,9 @@ async def change_list(site: Site, visit: Visit, access: Access, fields: Fields) 
 
 
 @takes_form_at_merchant
-async def change_default(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def change_default(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     check_may(access)
     wanted = fields["default"]
     try:
@@ -66,7 +71,12 @@ async def change_default(site: Site, visit: Visit, access: Access, fields: Field
 
 
 async def _answer(
-    site: Site, visit: Visit, access: Access, *, default_typed: str | None = None, status: int = 200
+    site: PortalSite,
+    visit: PortalRequest,
+    access: Access,
+    *,
+    default_typed: str | None = None,
+    status: int = 200,
 ) -> Response:
     check_may(access)
     async with site.work(access) as work:
@@ -75,7 +85,7 @@ async def _answer(
 
 
 def _make_page(
-    visit: Visit, access: Access, looked: Looked, default_typed: str | None
+    visit: PortalRequest, access: Access, looked: Looked, default_typed: str | None
 ) -> RulesPage:
     view = looked.view
     published = view.published if view.drafted else None

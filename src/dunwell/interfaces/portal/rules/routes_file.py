@@ -15,20 +15,21 @@ from dunwell.interfaces.portal.rules.looking import check_may
 from dunwell.interfaces.portal.rules.views import FilePage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.yaml_document import DocumentFaulty, render_yaml
 
 
 @at_merchant
-async def show_file(site: Site, visit: Visit, access: Access) -> Response:
+async def show_file(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer(site, visit, access)
 
 
 @at_merchant
-async def send_file(site: Site, _visit: Visit, access: Access) -> Response:
+async def send_file(site: PortalSite, _visit: PortalRequest, access: Access) -> Response:
     check_may(access)
     async with site.work(access) as work:
         view = await read_rules(work)
@@ -37,7 +38,9 @@ async def send_file(site: Site, _visit: Visit, access: Access) -> Response:
 
 
 @takes_form_at_merchant
-async def take_file(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_file(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """Looked at first, when that is asked for; else it becomes the draft."""
     check_may(access)
     text = fields["text"].replace("\r\n", "\n")
@@ -71,7 +74,7 @@ def _check_names(view: RulesView, document: RulesDocument) -> None:
 
 
 async def _answer(
-    site: Site, visit: Visit, access: Access, text: str | None = None, *,
+    site: PortalSite, visit: PortalRequest, access: Access, text: str | None = None, *,
     is_overtaken: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
     check_may(access)
@@ -84,7 +87,11 @@ async def _answer(
 
 
 async def _answer_faults(
-    site: Site, visit: Visit, access: Access, fields: Fields, faults: Sequence[tuple[str, str]]
+    site: PortalSite,
+    visit: PortalRequest,
+    access: Access,
+    fields: FormFields,
+    faults: Sequence[tuple[str, str]],
 ) -> Response:
     """faults: where in the text, by the line, and what is wrong there."""
     async with site.work(access) as work:
@@ -115,7 +122,7 @@ def _render(view: RulesView) -> str:
 
 
 async def _place(
-    site: Site, access: Access, text: str, faults: Sequence[Fault]
+    site: PortalSite, access: Access, text: str, faults: Sequence[Fault]
 ) -> list[tuple[str, str]]:
     """Each with the line that it is in."""
     places = [_split(each.path) for each in faults]

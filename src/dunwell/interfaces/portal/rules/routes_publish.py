@@ -21,8 +21,9 @@ from dunwell.interfaces.portal.rules.marks import list_shown
 from dunwell.interfaces.portal.rules.views import PublishPage, VersionPage, VersionsPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 
 _PAGE = 50
@@ -30,12 +31,14 @@ _MOST_VERSION = 2**31 - 1
 
 
 @at_merchant
-async def show_publishing(site: Site, visit: Visit, access: Access) -> Response:
-    return await _answer_publishing(site, visit, access, Fields({}))
+async def show_publishing(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+    return await _answer_publishing(site, visit, access, FormFields({}))
 
 
 @takes_form_at_merchant
-async def publish(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def publish(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     check_may(access, Right.PUBLISH)
     wish = Wish(fields["known_mark"], fields.all("agreed"), fields.text("comment"))
     try:
@@ -51,7 +54,9 @@ async def publish(site: Site, visit: Visit, access: Access, fields: Fields) -> R
 
 
 @takes_form_at_merchant
-async def discard(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def discard(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     check_may(access)
     try:
         async with site.work(access) as work:
@@ -64,8 +69,8 @@ async def discard(site: Site, visit: Visit, access: Access, fields: Fields) -> R
 
 
 async def _answer_publishing(
-    site: Site, visit: Visit, access: Access, fields: Fields, *, faults: Sequence[Fault] = (),
-    is_overtaken: bool = False,
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields, *,
+    faults: Sequence[Fault] = (), is_overtaken: bool = False,
 ) -> Response:  # fmt: skip
     check_may(access)
     async with site.work(access) as work:
@@ -98,7 +103,7 @@ _OWN_CODES = frozenset({"NOT_AGREED", "TOO_LONG", "CONTROL_CHARACTER"})
 
 
 @at_merchant
-async def show_versions(site: Site, visit: Visit, access: Access) -> Response:
+async def show_versions(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     check_may(access)
     up_to = _read_number(visit.ask("from"))
     async with site.work(access) as work:
@@ -113,12 +118,14 @@ async def show_versions(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @at_merchant
-async def show_version(site: Site, visit: Visit, access: Access) -> Response:
+async def show_version(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer_version(site, visit, access)
 
 
 @takes_form_at_merchant
-async def restore(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def restore(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """The version becomes the draft, to be looked at and published like any other."""
     check_may(access)
     number = _read_version_number(visit)
@@ -135,7 +142,7 @@ async def restore(site: Site, visit: Visit, access: Access, fields: Fields) -> R
 
 
 async def _answer_version(
-    site: Site, visit: Visit, access: Access, *, faults: Sequence[str] = (),
+    site: PortalSite, visit: PortalRequest, access: Access, *, faults: Sequence[str] = (),
     is_overtaken: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
     check_may(access)
@@ -157,7 +164,7 @@ async def _answer_version(
     return site.answer_at(visit, access, page, status)
 
 
-def _read_version_number(visit: Visit) -> int:
+def _read_version_number(visit: PortalRequest) -> int:
     """Raises NotFound for what can be none."""
     number = _read_number(visit.path_params["version"])
     if not number:

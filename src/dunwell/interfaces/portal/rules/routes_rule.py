@@ -21,9 +21,10 @@ from dunwell.interfaces.portal.rules.rule_form import build_rule, open_rule, pla
 from dunwell.interfaces.portal.rules.views import RulePage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.condition_form import count_extra_rows
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import AmountFormat, Form
 from dunwell.platform.errors import NotFound, ValidationError
 
@@ -32,7 +33,7 @@ _MORE_ROWS = ("more_fields", "more_shares")
 
 
 @at_merchant
-async def show_rule(site: Site, visit: Visit, access: Access) -> Response:
+async def show_rule(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """Without a name: a new one."""
     check_may(access)
     name = visit.ask("name")
@@ -46,7 +47,9 @@ async def show_rule(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @takes_form_at_merchant
-async def take_rule(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_rule(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     check_may(access)
     name, wish, seen = fields["known_name"], fields["do"], fields["known_rule"]
     async with site.work(access) as work:
@@ -78,7 +81,7 @@ async def take_rule(site: Site, visit: Visit, access: Access, fields: Fields) ->
 
 
 async def _answer_overtaken(
-    site: Site, visit: Visit, access: Access, form: Form, overtaken: RuleOvertaken
+    site: PortalSite, visit: PortalRequest, access: Access, form: Form, overtaken: RuleOvertaken
 ) -> Response:
     """Both are shown; saving once more means it. A rule that is gone is made anew by it."""
     async with site.work(access) as work:
@@ -96,7 +99,7 @@ async def _answer_overtaken(
     return site.answer_at(visit, access, page, 409)
 
 
-def _find_amount_format(site: Site, visit: Visit, access: Access) -> AmountFormat:
+def _find_amount_format(site: PortalSite, visit: PortalRequest, access: Access) -> AmountFormat:
     language = site.frame(visit, access).language
     return AmountFormat(access.merchant.configuration.currency, language)
 

@@ -25,8 +25,9 @@ from dunwell.interfaces.portal.rules.views import EffectPage, ShownPossibility, 
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import look_at_claim
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import (
     AmountFormat,
     Field,
@@ -55,7 +56,7 @@ MOST_COUNTED = 25_000
 
 
 @at_merchant
-async def show_trial(site: Site, visit: Visit, access: Access) -> Response:
+async def show_trial(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """Of the claim that the address names, if it names one."""
     check_may(access)
     reference = visit.ask("reference")[:100]
@@ -72,7 +73,9 @@ async def show_trial(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @takes_form_at_merchant
-async def try_facts(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def try_facts(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """Of a made-up claim. Nothing is kept; what describes a person stands in no address."""
     check_may(access)
     currency = fields.text("currency") or access.merchant.configuration.currency
@@ -97,7 +100,7 @@ async def try_facts(site: Site, visit: Visit, access: Access, fields: Fields) ->
 
 
 @at_merchant
-async def show_effect(site: Site, visit: Visit, access: Access) -> Response:
+async def show_effect(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """Of the draft, beside what is published."""
     check_may(access)
     from_id = _read_number(visit.ask("from"))

@@ -13,6 +13,7 @@ from dunwell.interfaces.portal.setup.sections import (
     list_fields,
     unflatten,
 )
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import (
     AmountFormat,
     Field,
@@ -20,7 +21,6 @@ from dunwell.interfaces.web.forms import (
     Form,
     FormContent,
     PlacedFaults,
-    SentFields,
     find_field,
     read_fields,
     show_fields,
@@ -43,11 +43,11 @@ class SectionForm(Form):
         """The mark of what is stored."""
         return mark_parts(self.document, self.section.keys)
 
-    def fill(self, sent: SentFields) -> Self:
+    def fill(self, sent: FormFields) -> Self:
         form = Form.fill(self, sent)
         if self.section.name != "disputes":
             return form
-        reasons = {name: sent.text(name) for name in sent.list_names() if name.startswith(_REASONS)}
+        reasons = {name: sent.text(name) for name in sent if name.startswith(_REASONS)}
         return replace(form, typed={**form.typed, **reasons})
 
     def read(self) -> FormContent:

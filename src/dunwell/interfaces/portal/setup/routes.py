@@ -24,8 +24,9 @@ from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, signed_in, takes_form
 from dunwell.interfaces.portal.web.paging import PAGE
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import PlacedFaults, find_field
 from dunwell.operations.onboarding.checklist import list_needs
 from dunwell.operations.onboarding.counterpart import find_counterpart_key
@@ -40,7 +41,7 @@ _FIRST = {
 
 
 @signed_in
-async def show_new(site: Site, visit: Visit, person: SignedIn) -> Response:
+async def show_new(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
     _need_everywhere(person)
     beside = await _find_beside(site, visit.ask("beside"))
     typed = {**dict.fromkeys(_NAMES, ""), **_FIRST}
@@ -51,7 +52,9 @@ async def show_new(site: Site, visit: Visit, person: SignedIn) -> Response:
 
 @takes_form
 @confirmed(SensitiveAction.NEW_MERCHANT)
-async def open_new(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+async def open_new(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+) -> Response:
     _need_everywhere(person)
     typed = {name: fields.text(name) for name in _NAMES}
     document = {name: typed[name] for name in ("key", "name", "language", "timezone", "currency")}
@@ -71,7 +74,7 @@ async def open_new(site: Site, visit: Visit, person: SignedIn, fields: Fields) -
 
 
 @at_merchant
-async def show_settings(site: Site, visit: Visit, access: Access) -> Response:
+async def show_settings(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     need_configure(access)
     async with site.work(access) as work:
         credentials = await list_credentials(work)
@@ -106,7 +109,7 @@ async def _find_named_beside(tx: Connection, access: Access) -> tuple[int, str] 
     return merchant_id, key
 
 
-async def _find_beside(site: Site, given: str) -> Merchant | None:
+async def _find_beside(site: PortalSite, given: str) -> Merchant | None:
     """Whoever may configure all merchants may begin with the settings of any. Raises NotFound."""
     if not given:
         return None
@@ -137,7 +140,7 @@ def _need_everywhere(person: SignedIn) -> None:
 
 
 def _answer_new(
-    site: Site, visit: Visit, typed: Mapping[str, str], faults: PlacedFaults = ()
+    site: PortalSite, visit: PortalRequest, typed: Mapping[str, str], faults: PlacedFaults = ()
 ) -> Response:
     page = NewMerchantPage(typed, faults, TIMEZONES)
     return site.answer(site.frame(visit), page, 422 if faults else 200)

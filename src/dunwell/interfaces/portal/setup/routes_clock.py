@@ -15,8 +15,9 @@ from dunwell.interfaces.portal.setup.views import ClockPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.paging import PAGE
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.operations.sandbox.advance_clock import Clock, advance_clock, read_clock
 from dunwell.platform.errors import NotFound, ValidationError
 
@@ -28,12 +29,14 @@ _MOST = timedelta(days=366)
 
 
 @at_merchant
-async def show_clock(site: Site, visit: Visit, access: Access) -> Response:
+async def show_clock(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer(site, visit, access)
 
 
 @takes_form_at_merchant
-async def move(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def move(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """do: "hour", "day", "week", "next" or "to" the day and time that are typed. It counts from
     where the clock stood on the page: pressed twice, it moves once."""
     _need_sandbox(access)
@@ -73,7 +76,7 @@ def _find_target(access: Access, clock: Clock, do: str, typed: str) -> datetime 
 
 
 async def _answer(
-    site: Site, visit: Visit, access: Access, *, typed: str = "", error: str = ""
+    site: PortalSite, visit: PortalRequest, access: Access, *, typed: str = "", error: str = ""
 ) -> Response:
     _need_sandbox(access)
     since, came = _read(visit.ask("since")), EventPage([], None)

@@ -28,8 +28,9 @@ from dunwell.interfaces.portal.setup.views import (
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import PlacedFaults, find_field
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 
@@ -37,14 +38,16 @@ _NAMES = ("name", "scope", "requestsPerMinute")
 
 
 @at_merchant
-async def show_credentials(site: Site, visit: Visit, access: Access) -> Response:
+async def show_credentials(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     typed = {"name": "", "scope": [str(Scope.ALL)], "requestsPerMinute": str(REQUESTS_PER_MINUTE)}
     return await _answer_list(site, visit, access, typed)
 
 
 @takes_form_at_merchant
 @confirmed(SensitiveAction.CREDENTIALS)
-async def make(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def make(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     need_configure(access)
     name, limit, scopes = fields.text("name"), fields.text("requestsPerMinute"), fields.all("scope")
     typed = {"name": name, "scope": scopes, "requestsPerMinute": limit}
@@ -68,13 +71,15 @@ async def make(site: Site, visit: Visit, access: Access, fields: Fields) -> Resp
 
 
 @at_merchant
-async def show_credential(site: Site, visit: Visit, access: Access) -> Response:
+async def show_credential(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer_one(site, visit, access)
 
 
 @takes_form_at_merchant
 @confirmed(SensitiveAction.CREDENTIALS)
-async def change(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def change(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """do: rotate, end-old or revoke. What was done already is told, and not done twice."""
     need_configure(access)
     client_id, do = visit.path_params["client_id"], fields["do"]
@@ -101,7 +106,11 @@ async def change(site: Site, visit: Visit, access: Access, fields: Fields) -> Re
 
 
 async def _answer_list(
-    site: Site, visit: Visit, access: Access, typed: Mapping[str, Any], faults: PlacedFaults = ()
+    site: PortalSite,
+    visit: PortalRequest,
+    access: Access,
+    typed: Mapping[str, Any],
+    faults: PlacedFaults = (),
 ) -> Response:
     need_configure(access)
     async with site.work(access) as work:
@@ -111,7 +120,7 @@ async def _answer_list(
 
 
 async def _answer_one(
-    site: Site, visit: Visit, access: Access, *, is_overtaken: bool = False
+    site: PortalSite, visit: PortalRequest, access: Access, *, is_overtaken: bool = False
 ) -> Response:
     """Raises NotFound for one that is not there, or is revoked."""
     need_configure(access)

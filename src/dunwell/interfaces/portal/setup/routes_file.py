@@ -14,9 +14,10 @@ from dunwell.interfaces.portal.setup.views import ChangesPage, FilePage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
-from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.uploads import Upload, takes_upload_at_merchant
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.operations.onboarding.apply_given import apply_given, export_file, plan_given
 from dunwell.operations.onboarding.given_file import read_given
@@ -26,31 +27,33 @@ from dunwell.platform.text.yaml_document import render_yaml
 
 
 @at_merchant
-async def show_file(site: Site, visit: Visit, access: Access) -> Response:
+async def show_file(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer_file(site, visit, access)
 
 
 @at_merchant
-async def send_file(site: Site, _visit: Visit, access: Access) -> Response:
+async def send_file(site: PortalSite, _visit: PortalRequest, access: Access) -> Response:
     need_configure(access)
     text = await _export(site, access)
     return answer_file(text.encode(), "application/yaml", f"{access.merchant.key}.yaml")
 
 
 @at_merchant
-async def go_to_file(site: Site, visit: Visit, access: Access) -> Response:
+async def go_to_file(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """From the address of what would change, reloaded or in another language."""
     need_configure(access)
     return site.redirect(visit, access, "settings_file")
 
 
-def _is_applied(_visit: Visit, fields: Fields) -> bool:
+def _is_applied(_visit: PortalRequest, fields: FormFields) -> bool:
     return fields["do"] == "apply"
 
 
 @takes_upload_at_merchant
 @confirmed(SensitiveAction.MERCHANT_FILE, when=_is_applied)
-async def take_file(site: Site, visit: Visit, access: Access, upload: Upload) -> Response:
+async def take_file(
+    site: PortalSite, visit: PortalRequest, access: Access, upload: Upload
+) -> Response:
     """do: "apply" makes it so, when nothing was changed since it was shown."""
     need_configure(access)
     fields, publish = upload.fields, bool(upload.fields["publish"])
@@ -73,8 +76,8 @@ async def take_file(site: Site, visit: Visit, access: Access, upload: Upload) ->
 
 
 async def _plan(
-    site: Site,
-    visit: Visit,
+    site: PortalSite,
+    visit: PortalRequest,
     access: Access,
     *,
     text: str,
@@ -91,7 +94,7 @@ async def _plan(
     return site.answer_at(visit, access, page, 409 if is_overtaken else 200)
 
 
-async def _read_given(site: Site, access: Access, text: str) -> Source:
+async def _read_given(site: PortalSite, access: Access, text: str) -> Source:
     documents, logos = site.around.documents, find_logo_maker(site, access)
     return await read_given(
         text, access.merchant, documents, logos=logos, key=access.person.user_id
@@ -99,7 +102,7 @@ async def _read_given(site: Site, access: Access, text: str) -> Source:
 
 
 async def _apply(
-    site: Site, visit: Visit, access: Access, *, text: str, publish: bool, known: str
+    site: PortalSite, visit: PortalRequest, access: Access, *, text: str, publish: bool, known: str
 ) -> Response:
     """The secrets of what is new stand in this answer alone."""
     source = await _read_given(site, access, text)
@@ -114,14 +117,19 @@ async def _apply(
 
 
 async def _answer_file(
-    site: Site, visit: Visit, access: Access, *, text: str = "", faults: Sequence[Fault] = ()
+    site: PortalSite,
+    visit: PortalRequest,
+    access: Access,
+    *,
+    text: str = "",
+    faults: Sequence[Fault] = (),
 ) -> Response:
     need_configure(access)
     page = FilePage(await _export(site, access), faults, text if faults else "")
     return site.answer_at(visit, access, page, 422 if faults else 200)
 
 
-async def _export(site: Site, access: Access) -> str:
+async def _export(site: PortalSite, access: Access) -> str:
     async with site.work(access) as work:
         return render_yaml(await export_file(work, site.resources))
 

@@ -23,9 +23,10 @@ from dunwell.interfaces.portal.setup.views import ConfirmPage, SectionPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
-from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.uploads import Upload, takes_upload_at_merchant
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import FormContent, PlacedFaults, Typed
 from dunwell.interfaces.web.responses import answer_asset
 from dunwell.operations.onboarding.change_settings import (
@@ -40,20 +41,22 @@ from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationErr
 
 
 @at_merchant
-async def show_section(site: Site, visit: Visit, access: Access) -> Response:
+async def show_section(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     need_configure(access)
     form = await _open(site, visit, access)
     return _answer(site, visit, access, form=form)
 
 
-def _changes_bank_account(visit: Visit, fields: Fields) -> bool:
+def _changes_bank_account(visit: PortalRequest, fields: FormFields) -> bool:
     """Whoever changes it decides where debtors pay to."""
     return visit.path_params["section"] == "payment" and fields["do"] == "save"
 
 
 @takes_upload_at_merchant
 @confirmed(SensitiveAction.BANK_ACCOUNT, when=_changes_bank_account)
-async def take_section(site: Site, visit: Visit, access: Access, upload: Upload) -> Response:
+async def take_section(
+    site: PortalSite, visit: PortalRequest, access: Access, upload: Upload
+) -> Response:
     """do: "look" shows the form again with what was typed, "save" is said on the page that shows
     what would change."""
     need_configure(access)
@@ -90,7 +93,7 @@ async def take_section(site: Site, visit: Visit, access: Access, upload: Upload)
 
 
 async def _find_more_faults(
-    site: Site, access: Access, *, form: SectionForm, change: SettingsChange
+    site: PortalSite, access: Access, *, form: SectionForm, change: SettingsChange
 ) -> PlacedFaults:
     """Those of the values that could be read, so that a form shows all its errors at once."""
     try:
@@ -105,7 +108,12 @@ async def _find_more_faults(
 
 
 async def _ask(
-    site: Site, visit: Visit, access: Access, *, form: SectionForm, change: SettingsChange
+    site: PortalSite,
+    visit: PortalRequest,
+    access: Access,
+    *,
+    form: SectionForm,
+    change: SettingsChange,
 ) -> Response:
     """Whether to save it, once it is shown what would change."""
     async with site.work(access) as work:
@@ -118,7 +126,7 @@ async def _ask(
 
 
 @at_merchant
-async def show_logo(_site: Site, _visit: Visit, access: Access) -> Response:
+async def show_logo(_site: PortalSite, _visit: PortalRequest, access: Access) -> Response:
     """As e-mails show it: pixels that we drew ourselves."""
     need_configure(access)
     logo = access.merchant.configuration.brand.logo
@@ -128,7 +136,7 @@ async def show_logo(_site: Site, _visit: Visit, access: Access) -> Response:
 
 
 async def _take_logo(
-    site: Site, access: Access, upload: Upload
+    site: PortalSite, access: Access, upload: Upload
 ) -> tuple[Logo | None, PlacedFaults]:
     """The image that was chosen, looked into; else the one that is there, unless it is to go."""
     if "logo" in upload.too_large:
@@ -141,7 +149,7 @@ async def _take_logo(
         return None, [("logo", Fault(LOGO_PLACE, str(refusal), "WRONG_IMAGE"))]
 
 
-async def _open(site: Site, visit: Visit, access: Access) -> SectionForm:
+async def _open(site: PortalSite, visit: PortalRequest, access: Access) -> SectionForm:
     """Raises NotFound."""
     section = SECTIONS.get(visit.path_params["section"])
     if section is None:
@@ -153,8 +161,8 @@ async def _open(site: Site, visit: Visit, access: Access) -> SectionForm:
 
 
 def _answer(
-    site: Site, visit: Visit, access: Access, *, form: SectionForm, faults: PlacedFaults = (),
-    is_overtaken: bool = False,
+    site: PortalSite, visit: PortalRequest, access: Access, *, form: SectionForm,
+    faults: PlacedFaults = (), is_overtaken: bool = False,
 ) -> Response:  # fmt: skip
     name, brand = form.section.name, None
     if name == "brand":

@@ -17,8 +17,9 @@ from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.paging import PAGE
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import PlacedFaults, find_field
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 
@@ -26,7 +27,7 @@ _NAMES = ("url", "events", "authorization")
 
 
 @at_merchant
-async def show_hooks(site: Site, visit: Visit, access: Access) -> Response:
+async def show_hooks(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer(
         site, visit, access, {"url": "", "events": [ALL_TYPES], "authorization": ""}
     )
@@ -34,7 +35,9 @@ async def show_hooks(site: Site, visit: Visit, access: Access) -> Response:
 
 @takes_form_at_merchant
 @confirmed(SensitiveAction.WEBHOOKS)
-async def change(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def change(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """do: "remove" takes away the endpoint that is named; anything else adds one."""
     need_configure(access)
     if fields["do"] == "remove":
@@ -59,7 +62,7 @@ async def change(site: Site, visit: Visit, access: Access, fields: Fields) -> Re
     return await _answer(site, visit, access, {**typed, "url": "", "authorization": ""}, made=made)
 
 
-async def _remove(site: Site, visit: Visit, access: Access, given: str) -> Response:
+async def _remove(site: PortalSite, visit: PortalRequest, access: Access, given: str) -> Response:
     """Of two who take away the same, the second is told."""
     done = "removed"
     try:
@@ -71,7 +74,7 @@ async def _remove(site: Site, visit: Visit, access: Access, given: str) -> Respo
 
 
 async def _answer(
-    site: Site, visit: Visit, access: Access, typed: Mapping[str, Any],
+    site: PortalSite, visit: PortalRequest, access: Access, typed: Mapping[str, Any],
     faults: PlacedFaults = (), *, made: NewSecret | None = None,
 ) -> Response:  # fmt: skip
     """made: its secret stands in this answer alone."""

@@ -8,8 +8,8 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.adapters.installed import list_adapters, list_providers
 from dunwell.interfaces.portal.setup.sections import Choices
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.forms import AmountFormat
 from dunwell.operations.onboarding.checking import Surroundings
 from dunwell.operations.onboarding.logo import LogoMaker
@@ -28,17 +28,17 @@ def need_configure(access: Access) -> None:
         raise NotFound("There is no such page.")
 
 
-def find_surroundings(site: Site) -> Surroundings:
+def find_surroundings(site: PortalSite) -> Surroundings:
     settings = site.resources.settings
     return Surroundings(list_adapters(settings), settings.is_development, list_providers(settings))
 
 
-def find_logo_maker(site: Site, access: Access) -> LogoMaker:
+def find_logo_maker(site: PortalSite, access: Access) -> LogoMaker:
     """With the children that also check uploads and print previews."""
     return LogoMaker(site.debtors.inspector, site.debtors.printer, access.person.user_id)
 
 
-async def find_choices(site: Site, tx: Connection, access: Access) -> Choices:
+async def find_choices(site: PortalSite, tx: Connection, access: Access) -> Choices:
     """A sandbox sends nothing outside, so it has no lines to choose from."""
     surroundings = find_surroundings(site)
     lines: dict[str, list[str]] = {}
@@ -49,6 +49,6 @@ async def find_choices(site: Site, tx: Connection, access: Access) -> Choices:
     return Choices(surroundings.available_adapters, lines, surroundings.available_providers)
 
 
-def find_amount_format(site: Site, visit: Visit, access: Access) -> AmountFormat:
+def find_amount_format(site: PortalSite, visit: PortalRequest, access: Access) -> AmountFormat:
     language = site.frame(visit, access).language
     return AmountFormat(access.merchant.configuration.currency, language)

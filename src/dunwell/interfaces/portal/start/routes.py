@@ -16,15 +16,15 @@ from dunwell.interfaces.portal.start.views import (
 )
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.operations.alerts.read_alarms import read_alarms
 from dunwell.operations.explanation.read_overview import MOST, NEWEST, read_overview
 from dunwell.operations.waiting.read_waiting import read_waiting
 
 
 @at_merchant
-async def show_start(site: Site, visit: Visit, access: Access) -> Response:
+async def show_start(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     frame = site.frame(visit, access)
     assert frame.today is not None
     async with site.work(access) as work:

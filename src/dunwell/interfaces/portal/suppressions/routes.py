@@ -21,8 +21,9 @@ from dunwell.interfaces.portal.suppressions.views import LiftPage, SuppressionsP
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import NotFound, ValidationError
 
 _CHANNELS: tuple[Channel, ...] = get_args(Channel)
@@ -33,12 +34,14 @@ _MOST_DIGEST = 64
 
 
 @at_merchant
-async def show_suppressions(site: Site, visit: Visit, access: Access) -> Response:
+async def show_suppressions(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer_list(site, visit, access, dict.fromkeys(_NAMES, ""))
 
 
 @takes_form_at_merchant
-async def add(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def add(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     typed = {name: fields.text(name) for name in _NAMES}
     channel = next((each for each in _CHANNELS if each == typed["channel"]), None)
     reason = next((each for each in _REASONS if each == typed["reason"]), None)
@@ -65,7 +68,7 @@ async def add(site: Site, visit: Visit, access: Access, fields: Fields) -> Respo
 
 
 async def _answer_list(
-    site: Site, visit: Visit, access: Access, typed: Mapping[str, str],
+    site: PortalSite, visit: PortalRequest, access: Access, typed: Mapping[str, str],
     faults: Sequence[tuple[str, str]] = (),
 ) -> Response:  # fmt: skip
     after, sorting = visit.ask("after"), read_sorting(visit.ask("sort"), {"time"}, "-time")
@@ -89,12 +92,14 @@ async def _answer_list(
 
 
 @at_merchant
-async def show_lifting(site: Site, visit: Visit, access: Access) -> Response:
+async def show_lifting(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer_lifting(site, visit, access, has_fault=False)
 
 
 @takes_form_at_merchant
-async def lift(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def lift(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """Of two who lift the same the second is told; so is who looked at one that was made anew."""
     channel, digest = _read_place(visit)
     reason = next((each for each in _LIFT_REASONS if each == fields["reason"]), None)
@@ -113,7 +118,9 @@ async def lift(site: Site, visit: Visit, access: Access, fields: Fields) -> Resp
     return site.redirect(visit, access, "suppressions", done=done)
 
 
-async def _answer_lifting(site: Site, visit: Visit, access: Access, *, has_fault: bool) -> Response:
+async def _answer_lifting(
+    site: PortalSite, visit: PortalRequest, access: Access, *, has_fault: bool
+) -> Response:
     if not access.may(Right.CONTACT_SETTINGS):
         raise NotFound("There is no such page.")
     channel, digest = _read_place(visit)
@@ -123,7 +130,7 @@ async def _answer_lifting(site: Site, visit: Visit, access: Access, *, has_fault
     return site.answer_at(visit, access, page, 422 if has_fault else 200)
 
 
-def _read_place(visit: Visit) -> tuple[Channel, bytes]:
+def _read_place(visit: PortalRequest) -> tuple[Channel, bytes]:
     """Raises NotFound for what can be none."""
     given, digest = visit.path_params["channel"], visit.path_params["digest"]
     channel = next((each for each in _CHANNELS if each == given), None)

@@ -13,7 +13,7 @@ from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.text_places import Group, Place
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.looking import find_typed_claims, look_at_claim, read_id
-from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.platform.errors import NotFound, ValidationError
 
 # As long as a name may be, and what somebody types for a claim.
@@ -31,13 +31,13 @@ class Subject:
     is_unknown: bool = False
 
 
-async def open_asked(work: Work, visit: Visit) -> OpenedTexts:
+async def open_asked(work: Work, visit: PortalRequest) -> OpenedTexts:
     """The version that the address names, else the draft, else the latest. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
     return await open_texts(work, read_id(visit, "workflow_id"), visit.ask("version") or None)
 
 
-def read_place(visit: Visit, definition: Definition) -> Place:
+def read_place(visit: PortalRequest, definition: Definition) -> Place:
     """Nothing need be written there yet. Raises NotFound for what can be no place."""
     language, channel = visit.ask("language"), visit.ask("channel")
     template, snippet = visit.ask("template"), visit.ask("snippet")
@@ -53,7 +53,7 @@ def read_place(visit: Visit, definition: Definition) -> Place:
     return Place(group, template, language, found)
 
 
-def read_wanted(visit: Visit, definition: Definition, subject: Subject) -> Wanted:
+def read_wanted(visit: PortalRequest, definition: Definition, subject: Subject) -> Wanted:
     """A text that is there, or may be. Raises NotFound."""
     place = read_place(visit, definition)
     if place.channel is None:
@@ -67,7 +67,7 @@ def read_wanted(visit: Visit, definition: Definition, subject: Subject) -> Wante
     )
 
 
-async def find_subject(work: Work, visit: Visit, access: Access) -> Subject:
+async def find_subject(work: Work, visit: PortalRequest, access: Access) -> Subject:
     """A look at a claim is kept, where a merchant's own staff looks."""
     work.need(Right.READ_CLAIMS)
     case = next((each for each in CASES if each == visit.ask("case")), CASES[0])

@@ -31,8 +31,9 @@ from dunwell.interfaces.portal.texts.asking import (
 from dunwell.interfaces.portal.texts.views import TextPage, TextsPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import MerchantNotConfigured, NotFound, ValidationError
 
@@ -41,7 +42,7 @@ _MOST_CHARACTERS = 20_000
 
 
 @at_merchant
-async def show_texts(site: Site, visit: Visit, access: Access) -> Response:
+async def show_texts(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
     async with site.work(access) as work:
@@ -51,7 +52,7 @@ async def show_texts(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @at_merchant
-async def show_text(site: Site, visit: Visit, access: Access) -> Response:
+async def show_text(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer_typed(site, visit, access, None)
 
 
@@ -71,7 +72,9 @@ class _Typed:
 
 
 @takes_form_at_merchant
-async def take_text(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def take_text(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """Checks what was typed, puts a placeholder into it, or saves it in the draft."""
     do, typed = fields["do"], _Typed(_read_typed(fields), fields["known_text"])
     if do == "save":
@@ -97,7 +100,9 @@ async def take_text(site: Site, visit: Visit, access: Access, fields: Fields) ->
     return site.redirect(visit, access, "text", workflow_id=workflow_id, **where, done="saved")
 
 
-async def _answer_typed(site: Site, visit: Visit, access: Access, typed: _Typed | None) -> Response:
+async def _answer_typed(
+    site: PortalSite, visit: PortalRequest, access: Access, typed: _Typed | None
+) -> Response:
     """typed: None: the text as it stands."""
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
@@ -109,7 +114,9 @@ async def _answer_typed(site: Site, visit: Visit, access: Access, typed: _Typed 
     return await site.previews.run(visit, access.person.user_id, answer)
 
 
-async def _describe(site: Site, visit: Visit, access: Access, typed: _Typed | None) -> TextPage:
+async def _describe(
+    site: PortalSite, visit: PortalRequest, access: Access, typed: _Typed | None
+) -> TextPage:
     """The transaction is over before the text is looked over and written."""
     async with site.work(access) as work:
         opened = await open_asked(work, visit)
@@ -146,7 +153,7 @@ async def _describe(site: Site, visit: Visit, access: Access, typed: _Typed | No
 
 
 async def _prepare_sample(
-    site: Site, work: Work, wanted: Definition, place: Place
+    site: PortalSite, work: Work, wanted: Definition, place: Place
 ) -> tuple[list[ShownPlaceholder], PreparedMessage | None, str]:
     """What placeholders become, and the text for a made-up debtor; else why not."""
     placeholders: list[ShownPlaceholder] = []
@@ -164,7 +171,7 @@ async def _prepare_sample(
     return placeholders, message, ""
 
 
-def _read_typed(fields: Fields) -> Written:
+def _read_typed(fields: FormFields) -> Written:
     """With what is to be put in at the end of it, for who has no scripts."""
     body = fields["body"].replace("\r\n", "\n")
     if fields["insert"]:
@@ -172,7 +179,7 @@ def _read_typed(fields: Fields) -> Written:
     return Written(body.strip("\n"), fields.text("subject"))
 
 
-def _find_faults(visit: Visit, typed: Written) -> list[tuple[str, str]]:
+def _find_faults(visit: PortalRequest, typed: Written) -> list[tuple[str, str]]:
     """Of the form: what could not be kept at all."""
     faults = []
     if not typed.body.strip():

@@ -59,9 +59,10 @@ from dunwell.interfaces.portal.web.guards import (
     in_preview_turn,
     takes_form_at_merchant,
 )
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.preview_turns import PreviewBusy
-from dunwell.interfaces.portal.web.site import POLICY, Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.site import POLICY, PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.crypto import sha256
 from dunwell.platform.errors import (
@@ -99,7 +100,7 @@ class _Look:
 
 @at_merchant
 @in_preview_turn
-async def show_preview(site: Site, visit: Visit, access: Access) -> Response:
+async def show_preview(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     _check_may(access)
     look = await _look(site, visit, access, prints=True)
     opened, subject = look.opened, look.subject
@@ -130,7 +131,7 @@ async def show_preview(site: Site, visit: Visit, access: Access) -> Response:
 
 @at_merchant
 @in_preview_turn
-async def send_mail_frame(site: Site, visit: Visit, access: Access) -> Response:
+async def send_mail_frame(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """The e-mail alone, as the page's frame shows it."""
     _check_may(access)
     look = await _look(site, visit, access, prints=False)
@@ -147,7 +148,7 @@ async def send_mail_frame(site: Site, visit: Visit, access: Access) -> Response:
 
 @at_merchant
 @in_preview_turn
-async def send_sheet(site: Site, visit: Visit, access: Access) -> Response:
+async def send_sheet(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """A page of a letter as a picture."""
     _check_may(access)
     given = visit.path_params["page"]
@@ -174,7 +175,9 @@ async def send_sheet(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @takes_form_at_merchant
-async def send_to_oneself(site: Site, visit: Visit, access: Access, _fields: Fields) -> Response:
+async def send_to_oneself(
+    site: PortalSite, visit: PortalRequest, access: Access, _fields: FormFields
+) -> Response:
     """No transaction is open while the text is written and while the line is waited for."""
     _check_may(access)
     sent, where = "", dict[str, object]()
@@ -201,7 +204,7 @@ async def send_to_oneself(site: Site, visit: Visit, access: Access, _fields: Fie
 
 
 async def _write_trial(
-    site: Site, visit: Visit, access: Access, *, opened: OpenedTexts, wanted: Wanted
+    site: PortalSite, visit: PortalRequest, access: Access, *, opened: OpenedTexts, wanted: Wanted
 ) -> Message:
     """Ready to be sent, and counted. Raises what each of its steps raises."""
     async with site.work(access) as work:
@@ -213,7 +216,7 @@ async def _write_trial(
     return message
 
 
-async def _look(site: Site, visit: Visit, access: Access, *, prints: bool) -> _Look:
+async def _look(site: PortalSite, visit: PortalRequest, access: Access, *, prints: bool) -> _Look:
     """The transaction is over before anything is written or printed. Raises NotFound for what is no
     text of the workflow's."""
     async with site.work(access) as work:
@@ -232,7 +235,9 @@ async def _look(site: Site, visit: Visit, access: Access, *, prints: bool) -> _L
     return _Look(asked.opened, asked.subject, preview=preview, problems=problems, costs=costs)
 
 
-async def _ask(site: Site, work: Work, visit: Visit, access: Access, *, counts: bool) -> _Asked:
+async def _ask(
+    site: PortalSite, work: Work, visit: PortalRequest, access: Access, *, counts: bool
+) -> _Asked:
     """counts: of an SMS, what it costs over real names."""
     opened = await open_asked(work, visit)
     subject = await find_subject(work, visit, access)

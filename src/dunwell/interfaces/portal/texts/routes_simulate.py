@@ -21,14 +21,14 @@ from dunwell.interfaces.portal.texts.views import SimulationPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, in_preview_turn
 from dunwell.interfaces.portal.web.paging import read_day
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.platform.errors import MerchantNotConfigured, NotFound
 
 
 @at_merchant
 @in_preview_turn
-async def show_simulation(site: Site, visit: Visit, access: Access) -> Response:
+async def show_simulation(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
     typed = visit.ask("start")
@@ -60,7 +60,9 @@ async def show_simulation(site: Site, visit: Visit, access: Access) -> Response:
     return site.answer_at(visit, access, page)
 
 
-async def _simulate(site: Site, prepared: PreparedSimulation) -> tuple[Simulation | None, str]:
+async def _simulate(
+    site: PortalSite, prepared: PreparedSimulation
+) -> tuple[Simulation | None, str]:
     """No transaction is open. The simulation, or why there is none."""
     try:
         return await simulate(prepared, printer=site.preview_printer), ""

@@ -9,13 +9,14 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import EVERYBODYS, Assignee, Whose
 from dunwell.accounts.users.store_colleagues import list_colleagues
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.web.form_fields import FormFields
 
 WhoseAsked: TypeAlias = Literal["", "mine", "nobodys"]
 _ASKED: tuple[WhoseAsked, ...] = ("mine", "nobodys")
 
 
-def read_whose(visit: Visit, access: Access) -> tuple[WhoseAsked, Whose]:
+def read_whose(visit: PortalRequest, access: Access) -> tuple[WhoseAsked, Whose]:
     """As it stands in the address, and what it means."""
     given = visit.ask("whose")
     asked: WhoseAsked = next((each for each in _ASKED if each == given), "")
@@ -33,7 +34,7 @@ async def list_choices(work: Work, access: Access) -> Sequence[Assignee]:
     return await list_colleagues(work.tx, work.merchant_id, of_all=not access.is_outsider)
 
 
-def read_assignee(fields: Fields, name: str) -> UUID | None:
+def read_assignee(fields: FormFields, name: str) -> UUID | None:
     """None: nobody."""
     try:
         return UUID(fields[name])

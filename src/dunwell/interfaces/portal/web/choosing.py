@@ -5,15 +5,15 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.find_merchants import find_merchants
 from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in
-from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.views import KeysPage, MerchantChoice, MerchantsPage
-from dunwell.interfaces.portal.web.visit import Visit
 
 _PAGE = 50
 
 
 @signed_in
-async def enter(site: Site, visit: Visit, person: SignedIn) -> Response:
+async def enter(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
     """A merchant's staff has one merchant most of the time."""
     if person.everywhere is None and len(person.memberships) == 1:
         (merchant_id,) = person.memberships
@@ -22,7 +22,7 @@ async def enter(site: Site, visit: Visit, person: SignedIn) -> Response:
 
 
 @signed_in
-async def choose_merchant(site: Site, visit: Visit, person: SignedIn) -> Response:
+async def choose_merchant(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
     query, after = visit.ask("q")[:100], visit.ask("after")
     reached = None if person.everywhere is not None else [*person.memberships]
     async with site.resources.database.connection() as connection:
@@ -41,7 +41,7 @@ async def choose_merchant(site: Site, visit: Visit, person: SignedIn) -> Respons
 
 
 @signed_in
-async def show_keys(site: Site, visit: Visit, _person: SignedIn) -> Response:
+async def show_keys(site: PortalSite, visit: PortalRequest, _person: SignedIn) -> Response:
     return site.answer(site.frame(visit), KeysPage())
 
 

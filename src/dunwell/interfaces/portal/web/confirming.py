@@ -33,10 +33,11 @@ from dunwell.accounts.users.sign_in import TooOften
 from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.accounts.users.visitor import Visitor
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.uploads import Upload
 from dunwell.interfaces.portal.web.views import ConfirmIdentityPage
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.multipart import MEDIA_TYPE
 
@@ -71,22 +72,22 @@ _RIGHTS: Mapping[SensitiveAction, Right] = {
     SensitiveAction.DEACTIVATE_USER: Right.PEOPLE,
 }
 _Who = TypeVar("_Who", SignedIn, Access)
-_Given = TypeVar("_Given", Fields, Upload)
+_Given = TypeVar("_Given", FormFields, Upload)
 
 
 def confirmed(
-    action: SensitiveAction, when: Callable[[Visit, Fields], bool] | None = None
+    action: SensitiveAction, when: Callable[[PortalRequest, FormFields], bool] | None = None
 ) -> Callable[
-    [Callable[[Site, Visit, _Who, _Given], Awaitable[Response]]],
-    Callable[[Site, Visit, _Who, _Given], Awaitable[Response]],
+    [Callable[[PortalSite, PortalRequest, _Who, _Given], Awaitable[Response]]],
+    Callable[[PortalSite, PortalRequest, _Who, _Given], Awaitable[Response]],
 ]:
     """Guard a handler that takes a form. when: whether this form is sensitive; None: always."""
 
     def guard(
-        take: Callable[[Site, Visit, _Who, _Given], Awaitable[Response]],
-    ) -> Callable[[Site, Visit, _Who, _Given], Awaitable[Response]]:
+        take: Callable[[PortalSite, PortalRequest, _Who, _Given], Awaitable[Response]],
+    ) -> Callable[[PortalSite, PortalRequest, _Who, _Given], Awaitable[Response]]:
         @wraps(take)
-        async def run(site: Site, visit: Visit, who: _Who, given: _Given) -> Response:
+        async def run(site: PortalSite, visit: PortalRequest, who: _Who, given: _Given) -> Response:
             fields = given.fields if isinstance(given, Upload) else given
             if when is None or when(visit, fields):
                 _check_right(who, action)
@@ -121,7 +122,9 @@ def _check_right(who: SignedIn | Access, action: SensitiveAction) -> None:
         raise NotFound("There is no such page.")
 
 
-async def _confirm(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> _Refusal | None:
+async def _confirm(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+) -> _Refusal | None:
     """Try what the form brings. Return None if the session is confirmed."""
     reception = Reception(site.resources, site.passwords)
     visitor = Visitor(visit.client_host, visit.headers.get("user-agent", ""))
@@ -139,8 +142,8 @@ async def _confirm(site: Site, visit: Visit, person: SignedIn, fields: Fields) -
 
 
 async def _ask(
-    site: Site, visit: Visit, who: SignedIn | Access, action: SensitiveAction, fields: Fields,
-    refusal: _Refusal,
+    site: PortalSite, visit: PortalRequest, who: SignedIn | Access, action: SensitiveAction,
+    fields: FormFields, refusal: _Refusal,
 ) -> Response:  # fmt: skip
     person, access = (who.person, who) if isinstance(who, Access) else (who, None)
     async with Reception(site.resources, site.passwords).work(person.actor) as work:
@@ -169,10 +172,10 @@ async def _ask(
 _STATUS = {"WRONG": 400, "PASSKEY": 400, "TOO_OFTEN": 429}
 
 
-def _list_carried(fields: Fields) -> list[tuple[str, str]]:
+def _list_carried(fields: FormFields) -> list[tuple[str, str]]:
     return [
         (name, value)
-        for name in fields.list_names()
+        for name in fields
         if name not in _OF_CONFIRMATION
         for value in fields.all(name)
     ]

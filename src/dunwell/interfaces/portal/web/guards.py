@@ -18,22 +18,23 @@ from starlette.responses import Response
 from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.large_forms import read_form
-from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.stale_forms import answer_stale, forget_typed, restore_typed
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.form_fields import FormFields
 
-Run: TypeAlias = Callable[[Site, Visit], Awaitable[Response]]
+Run: TypeAlias = Callable[[PortalSite, PortalRequest], Awaitable[Response]]
 # By name, the methods of pages and what they do.
 RoutedPages: TypeAlias = Mapping[str, Mapping[str, Run]]
-Show: TypeAlias = Callable[[Site, Visit, SignedIn], Awaitable[Response]]
-Take: TypeAlias = Callable[[Site, Visit, SignedIn, Fields], Awaitable[Response]]
-ShowAt: TypeAlias = Callable[[Site, Visit, Access], Awaitable[Response]]
-TakeAt: TypeAlias = Callable[[Site, Visit, Access, Fields], Awaitable[Response]]
+Show: TypeAlias = Callable[[PortalSite, PortalRequest, SignedIn], Awaitable[Response]]
+Take: TypeAlias = Callable[[PortalSite, PortalRequest, SignedIn, FormFields], Awaitable[Response]]
+ShowAt: TypeAlias = Callable[[PortalSite, PortalRequest, Access], Awaitable[Response]]
+TakeAt: TypeAlias = Callable[[PortalSite, PortalRequest, Access, FormFields], Awaitable[Response]]
 
 
 def signed_in(show: Show) -> Run:
     @wraps(show)
-    async def run(site: Site, visit: Visit) -> Response:
+    async def run(site: PortalSite, visit: PortalRequest) -> Response:
         person = await site.find_person(visit)
         if person is None:
             return site.ask_to_sign_in(visit)
@@ -45,8 +46,8 @@ def signed_in(show: Show) -> Run:
 
 def takes_form(take: Take) -> Run:
     @wraps(take)
-    async def run(site: Site, visit: Visit) -> Response:
-        async with read_form(site, visit, visit.read_fields, Fields({})) as fields:
+    async def run(site: PortalSite, visit: PortalRequest) -> Response:
+        async with read_form(site, visit, visit.read_session_form, FormFields({})) as fields:
             person = await site.find_person(visit)
             if person is None or not person.is_form_token(fields["token"]):
                 return await answer_stale(site, visit, fields, person)
@@ -61,7 +62,7 @@ def takes_form(take: Take) -> Run:
 def at_merchant(show: ShowAt) -> Run:
     @signed_in
     @wraps(show)
-    async def run(site: Site, visit: Visit, person: SignedIn) -> Response:
+    async def run(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
         return await show(site, visit, await site.open_access(visit, person))
 
     return run
@@ -72,7 +73,7 @@ def in_preview_turn(show: ShowAt) -> ShowAt:
     within the limits of `PreviewTurns`."""
 
     @wraps(show)
-    async def run(site: Site, visit: Visit, access: Access) -> Response:
+    async def run(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
         user_id = access.person.user_id
         return await site.previews.run(visit, user_id, lambda: show(site, visit, access))
 
@@ -82,7 +83,9 @@ def in_preview_turn(show: ShowAt) -> ShowAt:
 def takes_form_at_merchant(take: TakeAt) -> Run:
     @takes_form
     @wraps(take)
-    async def run(site: Site, visit: Visit, person: SignedIn, fields: Fields) -> Response:
+    async def run(
+        site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+    ) -> Response:
         return await take(site, visit, await site.open_access(visit, person), fields)
 
     return run

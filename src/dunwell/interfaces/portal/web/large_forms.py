@@ -12,8 +12,8 @@ from contextlib import ExitStack, asynccontextmanager
 from typing import TypeVar
 
 from dunwell.accounts.users.sessions import find_session_user
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 
 _Form = TypeVar("_Form")
 # What is read of anybody: a password, a code, what a passkey answers.
@@ -22,7 +22,7 @@ _MOST_SMALL_BYTES = 8 * 1024
 
 @asynccontextmanager
 async def read_form(
-    site: Site, visit: Visit, read: Callable[[], Awaitable[_Form]], unread: _Form
+    site: PortalSite, visit: PortalRequest, read: Callable[[], Awaitable[_Form]], unread: _Form
 ) -> AsyncIterator[_Form]:
     """What `read` reads, held in memory until the block ends; `unread` for a large form of a
     stranger. Raises what `read` raises, and RateLimited."""
@@ -41,7 +41,7 @@ async def read_form(
         yield await read()
 
 
-def _is_small(visit: Visit) -> bool:
+def _is_small(visit: PortalRequest) -> bool:
     announced = visit.headers.get("content-length", "0")
     is_announced = announced.isdecimal() and "transfer-encoding" not in visit.headers
     return is_announced and int(announced) <= _MOST_SMALL_BYTES

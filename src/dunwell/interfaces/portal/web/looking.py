@@ -14,13 +14,14 @@ from dunwell.core.claims.read_claim import ClaimView, read_claim
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import NotFound, ValidationError
 
 _MOST_DIGITS = 18
 
 
-def read_claim_id(visit: Visit) -> int:
+def read_claim_id(visit: PortalRequest) -> int:
     """Raises NotFound for what can be no claim's."""
     given = visit.path_params["claim_id"]
     if not (given.isascii() and given.isdigit() and len(given) <= 18):
@@ -28,7 +29,7 @@ def read_claim_id(visit: Visit) -> int:
     return int(given)
 
 
-def read_id(visit: Visit, name: str) -> UUID:
+def read_id(visit: PortalRequest, name: str) -> UUID:
     """Raises NotFound for what can be no id."""
     try:
         return UUID(visit.path_params[name])
@@ -36,7 +37,7 @@ def read_id(visit: Visit, name: str) -> UUID:
         raise NotFound("There is no such page.") from None
 
 
-def read_known_id(fields: Fields, name: str) -> UUID:
+def read_known_id(fields: FormFields, name: str) -> UUID:
     """What a form says of what its page had shown. Raises NotFound for what can be no id."""
     try:
         return UUID(fields[name])

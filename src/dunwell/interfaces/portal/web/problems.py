@@ -5,65 +5,52 @@ fault of ours, logged by the request's id and shown as nothing more. What somebo
 reach answers as what is not there.
 """
 
-import structlog
-from starlette.exceptions import HTTPException
+from typing import ClassVar
+
 from starlette.responses import Response
 
-from dunwell.interfaces.landing.web.problems import Problem, find_mismatch
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.preview_turns import PreviewBusy, PreviewTooSlow
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.views import ProblemPage
-from dunwell.interfaces.portal.web.visit import ForeignForm, Visit
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.problems import Problem, ProblemTable, find_problem, log_crash
+from dunwell.interfaces.web.templates import Page
 from dunwell.platform import errors
-from dunwell.platform.http.requests import request_id_of
-
-_log = structlog.get_logger("dunwell.interfaces.portal")
 
 
-_CRASH = Problem(500, "CRASH")
-_BY_REFUSAL: tuple[tuple[type[errors.Refusal], Problem], ...] = (
-    (ForeignForm, Problem(403, "STALE")),
-    (errors.NotFound, Problem(404, "NOT_FOUND")),
-    # Whoever may not is told no more than that.
+class ProblemPage(Page, frozen=True):
+    template: ClassVar[str] = "problem.html"
+
+    # See `Problem`.
+    kind: str
+    # The refusal's own text.
+    message: str = ""
+    # Set only when the fault is ours.
+    request_id: str = ""
+    # The page's address, if trying again may help.
+    again: str = ""
+
+
+_OWN: ProblemTable = (
+    # An unauthorised user learns no more than that the page does not exist.
     (errors.InsufficientScope, Problem(404, "NOT_FOUND")),
-    (errors.PayloadTooLarge, Problem(413, "TOO_LARGE")),
-    (errors.UnsupportedMediaType, Problem(415, "WRONG_TYPE")),
     (errors.InvalidState, Problem(409, "OVERTAKEN")),
     (errors.TooSlow, Problem(408, "AWAY")),
     (PreviewBusy, Problem(429, "PREVIEW_BUSY", retry_after=5)),
     (PreviewTooSlow, Problem(503, "PREVIEW_SLOW", retry_after=5)),
     (errors.RateLimited, Problem(429, "AWAY", retry_after=30)),
-    (errors.InvalidRequest, Problem(400, "UNREADABLE")),
-    (errors.ValidationError, Problem(400, "UNREADABLE")),
-    (errors.Unavailable, Problem(503, "AWAY", retry_after=5)),
-    (errors.Refusal, Problem(409, "OVERTAKEN")),
 )
+_OVERTAKEN = Problem(409, "OVERTAKEN")
 
 
-async def answer_failure(site: Site, visit: Visit, error: Exception) -> Response:
-    problem, request_id = _find_problem(error), ""
+async def answer_failure(site: PortalSite, visit: PortalRequest, error: Exception) -> Response:
+    problem, request_id = find_problem(error, _OWN, otherwise=_OVERTAKEN), ""
     if problem.status == 500:
-        request_id = request_id_of(visit.scope, site.resources)
-        _log.error("page crashed", request_id=request_id, route=visit.route, exc_info=error)
+        request_id = log_crash(visit, site.resources, error)
     message = ""
     if problem.kind == "OVERTAKEN" and isinstance(error, errors.Refusal):
         message = error.said
-    more: dict[str, str] = {}
-    if problem.retry_after is not None:
-        more["Retry-After"] = str(problem.retry_after)
-    if problem.allowed is not None:
-        more["Allow"] = problem.allowed
     frame = site.frame(visit, getattr(visit.state, "access", None))
     is_preview = isinstance(error, PreviewBusy | PreviewTooSlow)
     again = visit.own_address if is_preview and visit.method in ("GET", "HEAD") else ""
     page = ProblemPage(problem.kind, message, request_id, again)
-    return site.answer(frame, page, problem.status, more=more)
-
-
-def _find_problem(error: Exception) -> Problem:
-    if isinstance(error, HTTPException):
-        return find_mismatch(error)
-    for refusal, problem in _BY_REFUSAL:
-        if isinstance(error, refusal):
-            return problem
-    return _CRASH
+    return site.answer(frame, page, problem.status, more=problem.headers)

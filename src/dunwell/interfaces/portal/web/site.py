@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from starlette.responses import Response
@@ -20,20 +19,20 @@ from dunwell.contact.sending.adapters import Adapters
 from dunwell.contact.sending.channel import ChannelAdapter
 from dunwell.core.files.pictures import PagePainter
 from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.interfaces.landing.web.site import Site as DebtorSite
+from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.render.pages import Person, PortalPageContext, PortalPages
 from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.portal_request import LANGUAGE_COOKIE, PortalRequest
 from dunwell.interfaces.portal.web.preview_turns import PreviewTurns
 from dunwell.interfaces.portal.web.session_cookie import read_secret, render_cookie
-from dunwell.interfaces.portal.web.visit import LANGUAGE_COOKIE, Visit
 from dunwell.interfaces.web.languages import choose_language
 from dunwell.interfaces.web.responses import answer_page, answer_redirect
+from dunwell.interfaces.web.site import WebSite
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import ConcurrencyLimit
-from dunwell.platform.resources import Resources
 
 _MOST_ID = 2**31 - 1
 POLICY = (
@@ -66,10 +65,9 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
-    """Opened once, when the application is built."""
+class PortalSite(WebSite):
+    """The shared services of the portal's pages; one per process."""
 
-    resources: Resources
     pages: PortalPages
     # The debtor's pages, to be shown as the debtor sees them.
     debtors: DebtorSite
@@ -107,15 +105,7 @@ class Site:
     def storage(self) -> SealedFiles:
         return self.debtors.storage
 
-    @property
-    def is_secure(self) -> bool:
-        return self.resources.settings.public_url.startswith("https://")
-
-    def now(self) -> datetime:
-        """Real time, which sessions go by."""
-        return self.resources.clock.now()
-
-    async def find_person(self, visit: Visit) -> SignedIn | None:
+    async def find_person(self, visit: PortalRequest) -> SignedIn | None:
         """Who the request's cookie says is signed in; looked up once."""
         if not hasattr(visit.state, "person"):
             visit.state.person = None
@@ -126,11 +116,11 @@ class Site:
         person: SignedIn | None = visit.state.person
         return person
 
-    def read_secret(self, visit: Visit) -> str | None:
+    def read_secret(self, visit: PortalRequest) -> str | None:
         """Of the session that the request's cookie names, whether there is one or not."""
         return read_secret(visit.cookies, is_secure=self.is_secure)
 
-    async def open_access(self, visit: Visit, person: SignedIn) -> Access:
+    async def open_access(self, visit: PortalRequest, person: SignedIn) -> Access:
         """At the merchant that the address names. Raises NotFound, also for one that the person
         does not reach."""
         given = visit.path_params["merchant_id"]
@@ -150,7 +140,7 @@ class Site:
         async with self.resources.database.transaction() as tx:
             yield Work.open(self.resources, tx, access.merchant, access.actor)
 
-    def frame(self, visit: Visit, access: Access | None = None) -> PortalPageContext:
+    def frame(self, visit: PortalRequest, access: Access | None = None) -> PortalPageContext:
         """access: none for a page at no merchant; who is signed in is known from the visit."""
         person: SignedIn | None = access.person if access else getattr(visit.state, "person", None)
         merchant = access.merchant if access else None
@@ -182,17 +172,19 @@ class Site:
         headers = {"Permissions-Policy": "camera=(), geolocation=(), microphone=()", **(more or {})}
         return answer_page(self.pages.render(frame, page), status, policy=POLICY, more=headers)
 
-    def answer_at(self, visit: Visit, access: Access, page: Page, status: int = 200) -> Response:
+    def answer_at(
+        self, visit: PortalRequest, access: Access, page: Page, status: int = 200
+    ) -> Response:
         """Of a page at the merchant."""
         return self.answer(self.frame(visit, access), page, status)
 
     def redirect(
-        self, visit: Visit, access: Access | None, page: str, /, **values: object
+        self, visit: PortalRequest, access: Access | None, page: str, /, **values: object
     ) -> Response:
         """To a page of ours (`build_address`), at the merchant."""
         return answer_redirect(self.frame(visit, access).address(page, **values))
 
-    def ask_to_sign_in(self, visit: Visit) -> Response:
+    def ask_to_sign_in(self, visit: PortalRequest) -> Response:
         """And come back."""
         return answer_redirect(build_address("sign_in", next=visit.own_address))
 
@@ -200,7 +192,7 @@ class Site:
         """The cookie of a session that was opened just now; "" removes it."""
         answer.headers.append("Set-Cookie", render_cookie(secret, is_secure=self.is_secure))
 
-    def keep_language(self, visit: Visit, answer: Response) -> None:
+    def keep_language(self, visit: PortalRequest, answer: Response) -> None:
         """A choice of language holds for the pages that follow."""
         chosen = visit.chosen_language
         if chosen in self.pages.codes:
@@ -208,9 +200,11 @@ class Site:
             secure = "; Secure" if self.is_secure else ""
             answer.headers.append("Set-Cookie", f"{cookie}; Max-Age=31536000{secure}")
 
-    def _choose_language(self, visit: Visit, person: SignedIn | None) -> str:
+    def _choose_language(self, visit: PortalRequest, person: SignedIn | None) -> str:
         known = self.pages.codes
-        chosen = next((each for each in (visit.chosen_language, visit.chosen) if each in known), "")
+        chosen = next(
+            (each for each in (visit.chosen_language, visit.kept_language) if each in known), ""
+        )
         own = person.language if person else None
         return choose_language(
             known, chosen or None, claims=own, accepted=visit.accepted_languages, merchants=""

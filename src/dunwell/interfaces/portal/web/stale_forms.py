@@ -13,17 +13,18 @@ from dunwell.accounts.users.sessions import find_session_user
 from dunwell.accounts.users.signed_in import SignedIn, is_form_of_user
 from dunwell.accounts.users.store_kept_forms import load_kept_form, remove_kept_form, save_kept_form
 from dunwell.interfaces.portal.web.form_filling import fill_form
-from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.typed_fields import choose_kept, is_restored, list_typed
 from dunwell.interfaces.portal.web.views import StalePage
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.form_fields import FormFields
 
 # Of the page before the values were put in.
 _REPLACED = frozenset({"content-length", "etag"})
 
 
 async def answer_stale(
-    site: Site, visit: Visit, fields: Fields, person: SignedIn | None
+    site: PortalSite, visit: PortalRequest, fields: FormFields, person: SignedIn | None
 ) -> Response:
     typed = list_typed(visit.route, fields)
     user_id = await _find_owner(site, visit, fields, person) if typed else None
@@ -38,7 +39,9 @@ async def answer_stale(
     return site.answer(site.frame(visit), page, 403)
 
 
-async def restore_typed(site: Site, visit: Visit, person: SignedIn, answer: Response) -> Response:
+async def restore_typed(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, answer: Response
+) -> Response:
     """The page with what the user had typed before the session ended, if it is kept."""
     is_page = answer.headers.get("Content-Type", "").startswith("text/html")
     # A script that looks whether a page has changed asks for no form.
@@ -65,14 +68,14 @@ async def restore_typed(site: Site, visit: Visit, person: SignedIn, answer: Resp
     )
 
 
-async def forget_typed(site: Site, visit: Visit, person: SignedIn) -> None:
+async def forget_typed(site: PortalSite, visit: PortalRequest, person: SignedIn) -> None:
     """The form was sent."""
     async with site.resources.database.transaction() as tx:
         await remove_kept_form(tx, person.user_id, visit.own_address)
 
 
 async def _find_owner(
-    site: Site, visit: Visit, fields: Fields, person: SignedIn | None
+    site: PortalSite, visit: PortalRequest, fields: FormFields, person: SignedIn | None
 ) -> UUID | None:
     """None: the form is another user's, or nobody knows whose."""
     if person is not None:

@@ -8,7 +8,7 @@ list.
 from collections.abc import Mapping
 
 from dunwell.interfaces.portal.render.addresses import PATHS
-from dunwell.interfaces.portal.web.visit import Fields
+from dunwell.interfaces.web.form_fields import FormFields
 
 # Never shown and never kept, whatever form they are in.
 _SECRET = frozenset({"code", "answer", "authorization"})
@@ -43,15 +43,15 @@ def is_typed(page: str, name: str) -> bool:
     return not is_secret and name not in _HIDDEN and name not in _HIDDEN_ON.get(page, ())
 
 
-def list_typed(route: str, fields: Fields) -> list[str]:
+def list_typed(route: str, fields: FormFields) -> list[str]:
     """What the user typed, however short, in the order of the form; route: the form's address."""
-    names = [name for name in fields.list_names() if is_typed(_PAGES.get(route, ""), name)]
+    names = [name for name in fields if is_typed(_PAGES.get(route, ""), name)]
     return [value for name in names for value in fields.all(name) if value.strip()]
 
 
-def choose_kept(route: str, fields: Fields) -> dict[str, list[str]]:
+def choose_kept(route: str, fields: FormFields) -> dict[str, list[str]]:
     """What may be stored of it: also what was emptied."""
-    return {name: fields.all(name) for name in fields.list_names() if is_restored(route, name)}
+    return {name: fields.all(name) for name in fields if is_restored(route, name)}
 
 
 def is_restored(route: str, name: str) -> bool:

@@ -11,9 +11,10 @@ from starlette.responses import Response
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import Run
 from dunwell.interfaces.portal.web.large_forms import read_form
-from dunwell.interfaces.portal.web.site import Site
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.stale_forms import answer_stale, forget_typed
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import PayloadTooLarge
 from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, Part
 
@@ -47,20 +48,20 @@ class Upload:
     """`files`: what was chosen, by the field's name. `too_large`: fields whose file was larger than
     MOST_BYTES, which is not among them."""
 
-    fields: Fields
+    fields: FormFields
     files: Mapping[str, bytes] = field(default_factory=dict)
     too_large: frozenset[str] = frozenset()
 
 
-Take: TypeAlias = Callable[[Site, Visit, Access, Upload], Awaitable[Response]]
+Take: TypeAlias = Callable[[PortalSite, PortalRequest, Access, Upload], Awaitable[Response]]
 
 
 def takes_upload_at_merchant(take: Take) -> Run:
     """As `takes_form_at_merchant`, of a form that may bring files."""
 
     @wraps(take)
-    async def run(site: Site, visit: Visit) -> Response:
-        async with read_form(site, visit, partial(_read, visit), Upload(Fields({}))) as upload:
+    async def run(site: PortalSite, visit: PortalRequest) -> Response:
+        async with read_form(site, visit, partial(_read, visit), Upload(FormFields({}))) as upload:
             person = await site.find_person(visit)
             if person is None or not person.is_form_token(upload.fields["token"]):
                 return await answer_stale(site, visit, upload.fields, person)
@@ -72,10 +73,10 @@ def takes_upload_at_merchant(take: Take) -> Run:
     return run
 
 
-async def _read(visit: Visit) -> Upload:
+async def _read(visit: PortalRequest) -> Upload:
     """Raises ForeignForm, InvalidRequest, PayloadTooLarge."""
     if not visit.headers.get("content-type", "").lower().startswith(MEDIA_TYPE):
-        return Upload(await visit.read_fields())
+        return Upload(await visit.read_session_form())
     values, files, too_large = dict[str, list[str]](), dict[str, bytes](), set[str]()
     async for part in visit.read_parts(_LIMITS, _MOST_WHOLE):
         if part.file_name is None:
@@ -89,7 +90,7 @@ async def _read(visit: Visit) -> Upload:
             if content:
                 files[part.name] = content
     plain = {name: [each.replace("\0", "") for each in texts] for name, texts in values.items()}
-    return Upload(Fields(plain), files, frozenset(too_large))
+    return Upload(FormFields(plain), files, frozenset(too_large))
 
 
 def _pass_over(part: Part, limit: int) -> None:

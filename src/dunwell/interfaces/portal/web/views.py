@@ -1,4 +1,4 @@
-"""What the portal shows where something went wrong, and its list of keys."""
+"""Pages that belong to no part of the portal: stale forms, identity checks, merchants, keys."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -6,19 +6,6 @@ from typing import ClassVar
 import msgspec
 
 from dunwell.interfaces.web.templates import Page
-
-
-class ProblemPage(Page, frozen=True):
-    template: ClassVar[str] = "problem.html"
-
-    # As of `Problem`.
-    kind: str
-    # What a use case said, where it says it to whoever asked.
-    message: str = ""
-    # Of a fault of ours.
-    request_id: str = ""
-    # The page's own address, where asking for it once more may help.
-    again: str = ""
 
 
 class StalePage(Page, frozen=True):

@@ -18,8 +18,8 @@ from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.webhooks.views import DeliveryPage, EndpointPage, EndpointsPage
 from dunwell.platform.errors import NotFound
 
@@ -27,7 +27,7 @@ _STATES = ("PENDING", "DELIVERED", "GIVEN_UP")
 
 
 @at_merchant
-async def show_endpoints(site: Site, visit: Visit, access: Access) -> Response:
+async def show_endpoints(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
     after = visit.ask("after")
@@ -39,13 +39,13 @@ async def show_endpoints(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @at_merchant
-async def show_endpoint(site: Site, visit: Visit, access: Access) -> Response:
+async def show_endpoint(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await answer_endpoint(site, visit, access)
 
 
 async def answer_endpoint(
-    site: Site, visit: Visit, access: Access, *, since_typed: str = "", since_error: str = "",
-    status: int = 200,
+    site: PortalSite, visit: PortalRequest, access: Access, *, since_typed: str = "",
+    since_error: str = "", status: int = 200,
 ) -> Response:  # fmt: skip
     """since_typed, since_error: of the form that replays what was given up."""
     endpoint_id, after = read_id(visit, "endpoint_id"), visit.ask("after")
@@ -79,7 +79,7 @@ async def answer_endpoint(
 
 
 @at_merchant
-async def show_delivery(site: Site, visit: Visit, access: Access) -> Response:
+async def show_delivery(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     endpoint_id, event_id = read_place(visit)
     async with site.work(access) as work:
         known = await read_endpoint(work, endpoint_id)
@@ -88,7 +88,7 @@ async def show_delivery(site: Site, visit: Visit, access: Access) -> Response:
     return site.answer_at(visit, access, page)
 
 
-def read_place(visit: Visit) -> tuple[UUID, UUID]:
+def read_place(visit: PortalRequest) -> tuple[UUID, UUID]:
     """The endpoint and the event of a delivery. Raises NotFound."""
     return read_id(visit, "endpoint_id"), read_id(visit, "event_id")
 
@@ -98,7 +98,7 @@ def read_number(text: str) -> int | None:
     return int(text) if is_number else None
 
 
-def _read_filter(visit: Visit) -> LogFilter:
+def _read_filter(visit: PortalRequest) -> LogFilter:
     """What means nothing is left out."""
     state, kind = visit.ask("state"), visit.ask("type")
     return LogFilter(

@@ -19,10 +19,11 @@ from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.paging import read_day, span_of_day
-from dunwell.interfaces.portal.web.site import Site
-from dunwell.interfaces.portal.web.visit import Fields, Visit
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.webhooks.routes import answer_endpoint, read_place, show_delivery
 from dunwell.interfaces.portal.webhooks.views import SecretPage, TestPage
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.crypto import SealBroken
 from dunwell.platform.errors import InvalidState, ValidationError
 
@@ -30,7 +31,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 @at_merchant
-async def go_back(site: Site, visit: Visit, access: Access) -> Response:
+async def go_back(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """From the address of what was done, reloaded or in another language."""
     endpoint_id = read_id(visit, "endpoint_id")
     async with site.work(access) as work:
@@ -39,7 +40,9 @@ async def go_back(site: Site, visit: Visit, access: Access) -> Response:
 
 
 @takes_form_at_merchant
-async def test(site: Site, visit: Visit, access: Access, _fields: Fields) -> Response:
+async def test(
+    site: PortalSite, visit: PortalRequest, access: Access, _fields: FormFields
+) -> Response:
     """No transaction is open while the endpoint is waited for."""
     endpoint_id = read_id(visit, "endpoint_id")
     async with site.work(access) as work:
@@ -64,13 +67,15 @@ async def test(site: Site, visit: Visit, access: Access, _fields: Fields) -> Res
 
 
 @at_merchant
-async def show_secret(site: Site, visit: Visit, access: Access) -> Response:
+async def show_secret(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     return await _answer_secret(site, visit, access)
 
 
 @takes_form_at_merchant
 @confirmed(SensitiveAction.WEBHOOK_SECRET)
-async def rotate(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def rotate(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """The new secret stands in this answer alone: asked for again, the form is an old one."""
     endpoint_id = read_id(visit, "endpoint_id")
     try:
@@ -87,7 +92,7 @@ async def rotate(site: Site, visit: Visit, access: Access, fields: Fields) -> Re
 
 
 async def _answer_secret(
-    site: Site, visit: Visit, access: Access, *, is_overtaken: bool = False
+    site: PortalSite, visit: PortalRequest, access: Access, *, is_overtaken: bool = False
 ) -> Response:
     endpoint_id = read_id(visit, "endpoint_id")
     async with site.work(access) as work:
@@ -102,7 +107,9 @@ async def _answer_secret(
 
 
 @takes_form_at_merchant
-async def switch_on(site: Site, visit: Visit, access: Access, _fields: Fields) -> Response:
+async def switch_on(
+    site: PortalSite, visit: PortalRequest, access: Access, _fields: FormFields
+) -> Response:
     endpoint_id, done = read_id(visit, "endpoint_id"), "on"
     try:
         async with site.work(access) as work:
@@ -113,7 +120,9 @@ async def switch_on(site: Site, visit: Visit, access: Access, _fields: Fields) -
 
 
 @takes_form_at_merchant
-async def replay_since(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def replay_since(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     """All that was given up of a day of the merchant's and later."""
     endpoint_id, typed = read_id(visit, "endpoint_id"), fields.text("since")
     since, _ = span_of_day(access.merchant, read_day(typed))
@@ -134,7 +143,9 @@ async def replay_since(site: Site, visit: Visit, access: Access, fields: Fields)
 
 
 @takes_form_at_merchant
-async def replay_one(site: Site, visit: Visit, access: Access, fields: Fields) -> Response:
+async def replay_one(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
     (endpoint_id, event_id), done = read_place(visit), "one_again"
     try:
         async with site.work(access) as work:

@@ -1,0 +1,93 @@
+"""The pages of one interface as an ASGI application.
+
+Every address answers every method with a page: a request for which no route fits and every
+exception are answered with an error page.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar
+
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.exceptions import ExceptionMiddleware
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import BaseRoute, Match, Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from dunwell.interfaces.web.requests import PageRequest
+from dunwell.interfaces.web.responses import compress_page
+from dunwell.interfaces.web.site import WebSite
+
+_S = TypeVar("_S", bound=WebSite)
+_R = TypeVar("_R", bound=PageRequest)
+PageHandler: TypeAlias = Callable[[_S, _R], Awaitable[Response]]
+# The handlers of one address, by method.
+PageHandlers: TypeAlias = Mapping[str, PageHandler[_S, _R]]
+_HANDLED = (HTTPException, Exception)
+
+
+@dataclass(frozen=True, slots=True)
+class PageApplication(Generic[_S, _R]):
+    """answer_failure: answers an exception. check: raises if no handler may see the request.
+    complete: adds what every response has."""
+
+    site: _S
+    request_type: Callable[[Scope, Receive, str], _R]
+    answer_failure: Callable[[_S, _R, Exception], Awaitable[Response]]
+    check: Callable[[_R], None] = lambda _request: None
+    complete: Callable[[_R, Response], None] = lambda _request, _response: None
+
+    def build_route(self, path: str, handlers: PageHandlers[_S, _R], pattern: str = "") -> Route:
+        """path: the name of the route in logs. pattern: Starlette's, if it is not the path."""
+
+        async def serve(starlette_request: Request) -> Response:
+            request = self._find_request(starlette_request)
+            request.route = path
+            self.check(request)
+            method = "GET" if request.method == "HEAD" else request.method
+            response = await handlers[method](self.site, request)
+            self.complete(request, response)
+            # See MIN_COMPRESSED_BYTES for why a page whose address has a query stays as it is.
+            may_compress = request.takes_gzip and not request.carried
+            is_whole = not isinstance(response, StreamingResponse)
+            return compress_page(response) if may_compress and is_whole else response
+
+        return Route(pattern or path, serve, methods=[*handlers])
+
+    def build_router(self, routes: Sequence[BaseRoute]) -> Router:
+        async def answer_instead(request: Request, error: Exception) -> Response:
+            return await self.answer_failure(self.site, self._find_request(request), error)
+
+        return Router(
+            routes,
+            redirect_slashes=False,
+            middleware=[Middleware(ExceptionMiddleware, dict.fromkeys(_HANDLED, answer_instead))],
+        )
+
+    def _find_request(self, request: Request) -> _R:
+        """Return the same object for the whole life of a request."""
+        if not hasattr(request.state, "page_request"):
+            origin = self.site.resources.settings.public_url
+            request.state.page_request = self.request_type(request.scope, request.receive, origin)
+        page_request: _R = request.state.page_request
+        return page_request
+
+
+class ScopeRoute(BaseRoute):
+    """Passes the HTTP requests for which `is_ours` holds to an application.
+
+    Unlike Starlette's Mount it decides by the whole path, which may contain line ends.
+    """
+
+    def __init__(self, app: ASGIApp, is_ours: Callable[[Scope], bool]) -> None:
+        self._app = app
+        self._is_ours = is_ours
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        matches = scope["type"] == "http" and self._is_ours(scope)
+        return (Match.FULL if matches else Match.NONE), {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)

@@ -1,0 +1,77 @@
+"""Errors as pages: which status and which kind of page an exception is answered with.
+
+A refusal of a use case becomes a page that says what happened. Every other exception is a fault of
+ours: it is logged with the request's id, and the page shows only that id.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import structlog
+from starlette.exceptions import HTTPException
+
+from dunwell.interfaces.web.requests import ForeignForm, PageRequest
+from dunwell.platform import errors
+from dunwell.platform.http.requests import request_id_of
+from dunwell.platform.resources import Resources
+
+_log = structlog.get_logger("dunwell.interfaces.web")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """kind: the name that the template of error pages uses. allowed: the methods of the address,
+    if the request has another."""
+
+    status: int
+    kind: str
+    retry_after: int | None = None
+    allowed: str | None = None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        named = {"Retry-After": self.retry_after, "Allow": self.allowed}
+        return {name: str(value) for name, value in named.items() if value is not None}
+
+
+ProblemTable: TypeAlias = Sequence[tuple[type[errors.Refusal], Problem]]
+CRASH = Problem(500, "CRASH")
+# The first row whose type matches decides. Each interface asks its own rows first.
+_SHARED: ProblemTable = (
+    (ForeignForm, Problem(403, "STALE")),
+    (errors.NotFound, Problem(404, "NOT_FOUND")),
+    (errors.PayloadTooLarge, Problem(413, "TOO_LARGE")),
+    (errors.UnsupportedMediaType, Problem(415, "WRONG_TYPE")),
+    (errors.InvalidRequest, Problem(400, "UNREADABLE")),
+    (errors.ValidationError, Problem(400, "UNREADABLE")),
+    (errors.RateLimited, Problem(429, "AWAY", retry_after=5)),
+    (errors.Unavailable, Problem(503, "AWAY", retry_after=5)),
+)
+
+
+def find_problem(
+    error: Exception, own: ProblemTable = (), *, otherwise: Problem = CRASH
+) -> Problem:
+    """own: the rows of one interface. otherwise: the problem of a refusal that has no row."""
+    if isinstance(error, HTTPException):
+        return _describe_mismatch(error)
+    for refusal, problem in (*own, *_SHARED):
+        if isinstance(error, refusal):
+            return problem
+    return otherwise if isinstance(error, errors.Refusal) else CRASH
+
+
+def log_crash(request: PageRequest, resources: Resources, error: Exception) -> str:
+    """Log a fault of ours and return the request's id."""
+    request_id = request_id_of(request.scope, resources)
+    _log.error("page crashed", request_id=request_id, route=request.route, exc_info=error)
+    return request_id
+
+
+def _describe_mismatch(error: HTTPException) -> Problem:
+    """Describe an unknown address, or a method that the address does not have."""
+    if error.status_code != 405:
+        return Problem(error.status_code, "NOT_FOUND" if error.status_code == 404 else "UNREADABLE")
+    methods = (error.headers or {})["Allow"].split(", ")
+    return Problem(405, "NOT_FOUND", allowed=", ".join(sorted(methods)))

@@ -1,0 +1,175 @@
+"""Requests for pages: address, languages, form fields, and whether a form came from our own page.
+
+A form is accepted only from our own pages, by what the browser says about its origin and, in a
+session, by the token in the form.
+"""
+
+from collections.abc import AsyncIterator
+from typing import ClassVar
+from urllib.parse import parse_qs
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Receive, Scope
+
+from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.languages import LANGUAGE_PARAMETER
+from dunwell.platform.errors import InvalidRequest, PayloadTooLarge
+from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
+from dunwell.platform.http.requests import accepts_gzip, read_body
+
+# The rest of a longer query is ignored. A hundred ticked items fit.
+_MAX_QUERY_BYTES = 4 * 1024
+# How much of a form that announces too many bytes is read: the fields before its files.
+_MAX_TYPED_BYTES = 256 * 1024
+_CHOICE = f"{LANGUAGE_PARAMETER}="
+_FORM_TYPE = "application/x-www-form-urlencoded"
+
+
+class ForeignForm(InvalidRequest):
+    """A form that did not come from our page, or that belongs to another session."""
+
+
+class PageRequest(Request):
+    """A request for a page."""
+
+    # Limits of a form without files.
+    max_form_bytes: ClassVar[int] = 8 * 1024
+    max_form_fields: ClassVar[int] = 20
+
+    def __init__(self, scope: Scope, receive: Receive, origin: str) -> None:
+        """origin: ours, as an address bar shows it."""
+        super().__init__(scope, receive)
+        self._origin = origin
+        # The path pattern of the route, or "" if no route matches.
+        self.route = ""
+        self._query: dict[str, list[str]] | None = None
+        # The fields of the form, once a form without files was read.
+        self.fields = FormFields({})
+
+    @property
+    def accepted_languages(self) -> str:
+        return self.headers.get("accept-language", "")[:500]
+
+    @property
+    def takes_gzip(self) -> bool:
+        return accepts_gzip(self.headers.get("accept-encoding", ""))
+
+    @property
+    def client_host(self) -> str:
+        return self.client.host if self.client else ""
+
+    @property
+    def chosen_language(self) -> str | None:
+        is_chosen = _CHOICE.encode() in self.scope["query_string"]
+        return self.read_query(LANGUAGE_PARAMETER) if is_chosen else None
+
+    @property
+    def query(self) -> dict[str, list[str]]:
+        """The values of the address's query, by name."""
+        if self._query is None:
+            query = self.scope["query_string"]
+            self._query = parse_qs(query[:_MAX_QUERY_BYTES].decode("latin-1")) if query else {}
+        return self._query
+
+    def read_query(self, name: str) -> str | None:
+        """Return the last value of this name in the address's query."""
+        values = self.query.get(name, [])
+        return values[-1] if values else None
+
+    def ask(self, name: str) -> str:
+        """Return the same without NUL and surrounding white space, or ""."""
+        return (self.read_query(name) or "").replace("\x00", "").strip()
+
+    def ask_all(self, name: str) -> list[str]:
+        return self.query.get(name, [])
+
+    @property
+    def carried(self) -> str:
+        """The address's query as it was sent, without the choice of language."""
+        query = self.scope["query_string"][:_MAX_QUERY_BYTES].decode("latin-1")
+        if not query:
+            return ""
+        return "&".join(each for each in query.split("&") if not each.startswith(_CHOICE))
+
+    @property
+    def own_address(self) -> str:
+        """The request's path and query, for a link back to it."""
+        path: str = self.scope["path"]
+        query = self.scope["query_string"].decode("latin-1")
+        return f"{path}?{query}" if query else path
+
+    @property
+    def is_surely_ours(self) -> bool:
+        """Whether the browser says that the form came from one of our pages."""
+        site, origin = self.headers.get("sec-fetch-site"), self.headers.get("origin")
+        return site == "same-origin" or (site is None and origin == self._origin)
+
+    async def read_form(self) -> FormFields:
+        """Read a form that anybody may send. Raises ForeignForm, InvalidRequest,
+        PayloadTooLarge."""
+        self._check_source(is_token_checked=False)
+        return await self._read_fields(PageRequest.max_form_bytes, PageRequest.max_form_fields)
+
+    async def read_session_form(self) -> FormFields:
+        """Read a form whose token the caller checks. Raises the same."""
+        self._check_source(is_token_checked=True)
+        return await self._read_fields(self.max_form_bytes, self.max_form_fields)
+
+    async def _read_fields(self, max_bytes: int, max_fields: int) -> FormFields:
+        body = await read_body(self, max_bytes)
+        if body and self._media_type != _FORM_TYPE:
+            raise InvalidRequest("The form cannot be read.")
+        try:
+            values = parse_qs(
+                body.decode(), keep_blank_values=True, errors="strict", max_num_fields=max_fields
+            )
+        except ValueError:
+            raise InvalidRequest("The form cannot be read.") from None
+        # The database cannot store NUL.
+        if any("\x00" in text for texts in values.values() for text in texts):
+            raise InvalidRequest("The form cannot be read.")
+        self.fields = FormFields(values)
+        return self.fields
+
+    async def read_parts(self, limits: FormLimits, max_bytes: int) -> AsyncIterator[Part]:
+        """Yield the parts of a form that may contain files, each as soon as it is complete. The
+        caller checks its token.
+
+        Raises ForeignForm, InvalidRequest, and PayloadTooLarge for more than `max_bytes`. If the
+        request announces more, it is refused without reading the files.
+        """
+        self._check_source(is_token_checked=True)
+        if self._media_type != MEDIA_TYPE:
+            raise InvalidRequest("The form cannot be read.")
+        announced = self.headers.get("content-length", "")
+        is_too_large = announced.isdecimal() and int(announced) > max_bytes
+        reader, taken = FormReader(self.headers["content-type"], limits), 0
+        try:
+            async for chunk in self.stream():
+                taken += len(chunk)
+                for part in reader.take(chunk):
+                    yield part
+                # The fields before the files are read in any case, so that typed text is kept.
+                if taken > (_MAX_TYPED_BYTES if is_too_large else max_bytes):
+                    raise PayloadTooLarge("The form is too large.", limit=max_bytes)
+        except ClientDisconnect:
+            raise InvalidRequest("The form did not come to its end.") from None
+        reader.close()
+
+    @property
+    def _media_type(self) -> str:
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    def _check_source(self, *, is_token_checked: bool) -> None:
+        """Raise ForeignForm unless the form came from one of our pages.
+
+        Our pages send no referrer, so browsers send "null" as their origin, as they do for many
+        foreign pages. Sec-Fetch-Site is the most reliable header, because no page can set it. For
+        browsers that do not send it, only the session's token shows where a form came from.
+        """
+        site, origin = self.headers.get("sec-fetch-site"), self.headers.get("origin")
+        is_foreign = site not in (None, "same-origin", "none")
+        is_hidden = origin == "null" and site != "same-origin"
+        is_unknown = is_hidden and not (site is None and is_token_checked)
+        if is_foreign or is_unknown or origin not in (None, "null", self._origin):
+            raise ForeignForm("The form did not come from our page.")
