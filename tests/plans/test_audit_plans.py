@@ -8,7 +8,7 @@ import pytest
 from dunwell.accounts.installation.audit_entries import AuditFilter
 from dunwell.accounts.merchants.find_audit import find_audit
 from dunwell.platform.resources import Resources
-from tests.store.test_list_plans import explained, fill
+from tests.plans.test_list_plans import explained, fill
 from tests.support.webhooks import Outbox, an_outbox
 
 PAGE = 50

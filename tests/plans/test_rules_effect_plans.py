@@ -10,7 +10,7 @@ from dunwell.cases.assignment.effect_store import FROM_THE_NEWEST, load_past_cla
 from dunwell.cases.assignment.preview_rules import PAGE, begin_preview, count_on
 from dunwell.cases.assignment.rules import RuleSet
 from dunwell.platform.resources import Resources
-from tests.store.test_list_plans import _CLAIMS, COUNT, fill
+from tests.plans.test_list_plans import _CLAIMS, COUNT, fill
 from tests.support.plans import Explaining
 from tests.support.rules import a_rule
 from tests.support.webhooks import Outbox, an_outbox
