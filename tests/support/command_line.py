@@ -1,23 +1,26 @@
-"""The `dunwell` command in a process of its own, as an operator runs it."""
+"""The `dunwell` command as an operator runs it: in this process, or in a Python of its own."""
 
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from tempfile import TemporaryDirectory
+
+import pytest
 
 from dunwell.interfaces.cli.main import main
-from tests.support.processes import complete_environment, start
+from tests.support.processes import complete_environment
 
 Done = subprocess.CompletedProcess[str]
 
 _PATIENCE_SECONDS = 60
-_STREAMS = ("stdin", "stdout", "stderr")
 
 
 class CommandLine:
-    """Runs `dunwell` in a process of its own, on the test's database."""
+    """Runs `dunwell` on the test's database."""
 
     def __init__(self, data_dir: Path, database_url: str) -> None:
         self._environment = {
@@ -26,22 +29,16 @@ class CommandLine:
         }
 
     def run(self, *words: str, stdin: str = "", **environment: str) -> Done:
-        """environment: DUNWELL_ variables; stdin: what the command can read."""
-        with TemporaryDirectory() as name:
-            folder = Path(name)
-            for stream in _STREAMS:
-                (folder / stream).write_text(stdin if stream == "stdin" else "")
-            given = {**self._environment, **environment}
-            process = start(_run, folder, words, environment=given)
-            process.join(_PATIENCE_SECONDS)
-            if process.exitcode is None:
-                process.kill()
-                raise subprocess.TimeoutExpired(words, _PATIENCE_SECONDS)
-            _, stdout, stderr = [(folder / stream).read_text() for stream in _STREAMS]
-        return Done(words, process.exitcode, stdout, stderr)
+        """Run the command in this process, in a thread, because it starts an event loop.
+
+        environment: DUNWELL_ variables; stdin: what the command can read.
+        """
+        variables = complete_environment({**self._environment, **environment})
+        with _replaced_environment(variables), ThreadPoolExecutor(1) as thread:
+            return thread.submit(_run, words, stdin).result(_PATIENCE_SECONDS)
 
     def run_anew(self, *words: str) -> Done:
-        """The same by a Python that has read nothing yet."""
+        """Run the command in a Python that has imported nothing yet."""
         return subprocess.run(
             [sys.executable, "-m", "dunwell", *words],
             env=complete_environment(self._environment), stdin=subprocess.DEVNULL,
@@ -49,10 +46,42 @@ class CommandLine:
         )  # fmt: skip
 
 
-def _run(folder: Path, words: Sequence[str]) -> None:
-    """In the process: the command on these streams."""
-    for number, stream in enumerate(_STREAMS):
-        flags = os.O_WRONLY if number else os.O_RDONLY
-        os.dup2(os.open(folder / stream, flags), number)
-    sys.stdin = os.fdopen(0)
-    main(words)
+def _run(words: Sequence[str], stdin: str) -> Done:
+    given, stdout, stderr = (TextIOWrapper(BytesIO(), "utf-8", newline="") for _ in range(3))
+    given.write(stdin)
+    given.seek(0)
+    with redirect_stdout(stdout), redirect_stderr(stderr), _replaced_stdin(given):
+        code = _find_exit_code(words)
+    texts = []
+    for stream in (stdout, stderr):
+        stream.seek(0)
+        texts.append(stream.read())
+    return Done(words, code, *texts)
+
+
+def _find_exit_code(words: Sequence[str]) -> int:
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert isinstance(end.value.code, int)
+    return end.value.code
+
+
+@contextmanager
+def _replaced_environment(variables: Mapping[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@contextmanager
+def _replaced_stdin(stream: TextIOWrapper) -> Iterator[None]:
+    before, sys.stdin = sys.stdin, stream
+    try:
+        yield
+    finally:
+        sys.stdin = before
