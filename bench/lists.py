@@ -16,9 +16,9 @@ from bench.ground import Ground
 from bench.line import Line
 from bench.merchant import MONDAY_MORNING, BenchMerchant, make_merchant
 from bench.rounds import Scale, alternate
-from dunwell.core.claims.find_claims import find_claims
+from dunwell.core.claims.list_claims import CLAIMS, list_claims
 from dunwell.core.claims.states import Status
-from dunwell.core.claims.store_lists import ClaimFilter, ClaimPlace, load_page
+from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.core.events.cursor import Position, encode_cursor
 from dunwell.core.events.find_events import EventFilter, load_events_page
 from dunwell.core.events.store_spans import save_spans
@@ -126,18 +126,18 @@ def _list_claim_pages(crowded: Crowded) -> list[Read]:
         ClaimFilter(updated_since=middle, status=Status.WITHDRAWN),
         ClaimFilter(status=Status.IN_PROCESS, customer_number="C-100"),
     ]  # fmt: skip
-    places = [
+    cursors = [
         None,
-        ClaimPlace(crowded.written_by(0.5), crowded.rows // 2),
-        ClaimPlace(crowded.first, _PAGE),
+        _claim_cursor(crowded, crowded.written_by(0.5), crowded.rows // 2),
+        _claim_cursor(crowded, crowded.first, _PAGE),
     ]
     pages: list[Read] = [
-        partial(_read_claims, crowded, wanted, place) for wanted in filters for place in places
+        partial(_read_claims, crowded, wanted, cursor) for wanted in filters for cursor in cursors
     ]
     # Of those changed since the middle, a page at both ends of the part where all are.
     changed = ClaimFilter(updated_since=middle)
-    ends = [None, ClaimPlace(crowded.written_by(0.6), crowded.rows * 6 // 10)]
-    return pages + [partial(_read_claims, crowded, changed, place) for place in ends]
+    ends = [None, _claim_cursor(crowded, crowded.written_by(0.6), crowded.rows * 6 // 10)]
+    return pages + [partial(_read_claims, crowded, changed, cursor) for cursor in ends]
 
 
 def _list_event_pages(crowded: Crowded) -> list[Read]:
@@ -158,18 +158,20 @@ def _list_event_pages(crowded: Crowded) -> list[Read]:
     ]
 
 
+def _claim_cursor(crowded: Crowded, written_by: int, claim_id: int) -> str:
+    scope = crowded.bench.work(None).scope()
+    return CLAIMS.get_cursor_form(scope).render(scope.ids, (written_by, claim_id))
+
+
 def _cursor(crowded: Crowded, share: float) -> str:
     place = Position(crowded.written_by(share), UUID(int=0))
     return encode_cursor(crowded.merchant_id, place)
 
 
 async def _read_claims(
-    crowded: Crowded, wanted: ClaimFilter, place: ClaimPlace | None, tx: Connection
+    crowded: Crowded, wanted: ClaimFilter, cursor: str | None, tx: Connection
 ) -> None:
-    if place is None:
-        await find_claims(crowded.bench.work(tx), limit=_PAGE, wanted=wanted)
-    else:
-        await load_page(tx, crowded.merchant_id, limit=_PAGE + 1, place=place, wanted=wanted)
+    await list_claims(crowded.bench.work(tx), limit=_PAGE, cursor=cursor, wanted=wanted)
 
 
 async def _read_events(

@@ -104,5 +104,5 @@ async def test_a_page_takes_as_many_statements_however_many_claims_it_has(api: A
         connection.add_query_logger(lambda record: sent.append(record.query))
     # A connection asks once about the types it meets.
     await find(api.nordwind, limit=4)
-    # The token and its merchant, the page, the holds.
-    assert (await count(1), await count(4)) == (3, 3)
+    # The token and its merchant, the page, its claims, their holds.
+    assert (await count(1), await count(4)) == (4, 4)

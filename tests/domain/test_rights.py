@@ -78,8 +78,8 @@ _ASKED_BY = {
         "core.workflows.publish_draft.publish_draft",
     },
     Right.AUDIT: {
-        "accounts.merchants.find_audit.find_audit",
-        "accounts.merchants.find_audit.find_installation_audit",
+        "accounts.merchants.list_audit.list_audit",
+        "accounts.merchants.list_audit.list_installation_audit",
     },
     Right.OPERATE: {
         "core.events.replay_events.replay_events", "operations.sandbox.advance_clock.advance_clock",

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.cases.disputes.find_disputes import find_disputes
+from dunwell.cases.disputes.list_disputes import list_disputes
 from dunwell.core.claims.holds import HoldKind
 from dunwell.interfaces.landing.objecting.tell_overdue import tell_overdue
 from dunwell.platform.clock import MovableClock
@@ -42,8 +42,8 @@ async def _look(house: House) -> int:
 
 async def _overdue(house: House) -> list[Any]:
     async with house.work() as work:
-        found = await find_disputes(work, limit=50, is_overdue=True)
-    return [each.dispute.dispute_id for each in found.disputes]
+        found = await list_disputes(work, limit=50, is_overdue=True)
+    return [each.dispute.dispute_id for each in found.items]
 
 
 def _count() -> float:

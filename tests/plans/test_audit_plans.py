@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.installation.audit_entries import AuditFilter
-from dunwell.accounts.merchants.find_audit import find_audit
+from dunwell.accounts.merchants.list_audit import list_audit
 from dunwell.platform.resources import Resources
 from tests.plans.test_list_plans import explained, fill
 from tests.support.webhooks import Outbox, an_outbox
@@ -61,10 +61,10 @@ async def test_a_page_rides_on_an_index_and_reads_little_more_than_itself(
     }
     async with outbox.resources.database.connection() as tx:
         work, explaining = explained(outbox, tx)
-        page = await find_audit(work, limit=PAGE, wanted=AuditFilter(**given))
-        assert len(page.entries) == PAGE
+        page = await list_audit(work, limit=PAGE, wanted=AuditFilter(**given))
+        assert len(page.items) == PAGE
         assert page.next_cursor is not None
-        await find_audit(work, limit=PAGE, cursor=page.next_cursor, wanted=AuditFilter(**given))
+        await list_audit(work, limit=PAGE, cursor=page.next_cursor, wanted=AuditFilter(**given))
     # What is found is read by primary key.
     assert explaining.indexes - {"audit_log_pkey", "epochs_pkey"} == {index}
     assert explaining.tables_read_whole <= {"epochs"}

@@ -9,10 +9,10 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.cases.disputes.read_disputes import list_disputes
-from dunwell.cases.modalities.list_modalities import list_modalities
-from dunwell.contact.messages.read_communications import list_communications
-from dunwell.core.claims.find_claims import find_claims
+from dunwell.cases.disputes.list_disputes import list_claim_disputes
+from dunwell.cases.modalities.list_modalities import list_claim_modalities
+from dunwell.contact.messages.list_communications import list_claim_communications
+from dunwell.core.claims.list_claims import list_claims
 from dunwell.core.claims.read_claim import read_claim
 from dunwell.core.claims.states import Status
 from dunwell.core.claims.store_lists import ClaimFilter
@@ -119,11 +119,11 @@ def list_filters(outbox: Outbox) -> list[ClaimFilter]:
 
 async def test_a_page_of_claims_reads_no_more_than_a_few_pages(many_claims: Outbox) -> None:
     async with many_claims.resources.database.transaction() as tx:
-        middle = (await find_claims(many_claims.work(tx), limit=COUNT // 4)).next_cursor
+        middle = (await list_claims(many_claims.work(tx), limit=COUNT // 4)).next_cursor
         for wanted in list_filters(many_claims):
             for cursor in (None, middle):
                 work, explaining = explained(many_claims, tx)
-                await find_claims(work, limit=PAGE, cursor=cursor, wanted=wanted)
+                await list_claims(work, limit=PAGE, cursor=cursor, wanted=wanted)
                 assert explaining.rows_read <= MOST_READ, (wanted, cursor, explaining.plans)
                 grown = {"claims", "debtors", "items"}
                 assert not explaining.tables_read_whole & grown, (wanted, explaining.plans)
@@ -140,12 +140,12 @@ async def test_a_claim_among_many_is_read_by_its_keys(many_claims: Outbox) -> No
 @pytest.mark.parametrize(
     ("read", "most_read"),
     [
-        (list_disputes, MOST_READ),
+        (list_claim_disputes, MOST_READ),
         # Each is summed from the claim's payments, of which there are few too.
-        (list_modalities, (PAGE + 2) * PARTS_OF_ONE + MOST_READ),
+        (list_claim_modalities, (PAGE + 2) * PARTS_OF_ONE + MOST_READ),
         (list_attachments, MOST_READ),
         # Its own are sorted, of which a claim has few; nothing is looked up for all of them.
-        (list_communications, PARTS_OF_ONE + MOST_READ),
+        (list_claim_communications, PARTS_OF_ONE + MOST_READ),
     ],
 )
 async def test_a_page_of_a_claims_parts_reads_no_more_than_a_few_pages(

@@ -11,33 +11,32 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.newest_first import BUDGET
-from dunwell.cases.disputes.find_disputes import find_disputes
-from dunwell.cases.modalities.find_modalities import ModalityFilter, find_modalities
+from dunwell.cases.disputes.list_disputes import list_disputes
+from dunwell.cases.modalities.list_modalities import ModalityFilter, list_modalities
 from dunwell.cases.modalities.modality import ModalityState
-from dunwell.cases.payments.find_payments import (
+from dunwell.cases.payments.list_payments import (
     PaymentFilter,
     RequestFilter,
-    find_payment_requests,
-    find_payments,
+    list_claim_payment_requests,
+    list_claim_payments,
+    list_payment_requests,
+    list_payments,
 )
-from dunwell.cases.payments.read_claim_payments import list_payment_requests, list_payments
 from dunwell.cases.payments.request_states import RequestState
-from dunwell.contact.messages.lists.find_communications import (
+from dunwell.contact.messages.list_communications import (
     CommunicationFilter,
-    find_communications,
+    list_communications,
 )
-from dunwell.contact.messages.lists.find_suppressions import SuppressionFilter, find_suppressions
-from dunwell.core.claims.find_claims import count_claims, find_claims
+from dunwell.contact.messages.list_suppressions import SuppressionFilter, list_suppressions
 from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.narrowing import FEW
+from dunwell.core.claims.list_claims import ClaimOrder, SortKey, count_claims, list_claims
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.searching.store import BUDGET as SEARCH_BUDGET
-from dunwell.core.claims.sorting import ClaimOrder, SortKey
 from dunwell.core.claims.states import Status
-from dunwell.core.claims.store_lists import ClaimFilter
-from dunwell.operations.jobs.read_jobs import find_jobs
+from dunwell.core.claims.store_lists import FEW, ClaimFilter
+from dunwell.operations.jobs.read_jobs import list_jobs
 from dunwell.operations.waiting.read_waiting import read_waiting
+from dunwell.platform.database.listed_table import BUDGET
 from dunwell.platform.resources import Resources
 from tests.support.plans import Explaining
 from tests.support.webhooks import Outbox, an_outbox
@@ -148,12 +147,12 @@ def at(now: datetime, share: float) -> datetime:
 
 
 def of_claims(wanted: ClaimFilter) -> Ask:
-    return lambda work, cursor: find_claims(work, limit=PAGE, cursor=cursor, wanted=wanted)
+    return lambda work, cursor: list_claims(work, limit=PAGE, cursor=cursor, wanted=wanted)
 
 
 def of_order(key: SortKey, *, is_descending: bool) -> Ask:
     order = ClaimOrder(key, is_descending)
-    return lambda work, cursor: find_claims(work, limit=PAGE, cursor=cursor, order=order)
+    return lambda work, cursor: list_claims(work, limit=PAGE, cursor=cursor, order=order)
 
 
 def list_orders(middle: dict[str, Any]) -> dict[str, Ask]:
@@ -165,13 +164,13 @@ def list_orders(middle: dict[str, Any]) -> dict[str, Ask]:
     }
     return {
         **claims,
-        "payments, oldest first": lambda w, c: find_payments(
+        "payments, oldest first": lambda w, c: list_payments(
             w, limit=PAGE, cursor=c, oldest_first=True
         ),
-        "payments of a time, oldest first": lambda w, c: find_payments(
+        "payments of a time, oldest first": lambda w, c: list_payments(
             w, limit=PAGE, cursor=c, wanted=PaymentFilter(**middle), oldest_first=True
         ),
-        "communications, oldest first": lambda w, c: find_communications(
+        "communications, oldest first": lambda w, c: list_communications(
             w, limit=PAGE, cursor=c, oldest_first=True
         ),
     }
@@ -189,33 +188,33 @@ def list_often(now: datetime) -> dict[str, Ask]:
         "paused claims": of_claims(ClaimFilter(hold=HoldKind.PAUSE)),
         "claims of a workflow": of_claims(ClaimFilter(workflow_id=UUID(int=8))),
         "claims owing little": of_claims(ClaimFilter(most_cents=500)),
-        "payments": lambda w, c: find_payments(w, limit=PAGE, cursor=c),
-        "payments of a time": lambda w, c: find_payments(w, limit=PAGE, cursor=c, wanted=paid),
-        "pending requests": lambda w, c: find_payment_requests(
+        "payments": lambda w, c: list_payments(w, limit=PAGE, cursor=c),
+        "payments of a time": lambda w, c: list_payments(w, limit=PAGE, cursor=c, wanted=paid),
+        "pending requests": lambda w, c: list_payment_requests(
             w, limit=PAGE, cursor=c, wanted=RequestFilter(RequestState.PENDING)
         ),
-        "modalities of a time": lambda w, c: find_modalities(
+        "modalities of a time": lambda w, c: list_modalities(
             w, limit=PAGE, cursor=c, wanted=ModalityFilter(**middle)
         ),
-        "modalities to answer": lambda w, c: find_modalities(
+        "modalities to answer": lambda w, c: list_modalities(
             w, limit=PAGE, cursor=c, wanted=ModalityFilter(ModalityState.REQUESTED, stands=True)
         ),
-        "communications": lambda w, c: find_communications(w, limit=PAGE, cursor=c),
-        "unknown sends": lambda w, c: find_communications(
+        "communications": lambda w, c: list_communications(w, limit=PAGE, cursor=c),
+        "unknown sends": lambda w, c: list_communications(
             w, limit=PAGE, cursor=c, wanted=CommunicationFilter("UNKNOWN")
         ),
-        "failed communications": lambda w, c: find_communications(
+        "failed communications": lambda w, c: list_communications(
             w, limit=PAGE, cursor=c, wanted=CommunicationFilter("FAILED")
         ),
-        "communications of a time": lambda w, c: find_communications(
+        "communications of a time": lambda w, c: list_communications(
             w, limit=PAGE, cursor=c, wanted=CommunicationFilter("ACCEPTED", "EMAIL", 1, **middle)
         ),
-        "suppressions": lambda w, c: find_suppressions(w, limit=PAGE, cursor=c),
-        "suppressions of a time": lambda w, c: find_suppressions(
+        "suppressions": lambda w, c: list_suppressions(w, limit=PAGE, cursor=c),
+        "suppressions of a time": lambda w, c: list_suppressions(
             w, limit=PAGE, cursor=c, wanted=SuppressionFilter("EMAIL", **middle)
         ),
-        "open disputes": lambda w, c: find_disputes(w, limit=PAGE, cursor=c),
-        "jobs": lambda w, c: find_jobs(w, limit=PAGE, cursor=c),
+        "open disputes": lambda w, c: list_disputes(w, limit=PAGE, cursor=c),
+        "jobs": lambda w, c: list_jobs(w, limit=PAGE, cursor=c),
         "a name of all": lambda w, c: search_claims(w, "mus", limit=PAGE, cursor=c),
         "a reference": lambda w, c: search_claims(w, "A-777", limit=PAGE, cursor=c),
     }  # fmt: skip
@@ -255,21 +254,21 @@ def list_seldom(now: datetime) -> dict[str, tuple[Ask, int]]:
 def _list_seldom_elsewhere() -> dict[str, tuple[Ask, int]]:
     return {
         "payments of a rare provider": (
-            lambda w, c: find_payments(
+            lambda w, c: list_payments(
                 w, limit=PAGE, cursor=c, wanted=PaymentFilter(provider_name="rare")
             ), MOST_AT_ALL,
         ),
         "reversed payments": (
-            lambda w, c: find_payments(w, limit=PAGE, cursor=c, wanted=PaymentFilter(True)),
+            lambda w, c: list_payments(w, limit=PAGE, cursor=c, wanted=PaymentFilter(True)),
             MOST_AT_ALL,
         ),
         "letters": (
-            lambda w, c: find_communications(
+            lambda w, c: list_communications(
                 w, limit=PAGE, cursor=c, wanted=CommunicationFilter(channel="LETTER")
             ), MOST_AT_ALL,
         ),
         "suppressed numbers": (
-            lambda w, c: find_suppressions(
+            lambda w, c: list_suppressions(
                 w, limit=PAGE, cursor=c, wanted=SuppressionFilter("SMS")
             ), MOST_AT_ALL,
         ),
@@ -311,8 +310,8 @@ async def test_no_page_reads_more_than_its_share(filled: Outbox) -> None:
 @pytest.mark.parametrize(
     ("list_page", "index"),
     [
-        (list_payments, "payments_merchant_id_claim_id_transaction_id_key"),
-        (list_payment_requests, "payment_requests_claim"),
+        (list_claim_payments, "payments_merchant_id_claim_id_transaction_id_key"),
+        (list_claim_payment_requests, "payment_requests_claim"),
     ],
 )
 async def test_what_one_claim_has_is_found_by_the_claim(
@@ -322,7 +321,7 @@ async def test_what_one_claim_has_is_found_by_the_claim(
         explaining = Explaining(tx)
         work = replace(filled.work(tx), tx=explaining)
         page = await list_page(work, 1_000_777, limit=PAGE)
-        assert len(page.payments if index.startswith("payments") else page.requests) == 1
+        assert len(page.items) == 1
         assert explaining.rows_read <= FEW, explaining.plans
         assert index in explaining.indexes
         assert not explaining.tables_read_whole & _GROWN

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dunwell.cases.disputes.dispute import DisputeState
-from dunwell.cases.disputes.find_disputes import find_disputes
+from dunwell.cases.disputes.list_disputes import list_disputes
 from dunwell.cases.modalities.store_checks import find_merchants_to_check, lock_claims_to_check
 from dunwell.contact.notices.store_occasions import empty_occasions, find_due
 from dunwell.platform.clock import MovableClock
@@ -109,8 +109,8 @@ async def test_a_page_of_disputes_reads_little_more_than_itself(house: House) ->
             async with house.work() as work:
                 explaining: Any = Explaining(work.tx)
                 explained = replace(work, tx=explaining)
-                page = await find_disputes(explained, limit=PAGE, cursor=cursor, **wanted)
+                page = await list_disputes(explained, limit=PAGE, cursor=cursor, **wanted)
             cursor = page.next_cursor
-            assert len(page.disputes) == PAGE
+            assert len(page.items) == PAGE
             assert explaining.rows_read <= 6 * PAGE, (wanted, explaining.plans)
             assert "disputes" not in explaining.tables_read_whole, (wanted, explaining.plans)

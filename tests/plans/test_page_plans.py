@@ -15,11 +15,12 @@ from bench.ground import Ground
 from bench.portal import Portal, load_known, open_portal, read_page
 from bench.portal_pages import list_pages
 
-from dunwell.accounts.merchants import newest_first
 from dunwell.cases.rollout import look_at_workflows
-from dunwell.core.claims import narrowing, sorting
+from dunwell.core.claims import store_lists
+from dunwell.core.claims.list_claims import CLAIMS
 from dunwell.core.claims.searching import store as searching
 from dunwell.operations.explanation import read_overview
+from dunwell.platform.database import listed_table
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources
 
@@ -68,11 +69,10 @@ def ground(resources: Resources, postgres: EmbeddedPostgres, tmp_path: Path) -> 
 
 @pytest.fixture
 async def crowd(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Crowd:
-    monkeypatch.setattr(newest_first, "BUDGET", 300)
-    monkeypatch.setattr(sorting, "BUDGET", 300)
-    monkeypatch.setattr(narrowing, "FEW", 200)
-    monkeypatch.setattr(narrowing, "SUMMED_BUDGET", 100)
-    monkeypatch.setattr(narrowing, "HELD_BUDGET", 150)
+    monkeypatch.setattr(listed_table, "BUDGET", 300)
+    monkeypatch.setattr(store_lists, "FEW", 200)
+    for name, budget in {"least_cents": 100, "most_cents": 100, "hold": 150}.items():
+        monkeypatch.setitem(CLAIMS.budgets, name, budget)
     monkeypatch.setattr(searching, "BUDGET", 100)
     monkeypatch.setattr(read_overview, "NEWEST", 300)
     monkeypatch.setattr(read_overview, "MOST", 100)

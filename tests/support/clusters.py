@@ -15,7 +15,7 @@ from pathlib import Path
 import asyncpg
 
 from dunwell.cases.intake.create_claims import create_claims
-from dunwell.core.claims.store_lists import ClaimFilter, load_page
+from dunwell.core.claims.list_claims import list_claims
 from dunwell.core.events.find_events import load_events_page
 from dunwell.platform.database.database import Database
 from dunwell.platform.database.migrate import migrate
@@ -200,11 +200,9 @@ class Shop:
         bodies = await self.list_events()
         async with self.outbox.resources.database.connection() as connection:
             merchant_id = self.outbox.merchant.merchant_id
-            claims = await load_page(
-                connection, merchant_id, limit=500, place=None, wanted=ClaimFilter()
-            )
+            claims = await list_claims(self.outbox.work(connection), limit=500)
             page = await load_events_page(connection, merchant_id, limit=len(bodies) - 1)
-        return Seen(bodies, [claim.claim_id for claim in claims], page.next_cursor)
+        return Seen(bodies, [claim.claim_id for claim in claims.items], page.next_cursor)
 
     async def list_events(self, cursor: str | None = None) -> list[str]:
         async with self.outbox.resources.database.connection() as connection:

@@ -13,8 +13,8 @@ from dunwell.cases.disputes.end_dispute import (
     withdraw_dispute,
 )
 from dunwell.cases.disputes.evidence_store import load_evidence
+from dunwell.cases.disputes.list_disputes import list_claim_disputes
 from dunwell.cases.disputes.open_dispute import open_dispute
-from dunwell.cases.disputes.read_disputes import list_disputes
 from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.core.files.store import save_upload
 from dunwell.core.files.upload import NewUpload
@@ -75,4 +75,5 @@ async def give_evidence(
 
 async def read_disputes(house: House, claim_id: int) -> list[Dispute]:
     async with house.work() as work:
-        return (await list_disputes(work, claim_id, limit=50)).disputes
+        found = await list_claim_disputes(work, claim_id, limit=50)
+    return [each.dispute for each in found.items]

@@ -304,11 +304,13 @@ NOT_ONE_MERCHANTS = _name({
     "each claim that is asked for bears its merchant: tests.engine.test_contact_stops tries it": (
         "contact.messages.contact_stops._LOAD_PERSONS",
     ),
+    "the scope that a list is read with puts the condition in: tests.store.test_lists tries it": (
+        "platform.database.lists._AMONG", "platform.database.lists._COUNT",
+        "platform.database.lists._FEW", "platform.database.lists._FIND_LAST_READ",
+        "platform.database.lists._FIND_LATER", "platform.database.lists._FIND_OLDEST",
+        "platform.database.lists._IN_ORDER", "platform.database.lists._LIST",
+    ),
     "its callers put the condition behind it": (
-        "core.claims.sorting._FIND", "core.claims.sorting._FIND_LAST",
-        "accounts.merchants.newest_first._COUNT", "accounts.merchants.newest_first._FIND",
-        "accounts.merchants.newest_first._FIND_OLDEST",
-        "accounts.merchants.newest_first._FIND_LAST",
         "contact.messages.communication_store._READ", "contact.messages.suppression._FIND",
     ),
 })  # fmt: skip
@@ -327,15 +329,10 @@ QUIET = _name({
         "accounts.merchants.find_merchants._FIND",
     ),
     "a part of a statement, tried whole by tests.api.test_api_isolation": (
-        "core.claims.narrowing._FIND_FEW", "core.claims.searching.store._COUNT_WORDS",
+        "core.claims.store_lists._FIND_FEW", "core.claims.searching.store._COUNT_WORDS",
         "core.claims.searching.store._FIND",
-        "core.claims.searching.store._FIND_END", "core.claims.store_lists._LOAD",
-        "cases.disputes.store_lists._LOAD", "cases.disputes.store_lists._LOAD_WAITING",
+        "core.claims.searching.store._FIND_END",
         "core.events.find_events._LOAD",
-        "accounts.merchants.newest_first._AMONG", "accounts.merchants.newest_first._FIND_LATER",
-        "accounts.merchants.newest_of_claim._FIND",
-        "core.claims.sorting._AMONG", "core.claims.sorting._LOOKED_AT",
-        "accounts.merchants.newest_first._LOOKED_AT",
         "core.events.find_events._LOAD_TIMED",
         "core.files.store_attachments._RELEASED", "interfaces.landing.reaching.store.LOAD_KNOWN",
         "interfaces.landing.claim.others._BY_EMAIL", "interfaces.landing.claim.others._BY_NUMBER",

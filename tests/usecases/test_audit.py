@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.accounts.installation.audit_entries import AuditEntry, AuditFilter
 from dunwell.accounts.merchants.actor import COMMAND_LINE, credential_actor
-from dunwell.accounts.merchants.find_audit import find_audit
+from dunwell.accounts.merchants.list_audit import list_audit
 from dunwell.accounts.merchants.rights import ALL_RIGHTS, Right
 from dunwell.accounts.merchants.set_up_merchant import change_configuration
 from dunwell.cases.intake.change_contact_data import change_contact_data
@@ -34,9 +34,9 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 async def read(house: House, **wanted: Any) -> list[AuditEntry]:
     """The newest first."""
     async with house.work() as work:
-        page = await find_audit(work, limit=200, wanted=AuditFilter(**wanted))
+        page = await list_audit(work, limit=200, wanted=AuditFilter(**wanted))
     assert page.next_cursor is None
-    return [*page.entries]
+    return [*page.items]
 
 
 async def newest(house: House, action: str) -> tuple[Any, Any]:
@@ -155,8 +155,8 @@ async def test_pages_hold_every_row_once_the_newest_first(
     cursor = None
     async with house.work() as work:
         while True:
-            page = await find_audit(work, limit=3, cursor=cursor)
-            found += page.entries
+            page = await list_audit(work, limit=3, cursor=cursor)
+            found += page.items
             cursor = page.next_cursor
             if cursor is None:
                 break
@@ -191,10 +191,10 @@ async def test_another_merchants_rows_and_cursors_are_nobodys_else(
     other = await a_house(resources, clock, a_definition(), key="hansen")
     await house.create("A-1", "A-2")
     async with house.work() as work:
-        cursor = (await find_audit(work, limit=1)).next_cursor
+        cursor = (await list_audit(work, limit=1)).next_cursor
     async with other.work() as work:
         with pytest.raises(ValidationError):
-            await find_audit(work, limit=1, cursor=cursor)
+            await list_audit(work, limit=1, cursor=cursor)
     subjects = {each.subject for each in await read(other)}
     assert f"merchant:{house.merchant.merchant_id}" not in subjects
 
@@ -203,4 +203,4 @@ async def test_without_the_right_nobody_reads_it(house: House) -> None:
     for rights in (ALL_RIGHTS - {Right.AUDIT}, frozenset[Right]()):
         async with house.work(credential_actor("shop", rights)) as work:
             with pytest.raises(InsufficientScope, match="AUDIT"):
-                await find_audit(work, limit=1)
+                await list_audit(work, limit=1)

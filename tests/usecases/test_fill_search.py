@@ -45,7 +45,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 async def search(house: House, text: str) -> list[str]:
     async with house.work() as work:
         page = await search_claims(work, text, limit=50)
-    return [each.reference_number for each in page.claims]
+    return [each.reference_number for each in page.items]
 
 
 async def run_round(house: House) -> int:

@@ -5,12 +5,13 @@ from datetime import timedelta
 import pytest
 
 from dunwell.cases.intake.create_claims import create_claims
-from dunwell.core.claims.find_claims import NO_FILTER, ClaimPage, find_claims
 from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.list_claims import NO_FILTER, list_claims
 from dunwell.core.claims.pause_claim import pause_claim
 from dunwell.core.claims.states import Status
-from dunwell.core.claims.store_lists import ClaimFilter
+from dunwell.core.claims.store_lists import ClaimFilter, ListedClaim
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.listed_table import Page
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
@@ -26,13 +27,13 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 
 async def load(
     house: House, cursor: str | None = None, limit: int = 50, wanted: ClaimFilter = NO_FILTER
-) -> ClaimPage:
+) -> Page[ListedClaim]:
     async with house.work() as work:
-        return await find_claims(work, limit=limit, cursor=cursor, wanted=wanted)
+        return await list_claims(work, limit=limit, cursor=cursor, wanted=wanted)
 
 
 async def find(house: House, wanted: ClaimFilter = NO_FILTER) -> list[str]:
-    return [each.reference_number for each in (await load(house, wanted=wanted)).claims]
+    return [each.reference_number for each in (await load(house, wanted=wanted)).items]
 
 
 async def test_pages_bring_every_claim_once_newest_first(house: House) -> None:
@@ -42,7 +43,7 @@ async def test_pages_bring_every_claim_once_newest_first(house: House) -> None:
     cursor, pages = None, 0
     while pages == 0 or cursor is not None:
         page = await load(house, cursor, limit=2)
-        found += [each.claim_id for each in page.claims]
+        found += [each.claim_id for each in page.items]
         cursor, pages = page.next_cursor, pages + 1
     assert pages == 3
     assert found == sorted(created, reverse=True)
@@ -70,7 +71,7 @@ async def test_nothing_appears_behind_a_cursor_that_was_handed_out(house: House)
         await house.create("B-1")
         first = await load(house, limit=1)
     behind = await load(house, first.next_cursor)
-    assert [each.reference_number for each in first.claims + behind.claims] == ["A-2", "A-1"]
+    assert [each.reference_number for each in [*first.items, *behind.items]] == ["A-2", "A-1"]
 
 
 async def test_a_claim_is_found_by_its_reference_at_once(house: House) -> None:
@@ -104,7 +105,7 @@ async def test_a_filtered_list_goes_on_behind_its_cursor(house: House) -> None:
     wanted = ClaimFilter(customer_number="C-1")
     page = await load(house, limit=2, wanted=wanted)
     rest = await load(house, page.next_cursor, limit=2, wanted=wanted)
-    assert [each.reference_number for each in page.claims + rest.claims] == ["A-3", "A-2", "A-1"]
+    assert [each.reference_number for each in [*page.items, *rest.items]] == ["A-3", "A-2", "A-1"]
     assert rest.next_cursor is None
 
 
@@ -119,7 +120,7 @@ async def test_a_claim_in_a_list_says_what_is_owed_and_what_holds_it(
     balances = {
         each.claim_id: (each.balance.total_cents, each.balance.outstanding_cents,
                         each.balance.overpaid_cents, [hold.kind for hold in each.holds])
-        for each in (await load(house)).claims
+        for each in (await load(house)).items
     }  # fmt: skip
     assert balances == {
         paid: (10240, 0, 60, []), part: (10240, 10000, 0, []), held: (10240, 10240, 0,

@@ -9,7 +9,7 @@ from dunwell.accounts.installation.audit import Act, save_installation_audit
 from dunwell.accounts.installation.audit_entries import AuditFilter
 from dunwell.accounts.installation.document import Installation
 from dunwell.accounts.merchants.actor import COMMAND_LINE, Interface, Origin, user_actor
-from dunwell.accounts.merchants.find_audit import find_installation_audit
+from dunwell.accounts.merchants.list_audit import list_installation_audit
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.operations.keys.installation_seals import seal_installation, verify_installation
 from dunwell.platform.clock import MovableClock
@@ -50,16 +50,16 @@ async def sealed(resources: Resources, clock: MovableClock) -> Resources:
 
 async def test_it_is_read_page_by_page_the_newest_first(sealed: Resources) -> None:
     async with sealed.database.connection() as tx:
-        first = await find_installation_audit(tx, COMMAND_LINE, limit=2)
+        first = await list_installation_audit(tx, COMMAND_LINE, limit=2)
         assert first.next_cursor is not None
-        last = await find_installation_audit(tx, COMMAND_LINE, limit=2, cursor=first.next_cursor)
-        berts = await find_installation_audit(
+        last = await list_installation_audit(tx, COMMAND_LINE, limit=2, cursor=first.next_cursor)
+        berts = await list_installation_audit(
             tx, COMMAND_LINE, limit=2, wanted=AuditFilter(subject="user:bert")
         )
         with pytest.raises(ValidationError):
-            await find_installation_audit(tx, COMMAND_LINE, limit=1, cursor="x")
-    assert [each.actor_id for each in (*first.entries, *last.entries)] == ["carl", "bert", "anna"]
-    [entry] = berts.entries
+            await list_installation_audit(tx, COMMAND_LINE, limit=1, cursor="x")
+    assert [each.actor_id for each in (*first.items, *last.items)] == ["carl", "bert", "anna"]
+    [entry] = berts.items
     assert (entry.before, entry.after) == (None, {"factor": "TOTP"})
     assert entry.origin == {"face": "PORTAL", "network": "192.0.2.0/24", "session": "s-1"}
     assert entry.seal == 2
@@ -69,7 +69,7 @@ async def test_who_may_not_read_it_is_refused(resources: Resources) -> None:
     user = user_actor("u-1", ROLE_RIGHTS[Role.MERCHANT_USER], _PLACE)
     async with resources.database.connection() as tx:
         with pytest.raises(InsufficientScope, match="AUDIT"):
-            await find_installation_audit(tx, user, limit=1)
+            await list_installation_audit(tx, user, limit=1)
 
 
 async def test_a_clean_chain_is_sound_and_names_its_head(sealed: Resources) -> None:
@@ -112,8 +112,8 @@ async def test_an_applied_installation_file_is_told(resources: Resources) -> Non
     for _ in range(2):
         await apply_installation(resources, Installation(trusted_proxies=["10.0.0.7"]))
     async with resources.database.connection() as tx:
-        page = await find_installation_audit(tx, COMMAND_LINE, limit=10)
-    [entry] = page.entries
+        page = await list_installation_audit(tx, COMMAND_LINE, limit=10)
+    [entry] = page.items
     assert (entry.action, entry.subject) == ("installation.apply", "installation:1")
     assert entry.before == {"trustedProxies": None}
     assert entry.after == {"trustedProxies": ["10.0.0.7"]}

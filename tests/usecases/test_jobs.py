@@ -31,7 +31,7 @@ from dunwell.operations.jobs.job import (
     Resume,
     RowOutcome,
 )
-from dunwell.operations.jobs.read_jobs import JobFilter, JobView, find_jobs, list_job_rows, read_job
+from dunwell.operations.jobs.read_jobs import JobFilter, JobView, list_job_rows, list_jobs, read_job
 from dunwell.operations.jobs.run_jobs import run_jobs
 from dunwell.operations.jobs.start_job import (
     DryRun,
@@ -141,8 +141,8 @@ async def test_what_is_seen_again_has_an_outcome_for_each_row(house: House) -> N
         skipped = await list_job_rows(
             work, job.job_id, outcome=RowOutcome.SKIPPED, after=2, limit=1
         )
-        [found] = (await find_jobs(work, limit=10)).jobs
-        nothing = await find_jobs(work, limit=10, wanted=JobFilter(is_live=True))
+        [found] = (await list_jobs(work, limit=10)).items
+        nothing = await list_jobs(work, limit=10, wanted=JobFilter(is_live=True))
     assert [(each.claim_id, each.outcome, each.reason) for each in rows] == [
         (claim_ids[0], RowOutcome.DONE, None),
         (claim_ids[1], RowOutcome.SKIPPED, Reason.DISPUTED),
@@ -151,7 +151,7 @@ async def test_what_is_seen_again_has_an_outcome_for_each_row(house: House) -> N
     ]
     assert [each.claim_id for each in skipped] == [claim_ids[2]]
     assert found == (await look(house, job.job_id)).job
-    assert nothing.jobs == []
+    assert nothing.items == []
 
 
 async def test_a_worker_that_dies_between_batches_leaves_the_rest_to_the_next(
@@ -325,7 +325,7 @@ async def test_another_merchants_job_and_claims_are_absent(
     async with hansen.work(STARTER) as work:
         with pytest.raises(NotFound):
             await list_job_rows(work, job.job_id, limit=1)
-        assert (await find_jobs(work, limit=10)).jobs == []
+        assert (await list_jobs(work, limit=10)).items == []
     theirs = await start(hansen, Archive(), claim_ids)
     await run(hansen)
     assert (await look(hansen, theirs.job_id)).reasons == {(RowOutcome.SKIPPED, Reason.ABSENT): 2}

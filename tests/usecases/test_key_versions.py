@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.accounts.merchants.find_audit import find_installation_audit
+from dunwell.accounts.merchants.list_audit import list_installation_audit
 from dunwell.contact.messages.letters.reseal_letters import SealedLetters
 from dunwell.core.events.endpoints import load_endpoints
 from dunwell.core.events.reseal_endpoints import SealedEndpoints
@@ -248,6 +248,6 @@ async def test_only_a_missing_version_can_be_given_up(resources: Resources) -> N
         with pytest.raises(InvalidState, match="is there"):
             await give_up_version(tx, both.keys, kinds(resources), 1, moment(both))
         await give_up_version(tx, second.keys, kinds(resources), 1, moment(second))
-        told = await find_installation_audit(tx, COMMAND_LINE, limit=10)
-    assert [(each.action, each.subject) for each in told.entries] == [("key.give-up", "key:1")]
+        told = await list_installation_audit(tx, COMMAND_LINE, limit=10)
+    assert [(each.action, each.subject) for each in told.items] == [("key.give-up", "key:1")]
     await admit(second)

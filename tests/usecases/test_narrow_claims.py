@@ -4,15 +4,15 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.accounts.merchants.newest_first import Count
-from dunwell.core.claims import narrowing
-from dunwell.core.claims.find_claims import count_claims, find_claims
+from dunwell.core.claims import store_lists
 from dunwell.core.claims.hold_claim import open_hold
 from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.list_claims import CLAIMS, count_claims, list_claims
 from dunwell.core.claims.pause_claim import pause_claim
 from dunwell.core.claims.states import Status
 from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.listed_table import Count
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
@@ -30,15 +30,15 @@ async def find(house: House, wanted: ClaimFilter, limit: int = 50) -> list[str]:
     cursor, pages = None, 0
     while pages == 0 or cursor is not None:
         async with house.work() as work:
-            page = await find_claims(work, limit=limit, cursor=cursor, wanted=wanted)
-        found += [each.reference_number for each in page.claims]
+            page = await list_claims(work, limit=limit, cursor=cursor, wanted=wanted)
+        found += [each.reference_number for each in page.items]
         cursor, pages = page.next_cursor, pages + 1
     return found
 
 
-async def count(house: House, wanted: ClaimFilter, most: int = 1000) -> Count:
+async def count(house: House, wanted: ClaimFilter, limit: int = 1000) -> Count:
     async with house.work() as work:
-        return await count_claims(work, wanted, most=most)
+        return await count_claims(work, wanted, limit=limit)
 
 
 async def test_by_states_holds_process_and_debt(house: House, clock: MovableClock) -> None:
@@ -71,11 +71,11 @@ async def test_by_states_holds_process_and_debt(house: House, clock: MovableCloc
     assert await find(house, ClaimFilter(hold=HoldKind.PAUSE)) == []
 
 
-@pytest.mark.parametrize("few", [narrowing.FEW, 1], ids=["few", "many"])
+@pytest.mark.parametrize("few", [store_lists.FEW, 1], ids=["few", "many"])
 async def test_by_times_whether_few_or_many(
     house: House, clock: MovableClock, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    monkeypatch.setattr(narrowing, "FEW", few)
+    monkeypatch.setattr(store_lists, "FEW", few)
     start = clock.now()
     for number in range(4):
         await house.create(f"A-{number}", email=f"{number}@example.org")
@@ -104,13 +104,13 @@ async def test_by_times_whether_few_or_many(
 async def test_a_filter_that_few_meet_goes_on_behind_what_was_looked_at(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(narrowing, "SUMMED_BUDGET", 2)
+    monkeypatch.setitem(CLAIMS.budgets, "most_cents", 2)
     [first, *_] = await house.create(*(f"A-{n}" for n in range(6)))
     await house.pay(first, 240)
     wanted = ClaimFilter(most_cents=10000)
     async with house.work() as work:
-        page = await find_claims(work, limit=50, wanted=wanted)
-    assert page.claims == []
+        page = await list_claims(work, limit=50, wanted=wanted)
+    assert list(page.items) == []
     assert page.next_cursor is not None
     assert await find(house, wanted) == ["A-0"]
     assert await count(house, wanted) == Count(0, is_more=True)
@@ -119,5 +119,5 @@ async def test_a_filter_that_few_meet_goes_on_behind_what_was_looked_at(
 async def test_a_count_goes_so_far(house: House) -> None:
     await house.create(*(f"A-{n}" for n in range(4)))
     assert await count(house, ClaimFilter()) == Count(4, is_more=False)
-    assert await count(house, ClaimFilter(), most=3) == Count(3, is_more=True)
+    assert await count(house, ClaimFilter(), limit=3) == Count(3, is_more=True)
     assert await count(house, ClaimFilter(statuses=(Status.ARCHIVED,))) == Count(0, is_more=False)

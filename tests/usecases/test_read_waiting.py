@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.accounts.merchants import newest_first
-from dunwell.accounts.merchants.newest_first import Count
 from dunwell.core.events.endpoints import WantedEndpoint, add_endpoint
+from dunwell.operations.waiting import read_waiting as waiting
 from dunwell.operations.waiting.read_waiting import Kind, Waiting, read_waiting
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.listed_table import Count
 from dunwell.platform.resources import Resources
 from tests.support.disputes import REJECTED, dispute, resolve
 from tests.support.durations import JUST
@@ -123,5 +123,5 @@ async def test_it_counts_so_far_and_no_further(
     [claim_id] = await house.create()
     for _ in range(3):
         await dispute(house, claim_id, actor=ERP)
-    monkeypatch.setattr(newest_first, "BUDGET", 2)
+    monkeypatch.setattr(waiting, "MAX_COUNTED", 2)
     assert (await look(house))[Kind.OPEN_DISPUTES].count == Count(2, is_more=True)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.accounts.merchants.find_audit import find_installation_audit
+from dunwell.accounts.merchants.list_audit import list_installation_audit
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.pause_claim import resume_claim
 from dunwell.operations.recovery.hold import REASON, resume, wait_until_resumed
@@ -72,7 +72,7 @@ async def test_who_let_it_go_on_is_told(
     await note_restore(resources, clock.now())
     await resume(resources, clock.now())
     async with resources.database.connection() as tx:
-        [entry] = (await find_installation_audit(tx, COMMAND_LINE, limit=10)).entries
+        [entry] = (await list_installation_audit(tx, COMMAND_LINE, limit=10)).items
     assert (entry.action, entry.actor_kind) == ("restore.resume", "OPERATOR")
     assert entry.after == {"lostUntil": clock.now().isoformat(), "paused": 1}
 

@@ -6,7 +6,6 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.accounts.merchants.newest_first import Count
 from dunwell.adapters.channels.smtp.addresses import write_address
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.receive_mail import receive_mail
@@ -18,6 +17,7 @@ from dunwell.core.claims.pause_claim import pause_claim
 from dunwell.operations.explanation.claim_life import read_claim_life
 from dunwell.operations.waiting.read_waiting import Kind, Waiting, read_waiting
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.listed_table import Count
 from dunwell.platform.resources import Resources
 from tests.support.bounces import a_plain_mail
 from tests.support.children import MAIL_READER

@@ -3,13 +3,14 @@
 import pytest
 
 from dunwell.cases.intake.change_contact_data import change_contact_data
-from dunwell.core.claims.find_claims import ClaimPage, find_claims
+from dunwell.core.claims.list_claims import list_claims
 from dunwell.core.claims.searching import store
 from dunwell.core.claims.searching.fill_search import fill_search
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.searching.terms import LONGEST
-from dunwell.core.claims.store_lists import ClaimFilter
+from dunwell.core.claims.store_lists import ClaimFilter, ListedClaim
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.listed_table import Page
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.cursor import CursorForm
@@ -31,13 +32,15 @@ async def house(resources: Resources, clock: MovableClock) -> House:
     return await a_house(resources, clock)
 
 
-async def load(house: House, text: str, cursor: str | None = None, limit: int = 50) -> ClaimPage:
+async def load(
+    house: House, text: str, cursor: str | None = None, limit: int = 50
+) -> Page[ListedClaim]:
     async with house.work() as work:
         return await search_claims(work, text, limit=limit, cursor=cursor)
 
 
 async def search(house: House, text: str) -> list[str]:
-    return [each.reference_number for each in (await load(house, text)).claims]
+    return [each.reference_number for each in (await load(house, text)).items]
 
 
 async def filled(house: House) -> int:
@@ -101,7 +104,7 @@ async def test_a_forged_cursor_is_refused(house: House, place: tuple[bytes, int]
     for wanted in (ClaimFilter(), ClaimFilter(least_cents=1)):
         async with house.work() as work:
             with pytest.raises(ValidationError):
-                await find_claims(work, limit=1, cursor=listed, wanted=wanted)
+                await list_claims(work, limit=1, cursor=listed, wanted=wanted)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 50])
@@ -116,7 +119,7 @@ async def test_pages_bring_each_claim_once_the_newest_first(house: House, limit:
     cursor: str | None = None
     while True:
         page = await load(house, "erika", cursor, limit)
-        seen += [each.reference_number for each in page.claims]
+        seen += [each.reference_number for each in page.items]
         cursor = page.next_cursor
         if cursor is None:
             break
@@ -136,7 +139,7 @@ async def test_a_long_search_goes_on_behind_what_it_looked_at(
     seen, pages, cursor = [], 0, None
     while pages == 0 or cursor is not None:
         page = await load(house, "eri nob", cursor)
-        seen += [each.reference_number for each in page.claims]
+        seen += [each.reference_number for each in page.items]
         cursor, pages = page.next_cursor, pages + 1
     # Each is found by its name and by its address.
     assert (seen, pages) == (["A-0"], 6)
@@ -151,9 +154,9 @@ async def test_the_word_that_fewest_claims_have_is_looked_for_first(
         await house.create(f"A-{number}", debtorName="Erika", debtorLastName=f"N{number}x")
     await filled(house)
     page = await load(house, "erika n0", None)
-    assert [each.reference_number for each in page.claims] == ["A-0"]
+    assert [each.reference_number for each in page.items] == ["A-0"]
     assert page.next_cursor is None
-    assert (await load(house, "erika zzz", None)).claims == []
+    assert (await load(house, "erika zzz", None)).items == []
 
 
 async def test_changed_data_find_it_and_those_of_before_do_not(house: House) -> None:

@@ -4,14 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.accounts.merchants import newest_first
-from dunwell.core.claims import sorting
-from dunwell.core.claims.find_claims import find_claims
+from dunwell.core.claims.list_claims import ClaimOrder, SortKey, list_claims
 from dunwell.core.claims.pause_claim import pause_claim
-from dunwell.core.claims.sorting import ClaimOrder, SortKey
 from dunwell.core.claims.states import Status
 from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.database import listed_table
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
@@ -35,8 +33,8 @@ async def find(
     cursor, pages = None, 0
     while pages == 0 or cursor is not None:
         async with house.work() as work:
-            page = await find_claims(work, limit=limit, cursor=cursor, wanted=wanted, order=order)
-        found += [each.reference_number for each in page.claims]
+            page = await list_claims(work, limit=limit, cursor=cursor, wanted=wanted, order=order)
+        found += [each.reference_number for each in page.items]
         cursor, pages = page.next_cursor, pages + 1
     return found
 
@@ -78,8 +76,7 @@ async def test_a_budget_that_is_used_up_goes_on_behind_what_was_looked_at(
     house: House, clock: MovableClock, monkeypatch: pytest.MonkeyPatch, key: SortKey, *,
     goes_down: bool,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(sorting, "BUDGET", 2)
-    monkeypatch.setattr(newest_first, "BUDGET", 2)
+    monkeypatch.setattr(listed_table, "BUDGET", 2)
     claim_ids = await _create(house, clock)
     await house.pay(claim_ids[2], 10240)
 
@@ -118,13 +115,13 @@ async def test_a_cursor_is_of_its_order_and_its_merchant(
     other = await a_house(resources, clock, key="other")
     by_reference = ClaimOrder(SortKey.REFERENCE, is_descending=False)
     async with house.work() as work:
-        page = await find_claims(work, limit=1, order=by_reference)
+        page = await list_claims(work, limit=1, order=by_reference)
 
     async with other.work() as work:
         with pytest.raises(ValidationError):
-            await find_claims(work, limit=1, order=by_reference, cursor=page.next_cursor)
+            await list_claims(work, limit=1, order=by_reference, cursor=page.next_cursor)
     async with house.work() as work:
         with pytest.raises(ValidationError):
-            await find_claims(
+            await list_claims(
                 work, limit=1, order=ClaimOrder(SortKey.CHANGED), cursor=page.next_cursor
             )

@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
+from uuid import UUID
 
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import RIGHT_WORDS, Right
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.listed_table import ListScope
 from dunwell.platform.errors import InsufficientScope
 from dunwell.platform.ids import Ids
 from dunwell.platform.resources import Resources
@@ -38,6 +40,16 @@ class Work:
     @property
     def merchant_id(self) -> int:
         return self.merchant.merchant_id
+
+    def scope(self, *part: int | UUID) -> ListScope:
+        """The rows of a list that are the merchant's. `part`: the values of the list's further
+        scope columns, such as the claim's id."""
+        return ListScope(
+            self.tx,
+            (self.merchant_id, *part),
+            now=self.now,
+            follows_real_time=not self.merchant.is_sandbox,
+        )
 
     def need(self, right: Right) -> None:
         """The first line of every use case. It asks before anything is looked up, so that a refusal

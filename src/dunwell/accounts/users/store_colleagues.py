@@ -1,11 +1,12 @@
 """The SQL of who may answer at a merchant: rows in, values out, no rules."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from uuid import UUID
 
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Right
-from dunwell.accounts.users.assignee import Assignee
+from dunwell.accounts.users.assignee import Assignee, Whose
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.listed_table import ListScope, Test
 from dunwell.platform.database.sql import compose
 
 # Those whose role lets them answer.
@@ -19,6 +20,11 @@ ABLE = compose(
     "u.ended_at IS NULL AND (u.everywhere = ANY({roles}) OR {member})",
     member=_MEMBER, roles="{roles}",
 )  # fmt: skip
+# The work of a row `l` that is nobody's. By primary keys.
+_NOBODYS = compose(
+    "NOT EXISTS (SELECT FROM users u WHERE u.user_id = l.assignee_id AND {able})",
+    able=compose(ABLE, merchant="l.merchant_id", roles="{}::text[]"),
+)
 _ABLE_HERE = compose(ABLE, merchant="$1", roles="$2::text[]")
 # People are few: hundreds, not millions.
 _LIST = compose(
@@ -37,6 +43,14 @@ _FIND = compose(
     "SELECT u.user_id, u.name, {able} AS is_able FROM users u WHERE u.user_id = ANY($3::uuid[])",
     able=_ABLE_HERE,
 )
+
+
+def list_whose_tests(whose: Whose, _: ListScope) -> Iterator[Test]:
+    """For the filter of a list whose rows have an `assignee_id`."""
+    if whose.is_nobodys:
+        yield _NOBODYS, (ANSWERING, ANSWERING)
+    elif whose.user_id is not None:
+        yield "l.assignee_id = {}", (whose.user_id,)
 
 
 async def list_colleagues(tx: Connection, merchant_id: int, *, of_all: bool) -> Sequence[Assignee]:

@@ -8,7 +8,6 @@ from uuid import UUID
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.cases.disputes.dispute import Dispute, DisputeState
 from dunwell.cases.disputes.reasons import DisputeType
-from dunwell.core.claims.part_cursor import Place
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
 
@@ -23,18 +22,6 @@ LOAD_DISPUTE = compose(
 SELECT {columns}
 FROM disputes
 WHERE merchant_id = $1 AND dispute_id = $3 AND claim_id = $2
-""",
-    columns=COLUMNS,
-)
-# Newest first. Rides on disputes_claim.
-_LOAD_PAGE = compose(
-    """
-SELECT {columns}
-FROM disputes
-WHERE merchant_id = $1 AND claim_id = $2
-  AND ($3::timestamptz IS NULL OR (opened_at, dispute_id) < ($3, $4::uuid))
-ORDER BY opened_at DESC, dispute_id DESC
-LIMIT $5
 """,
     columns=COLUMNS,
 )
@@ -83,15 +70,6 @@ async def load_dispute(
 ) -> Dispute | None:
     row = await tx.fetchrow(LOAD_DISPUTE, merchant_id, claim_id, dispute_id)
     return None if row is None else read_dispute(row)
-
-
-async def load_disputes(
-    tx: Connection, merchant_id: int, claim_id: int, *, limit: int, place: Place | None = None
-) -> list[Dispute]:
-    """The claim's, the newest first, behind a place."""
-    at, dispute_id = (None, None) if place is None else (place.at, place.part_id)
-    rows = await tx.fetch(_LOAD_PAGE, merchant_id, claim_id, at, dispute_id, limit)
-    return [read_dispute(row) for row in rows]
 
 
 async def load_recent_disputes(

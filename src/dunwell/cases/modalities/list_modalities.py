@@ -1,44 +1,93 @@
-"""A claim's payment modalities, the newest first, page by page; and one of them."""
+"""Lists of payment modalities, the newest first: all of a merchant's, and those of one claim."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.modalities.modality import Modality
-from dunwell.cases.modalities.store import load_modalities, load_modality
+from dunwell.accounts.users.assignee import EVERYBODYS, Whose
+from dunwell.accounts.users.store_colleagues import list_whose_tests
+from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
+from dunwell.cases.modalities.store import ListedModality, load_listed_modalities, load_modality
 from dunwell.core.claims.access import check_claim
-from dunwell.core.claims.part_cursor import PartList, Place, decode_cursor, encode_cursor
 from dunwell.platform.database.database import snapshot
+from dunwell.platform.database.listed_table import ListedTable, NarrowIndex, Order, Page
+from dunwell.platform.database.lists import list_page
 from dunwell.platform.errors import NotFound
-
-_MARK = b"mod1"
 
 
 @dataclass(frozen=True, slots=True)
-class ModalityPage:
-    """No cursor when these are the last."""
+class ModalityFilter:
+    """All that is given must hold. `stands`: it has not ended. Requested since, inclusive, and
+    until, exclusive."""
 
-    modalities: list[Modality]
-    next_cursor: str | None
+    state: ModalityState | None = None
+    type: ModalityType | None = None
+    stands: bool | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    whose: Whose = EVERYBODYS
+
+
+def _match_requested(wanted: ModalityFilter) -> tuple[()] | None:
+    is_asked = wanted.state is ModalityState.REQUESTED and wanted.stands is True
+    return () if is_asked else None
+
+
+MODALITIES: ListedTable[ModalityFilter, UUID, ListedModality] = ListedTable(
+    name="modalities",
+    table="payment_modalities",
+    key="modality_id",
+    key_type="uuid",
+    index="payment_modalities_list",
+    narrow_indexes=(
+        NarrowIndex(
+            "payment_modalities_requested",
+            "l.state = 'REQUESTED' AND l.ended_at IS NULL",
+            _match_requested,
+            covers=("state", "stands"),
+        ),
+    ),
+    at="requested_at",
+    filter=ModalityFilter,
+    filters={
+        "state": "l.state = {}",
+        "type": "l.type = {}",
+        "stands": "(l.ended_at IS NULL) = {}",
+        "whose": list_whose_tests,
+    },
+    load=load_listed_modalities,
+)
+_OF_CLAIM = MODALITIES.within(
+    "claim_id",
+    name="claim modalities",
+    index="payment_modalities_claim",
+    order=Order("requested_at", "timestamptz"),
+)
+NO_FILTER = ModalityFilter()
 
 
 async def list_modalities(
+    work: Work, *, limit: int, cursor: str | None = None, wanted: ModalityFilter = NO_FILTER,
+    oldest_first: bool = False,
+) -> Page[ListedModality]:  # fmt: skip
+    """Raises ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
+    return await list_page(
+        work.scope(), MODALITIES, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first
+    )
+
+
+async def list_claim_modalities(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
-) -> ModalityPage:
+) -> Page[ListedModality]:
     """Raises NotFound, and ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
-    merchant_id = work.merchant_id
-    listed = PartList(_MARK, merchant_id, claim_id)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
-        place = None if cursor is None else decode_cursor(listed, cursor)
-        found = await load_modalities(work.tx, merchant_id, claim_id, limit=limit + 1, place=place)
-    page = found[:limit]
-    if len(found) <= limit:
-        return ModalityPage(page, None)
-    last = Place(page[-1].requested_at, page[-1].modality_id)
-    return ModalityPage(page, encode_cursor(listed, last))
+        scope = work.scope(claim_id)
+        return await list_page(scope, _OF_CLAIM, NO_FILTER, limit=limit, cursor=cursor)
 
 
 async def get_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:

@@ -4,6 +4,7 @@ What counts as paid on a modality is said here, in `_SELECT`, once for every rea
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
@@ -13,7 +14,6 @@ from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.cases.modalities.bounds import ClaimFacts
 from dunwell.cases.modalities.modality import EndReason, Modality, ModalityState, ModalityType
 from dunwell.cases.modalities.plans import Instalment, cover
-from dunwell.core.claims.part_cursor import Place
 from dunwell.core.claims.states import Status
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
@@ -74,11 +74,10 @@ LOAD_UNSUCCESSFUL = compose(
     select=_SELECT,
 )
 # Newest first. Rides on payment_modalities_claim.
-_LOAD_PAGE = compose(
+_LOAD_NEWEST = compose(
     """{select} AND p.claim_id = $2
-  AND ($3::timestamptz IS NULL OR (p.requested_at, p.modality_id) < ($3, $4::uuid))
 ORDER BY p.requested_at DESC, p.modality_id DESC
-LIMIT $5
+LIMIT $3
 """,
     select=_SELECT,
 )
@@ -140,6 +139,14 @@ class ModalityRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     paid_cents: int
 
 
+@dataclass(frozen=True, slots=True)
+class ListedModality:
+    """A modality with its claim's reference."""
+
+    modality: Modality
+    reference_number: str
+
+
 async def load_claim_facts(tx: Connection, merchant_id: int, claim_id: int) -> ClaimFacts:
     """What the bounds ask of a claim, which must exist."""
     row = await tx.fetchrow(_LOAD_FACTS, merchant_id, claim_id)
@@ -155,11 +162,10 @@ async def load_modality(
 
 
 async def load_modalities(
-    tx: Connection, merchant_id: int, claim_id: int, *, limit: int, place: Place | None = None
+    tx: Connection, merchant_id: int, claim_id: int, *, limit: int
 ) -> list[Modality]:
-    """The claim's, the newest first, behind a place."""
-    at, modality_id = (None, None) if place is None else (place.at, place.part_id)
-    rows = await tx.fetch(_LOAD_PAGE, merchant_id, claim_id, at, modality_id, limit)
+    """The claim's newest ones, the newest first."""
+    rows = await tx.fetch(_LOAD_NEWEST, merchant_id, claim_id, limit)
     return [_read(row) for row in rows]
 
 
@@ -171,12 +177,12 @@ async def load_live_modalities(
     return [(_read(row), row["reference_number"], Status(row["claim_status"])) for row in rows]
 
 
-async def load_modalities_by_id(
+async def load_listed_modalities(
     tx: Connection, merchant_id: int, modality_ids: Sequence[UUID]
-) -> dict[UUID, tuple[Modality, str]]:
-    """By id, each with its claim's reference."""
+) -> dict[UUID, ListedModality]:
+    """By id."""
     rows = await tx.fetch(_LOAD_BY_ID, merchant_id, list(modality_ids))
-    return {row["modality_id"]: (_read(row), row["reference_number"]) for row in rows}
+    return {row["modality_id"]: ListedModality(_read(row), row["reference_number"]) for row in rows}
 
 
 async def save_modality(

@@ -15,7 +15,6 @@ from dunwell.contact.messages.communication_views import (
     FoundCommunication,
     SentAttachment,
 )
-from dunwell.core.claims.part_cursor import Place
 from dunwell.core.workflows.versions import render_version_name
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
@@ -63,17 +62,6 @@ LEFT JOIN LATERAL (
 ) a ON true
 {rest}
 """
-# Rides on the unique key (merchant_id, claim_id, run, step_id, place): a claim has few. What lies
-# behind a communication is looked up for the page alone.
-_NEWEST = """(
-    SELECT *
-    FROM communications
-    WHERE merchant_id = $1 AND claim_id = $2
-        AND ($3::timestamptz IS NULL OR (planned_at, communication_id) < ($3, $4))
-    ORDER BY planned_at DESC, communication_id DESC
-    LIMIT $5
-)"""
-_LIST = compose(_READ, found=_NEWEST, rest="ORDER BY m.planned_at DESC, m.communication_id DESC")
 # By primary keys, as the next.
 _LOAD_FOUND = compose(
     _READ,
@@ -98,12 +86,11 @@ FROM (
 
 
 async def load_communications(
-    tx: Connection, merchant_id: int, claim_id: int, *, limit: int, place: Place | None
-) -> list[tuple[Place, Communication]]:
-    """Those of a claim, of all its runs, the newest planned first, each with its place."""
-    behind = (None, None) if place is None else (place.at, place.part_id)
-    rows = await tx.fetch(_LIST, merchant_id, claim_id, *behind, limit)
-    return [(Place(row["planned_at"], row["communication_id"]), _read(row)) for row in rows]
+    tx: Connection, merchant_id: int, communication_ids: Sequence[UUID]
+) -> dict[UUID, Communication]:
+    """By id."""
+    rows = await tx.fetch(_LOAD_FOUND, merchant_id, list(communication_ids))
+    return {row["communication_id"]: _read(row) for row in rows}
 
 
 async def load_communication(

@@ -6,33 +6,36 @@ from typing import Any
 
 import msgspec
 
-from dunwell.accounts.installation.audit_entries import AuditFilter
+from dunwell.accounts.installation.audit_entries import AuditEntry, AuditFilter
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_fields import redact
-from dunwell.accounts.merchants.find_audit import find_audit
+from dunwell.accounts.merchants.list_audit import list_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.dispute import DisputeState, render_case_number
-from dunwell.cases.disputes.find_disputes import find_disputes
-from dunwell.cases.modalities.find_modalities import ModalityFilter, find_modalities
-from dunwell.cases.payments.find_payments import (
+from dunwell.cases.disputes.list_disputes import list_disputes
+from dunwell.cases.disputes.store_lists import ListedDispute
+from dunwell.cases.modalities.list_modalities import ModalityFilter, list_modalities
+from dunwell.cases.modalities.store import ListedModality
+from dunwell.cases.payments.list_payments import (
     PaymentFilter,
     RequestFilter,
-    find_payment_requests,
-    find_payments,
+    list_payment_requests,
+    list_payments,
 )
-from dunwell.contact.messages.lists.find_communications import (
+from dunwell.cases.payments.store_lists import ListedPayment, ListedRequest
+from dunwell.contact.messages.communication_views import FoundCommunication
+from dunwell.contact.messages.list_communications import (
     CommunicationFilter,
-    find_communications,
+    list_communications,
 )
-from dunwell.contact.messages.lists.find_suppressions import SuppressionFilter, find_suppressions
-from dunwell.core.claims.find_claims import find_claims
-from dunwell.core.claims.store_lists import ClaimFilter
-from dunwell.operations.jobs.cells import Cells, render_amount
+from dunwell.contact.messages.list_suppressions import SuppressionFilter, list_suppressions
+from dunwell.contact.messages.suppression import Suppression
+from dunwell.core.claims.list_claims import list_claims
+from dunwell.core.claims.store_lists import ClaimFilter, ListedClaim
+from dunwell.operations.jobs.cells import Cell, Cells, render_amount
 from dunwell.operations.jobs.job import Export, ExportedList
+from dunwell.platform.database.listed_table import Page
 from dunwell.platform.errors import Fault, ValidationError
-
-# Rows of a page, and where the next begins.
-Page = tuple[Sequence[Cells], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +46,22 @@ class DisputeFilter:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """`find`: a page behind a cursor, for a filter of this shape."""
+    """list_page: given the work and a filter of the type `filter`, a page behind `cursor`.
+    columns: what each shows of an item."""
 
-    columns: Sequence[str]
+    list_page: Callable[..., Awaitable[Page[Any]]]
     filter: type[Any]
-    find: Callable[[Work, Any, int, str | None], Awaitable[Page]]
+    columns: Mapping[str, Callable[[Any], Cell]]
     # What it takes to start it, to write it and to read what was written.
     right: Right = Right.READ_CLAIMS
+
+    async def read_rows(
+        self, work: Work, wanted: Any, limit: int, cursor: str | None
+    ) -> tuple[Sequence[Cells], str | None]:
+        """The rows of a page, and where the next page begins."""
+        page = await self.list_page(work, limit=limit, cursor=cursor, wanted=wanted)
+        rows = [[read(each) for read in self.columns.values()] for each in page.items]
+        return rows, page.next_cursor
 
 
 def check_readable(work: Work, exported: ExportedList) -> None:
@@ -66,178 +78,137 @@ def check_export(export: Export) -> Any:
         raise ValidationError([Fault("/wanted", message, "WRONG_FORMAT")]) from None
 
 
-async def _claims(work: Work, wanted: ClaimFilter, limit: int, cursor: str | None) -> Page:
-    page = await find_claims(work, limit=limit, cursor=cursor, wanted=wanted)
-    rows: list[Cells] = [
-        (
-            each.claim_id, each.reference_number, each.customer_number, each.status,
-            " ".join(hold.kind for hold in each.holds), each.first_name, each.last_name,
-            each.company_name, each.currency,
-            render_amount(each.balance.total_cents, each.currency),
-            render_amount(each.balance.outstanding_cents, each.currency),
-            render_amount(each.balance.overpaid_cents, each.currency), each.next_step_at,
-            each.created_at, each.updated_at,
-        )
-        for each in page.claims
-    ]  # fmt: skip
-    return rows, page.next_cursor
-
-
-async def _disputes(work: Work, wanted: DisputeFilter, limit: int, cursor: str | None) -> Page:
-    found = await find_disputes(
+async def _list_disputes(
+    work: Work, *, limit: int, cursor: str | None, wanted: DisputeFilter
+) -> Page[ListedDispute]:
+    return await list_disputes(
         work, limit=limit, cursor=cursor, state=wanted.state, is_overdue=wanted.is_overdue
     )
-    rows: list[Cells] = [
-        (
-            str(each.dispute.dispute_id), render_case_number(each.dispute.dispute_id),
-            each.dispute.claim_id, each.reference_number, each.dispute.type, each.dispute.reason,
-            each.dispute.message, each.dispute.state, each.dispute.actor_kind,
-            each.dispute.opened_at, each.dispute.resolved_at, each.dispute.resolution,
-        )
-        for each in found.disputes
-    ]  # fmt: skip
-    return rows, found.next_cursor
 
 
-async def _modalities(work: Work, wanted: ModalityFilter, limit: int, cursor: str | None) -> Page:
-    found = await find_modalities(work, limit=limit, cursor=cursor, wanted=wanted)
-    rows: list[Cells] = [
-        (
-            str(each.modality_id), each.claim_id, reference, each.type, each.state, each.currency,
-            render_amount(each.amount_cents, each.currency),
-            render_amount(each.paid_cents, each.currency), len(each.schedule), each.requested_at,
-            each.answered_at, each.reason, each.ended_at, each.ended_reason,
-        )
-        for each, reference in found.modalities
-    ]  # fmt: skip
-    return rows, found.next_cursor
-
-
-async def _payments(work: Work, wanted: PaymentFilter, limit: int, cursor: str | None) -> Page:
-    found = await find_payments(work, limit=limit, cursor=cursor, wanted=wanted)
-    listed = [(each.payment, each.reference_number) for each in found.payments]
-    rows: list[Cells] = [
-        (
-            str(each.payment_id), each.claim_id, reference, each.currency,
-            render_amount(each.amount_cents, each.currency), each.transaction_id,
-            each.provider_name, each.method, each.paid_at, each.recorded_at, each.reversed_at,
-        )
-        for each, reference in listed
-    ]  # fmt: skip
-    return rows, found.next_cursor
-
-
-async def _requests(work: Work, wanted: RequestFilter, limit: int, cursor: str | None) -> Page:
-    found = await find_payment_requests(work, limit=limit, cursor=cursor, wanted=wanted)
-    listed = [(each.request, each.reference_number) for each in found.requests]
-    rows: list[Cells] = [
-        (
-            str(each.request_id), each.claim_id, reference, each.provider, each.currency,
-            render_amount(each.amount_cents, each.currency), each.state, each.created_at,
-            each.settled_at, each.sent_on,
-        )
-        for each, reference in listed
-    ]  # fmt: skip
-    return rows, found.next_cursor
-
-
-async def _communications(
-    work: Work, wanted: CommunicationFilter, limit: int, cursor: str | None
-) -> Page:
-    found = await find_communications(work, limit=limit, cursor=cursor, wanted=wanted)
-    rows: list[Cells] = [
-        (
-            each.reference, each.claim_id, each.reference_number, each.channel, each.state,
-            each.action_step.name, each.recipient, each.subject, each.planned_at,
-            each.handed_over_at, each.settled_at, each.failure,
-        )
-        for each in found.communications
-    ]  # fmt: skip
-    return rows, found.next_cursor
-
-
-async def _suppressions(
-    work: Work, wanted: SuppressionFilter, limit: int, cursor: str | None
-) -> Page:
-    found = await find_suppressions(work, limit=limit, cursor=cursor, wanted=wanted)
-    rows: list[Cells] = [
-        (each.channel, each.masked_address, each.reason, each.actor_kind, each.created_at)
-        for each in found.suppressions
-    ]
-    return rows, found.next_cursor
-
-
-async def _audit(work: Work, wanted: AuditFilter, limit: int, cursor: str | None) -> Page:
-    found = await find_audit(work, limit=limit, cursor=cursor, wanted=wanted)
-    rows: list[Cells] = [
-        (
-            each.at, each.actor_kind, each.actor_id, each.action, each.subject,
-            _write_json(each.before), _write_json(each.after), _write_json(each.details),
-            *((each.origin or {}).get(name) for name in ("face", "network", "session")),
-            each.seal, str(each.audit_id),
-        )
-        for each in found.entries
-    ]  # fmt: skip
-    return rows, found.next_cursor
-
-
-def _write_json(fields: Mapping[str, Any] | None) -> str | None:
+def _render_json(fields: Mapping[str, Any] | None) -> str | None:
     return msgspec.json.encode(redact(fields)).decode() if fields else None
 
 
+def _read_origin(name: str) -> Callable[[AuditEntry], Cell]:
+    return lambda entry: (entry.origin or {}).get(name)
+
+
+_CLAIMS: Mapping[str, Callable[[ListedClaim], Cell]] = {
+    "claimId": lambda claim: claim.claim_id,
+    "referenceNumber": lambda claim: claim.reference_number,
+    "customerNumber": lambda claim: claim.customer_number,
+    "status": lambda claim: claim.status,
+    "holds": lambda claim: " ".join(hold.kind for hold in claim.holds),
+    "debtorName": lambda claim: claim.first_name,
+    "debtorLastName": lambda claim: claim.last_name,
+    "companyName": lambda claim: claim.company_name,
+    "currency": lambda claim: claim.currency,
+    "total": lambda claim: render_amount(claim.balance.total_cents, claim.currency),
+    "outstanding": lambda claim: render_amount(claim.balance.outstanding_cents, claim.currency),
+    "overpaid": lambda claim: render_amount(claim.balance.overpaid_cents, claim.currency),
+    "nextStepAt": lambda claim: claim.next_step_at,
+    "createdAt": lambda claim: claim.created_at,
+    "updatedAt": lambda claim: claim.updated_at,
+}
+_DISPUTES: Mapping[str, Callable[[ListedDispute], Cell]] = {
+    "id": lambda listed: str(listed.dispute.dispute_id),
+    "caseNumber": lambda listed: render_case_number(listed.dispute.dispute_id),
+    "claimId": lambda listed: listed.dispute.claim_id,
+    "referenceNumber": lambda listed: listed.reference_number,
+    "type": lambda listed: listed.dispute.type,
+    "reason": lambda listed: listed.dispute.reason,
+    "message": lambda listed: listed.dispute.message,
+    "state": lambda listed: listed.dispute.state,
+    "openedBy": lambda listed: listed.dispute.actor_kind,
+    "openedAt": lambda listed: listed.dispute.opened_at,
+    "resolvedAt": lambda listed: listed.dispute.resolved_at,
+    "resolution": lambda listed: listed.dispute.resolution,
+}
+_MODALITIES: Mapping[str, Callable[[ListedModality], Cell]] = {
+    "id": lambda listed: str(listed.modality.modality_id),
+    "claimId": lambda listed: listed.modality.claim_id,
+    "referenceNumber": lambda listed: listed.reference_number,
+    "type": lambda listed: listed.modality.type,
+    "state": lambda listed: listed.modality.state,
+    "currency": lambda listed: listed.modality.currency,
+    "total": lambda listed: render_amount(listed.modality.amount_cents, listed.modality.currency),
+    "paid": lambda listed: render_amount(listed.modality.paid_cents, listed.modality.currency),
+    "rates": lambda listed: len(listed.modality.schedule),
+    "requestedAt": lambda listed: listed.modality.requested_at,
+    "answeredAt": lambda listed: listed.modality.answered_at,
+    "reason": lambda listed: listed.modality.reason,
+    "endedAt": lambda listed: listed.modality.ended_at,
+    "endedReason": lambda listed: listed.modality.ended_reason,
+}
+_PAYMENTS: Mapping[str, Callable[[ListedPayment], Cell]] = {
+    "id": lambda listed: str(listed.payment.payment_id),
+    "claimId": lambda listed: listed.payment.claim_id,
+    "referenceNumber": lambda listed: listed.reference_number,
+    "currency": lambda listed: listed.payment.currency,
+    "amount": lambda listed: render_amount(listed.payment.amount_cents, listed.payment.currency),
+    "transactionId": lambda listed: listed.payment.transaction_id,
+    "providerName": lambda listed: listed.payment.provider_name,
+    "method": lambda listed: listed.payment.method,
+    "paidAt": lambda listed: listed.payment.paid_at,
+    "recordedAt": lambda listed: listed.payment.recorded_at,
+    "reversedAt": lambda listed: listed.payment.reversed_at,
+}
+_REQUESTS: Mapping[str, Callable[[ListedRequest], Cell]] = {
+    "id": lambda listed: str(listed.request.request_id),
+    "claimId": lambda listed: listed.request.claim_id,
+    "referenceNumber": lambda listed: listed.reference_number,
+    "providerName": lambda listed: listed.request.provider,
+    "currency": lambda listed: listed.request.currency,
+    "amount": lambda listed: render_amount(listed.request.amount_cents, listed.request.currency),
+    "state": lambda listed: listed.request.state,
+    "createdAt": lambda listed: listed.request.created_at,
+    "settledAt": lambda listed: listed.request.settled_at,
+    "sentOn": lambda listed: listed.request.sent_on,
+}
+_COMMUNICATIONS: Mapping[str, Callable[[FoundCommunication], Cell]] = {
+    "reference": lambda sent: sent.reference,
+    "claimId": lambda sent: sent.claim_id,
+    "referenceNumber": lambda sent: sent.reference_number,
+    "channel": lambda sent: sent.channel,
+    "state": lambda sent: sent.state,
+    "actionStep": lambda sent: sent.action_step.name,
+    "recipient": lambda sent: sent.recipient,
+    "subject": lambda sent: sent.subject,
+    "plannedAt": lambda sent: sent.planned_at,
+    "handedOverAt": lambda sent: sent.handed_over_at,
+    "settledAt": lambda sent: sent.settled_at,
+    "failure": lambda sent: sent.failure,
+}
+_SUPPRESSIONS: Mapping[str, Callable[[Suppression], Cell]] = {
+    "channel": lambda listed: listed.channel,
+    "maskedAddress": lambda listed: listed.masked_address,
+    "reason": lambda listed: listed.reason,
+    "by": lambda listed: listed.actor_kind,
+    "createdAt": lambda listed: listed.created_at,
+}
+_AUDIT: Mapping[str, Callable[[AuditEntry], Cell]] = {
+    "at": lambda entry: entry.at,
+    "actorKind": lambda entry: entry.actor_kind,
+    "actorId": lambda entry: entry.actor_id,
+    "action": lambda entry: entry.action,
+    "subject": lambda entry: entry.subject,
+    "before": lambda entry: _render_json(entry.before),
+    "after": lambda entry: _render_json(entry.after),
+    "details": lambda entry: _render_json(entry.details),
+    **{name: _read_origin(name) for name in ("face", "network", "session")},
+    "seal": lambda entry: entry.seal,
+    "id": lambda entry: str(entry.audit_id),
+}
 EXPORTED: Mapping[ExportedList, Exported] = {
-    ExportedList.CLAIMS: Exported(
-        (
-            "claimId", "referenceNumber", "customerNumber", "status", "holds", "debtorName",
-            "debtorLastName", "companyName", "currency", "total", "outstanding", "overpaid",
-            "nextStepAt", "createdAt", "updatedAt",
-        ),
-        ClaimFilter, _claims,
-    ),
-    ExportedList.DISPUTES: Exported(
-        (
-            "id", "caseNumber", "claimId", "referenceNumber", "type", "reason", "message",
-            "state", "openedBy", "openedAt", "resolvedAt", "resolution",
-        ),
-        DisputeFilter, _disputes,
-    ),
-    ExportedList.MODALITIES: Exported(
-        (
-            "id", "claimId", "referenceNumber", "type", "state", "currency", "total", "paid",
-            "rates", "requestedAt", "answeredAt", "reason", "endedAt", "endedReason",
-        ),
-        ModalityFilter, _modalities,
-    ),
-    ExportedList.PAYMENTS: Exported(
-        (
-            "id", "claimId", "referenceNumber", "currency", "amount", "transactionId",
-            "providerName", "method", "paidAt", "recordedAt", "reversedAt",
-        ),
-        PaymentFilter, _payments,
-    ),
-    ExportedList.REQUESTS: Exported(
-        (
-            "id", "claimId", "referenceNumber", "providerName", "currency", "amount", "state",
-            "createdAt", "settledAt", "sentOn",
-        ),
-        RequestFilter, _requests,
-    ),
+    ExportedList.CLAIMS: Exported(list_claims, ClaimFilter, _CLAIMS),
+    ExportedList.DISPUTES: Exported(_list_disputes, DisputeFilter, _DISPUTES),
+    ExportedList.MODALITIES: Exported(list_modalities, ModalityFilter, _MODALITIES),
+    ExportedList.PAYMENTS: Exported(list_payments, PaymentFilter, _PAYMENTS),
+    ExportedList.REQUESTS: Exported(list_payment_requests, RequestFilter, _REQUESTS),
     ExportedList.COMMUNICATIONS: Exported(
-        (
-            "reference", "claimId", "referenceNumber", "channel", "state", "actionStep",
-            "recipient", "subject", "plannedAt", "handedOverAt", "settledAt", "failure",
-        ),
-        CommunicationFilter, _communications,
+        list_communications, CommunicationFilter, _COMMUNICATIONS
     ),
-    ExportedList.SUPPRESSIONS: Exported(
-        ("channel", "maskedAddress", "reason", "by", "createdAt"),
-        SuppressionFilter, _suppressions,
-    ),
-    ExportedList.AUDIT: Exported(
-        (
-            "at", "actorKind", "actorId", "action", "subject", "before", "after", "details",
-            "face", "network", "session", "seal", "id",
-        ),
-        AuditFilter, _audit, Right.AUDIT,
-    ),
-}  # fmt: skip
+    ExportedList.SUPPRESSIONS: Exported(list_suppressions, SuppressionFilter, _SUPPRESSIONS),
+    ExportedList.AUDIT: Exported(list_audit, AuditFilter, _AUDIT, Right.AUDIT),
+}

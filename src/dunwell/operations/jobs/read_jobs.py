@@ -1,24 +1,19 @@
 """Reads jobs: a single one with what became of its rows, and all of a merchant's, newest first."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.newest_first import ListedTable, Test, Wanted, find_newest
 from dunwell.accounts.merchants.rights import Right
 from dunwell.operations.jobs.job import LIVE, Job, JobKind, JobRow, JobState, Reason, RowOutcome
 from dunwell.operations.jobs.store import load_jobs
 from dunwell.operations.jobs.store_files import load_files
 from dunwell.operations.jobs.store_rows import count_reasons, list_rows
 from dunwell.platform.database.database import snapshot
+from dunwell.platform.database.listed_table import ListedTable, Page
+from dunwell.platform.database.lists import list_page
 from dunwell.platform.errors import NotFound
-from dunwell.platform.text.cursor import CursorForm
-
-# Rides on jobs_list.
-JOBS: ListedTable[UUID] = ListedTable(
-    "jobs", "job_id", cast="uuid", at="created_at", cursors=CursorForm(b"job1", "Q16s")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +36,21 @@ class JobFilter:
     actor_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FoundJobs:
-    """No cursor when these are the last."""
-
-    jobs: Sequence[Job]
-    next_cursor: str | None
-
-
+JOBS: ListedTable[JobFilter, UUID, Job] = ListedTable(
+    name="jobs",
+    table="jobs",
+    key="job_id",
+    key_type="uuid",
+    index="jobs_list",
+    filter=JobFilter,
+    filters={
+        "kind": "l.kind = {}",
+        "state": "l.state = {}",
+        "is_live": lambda is_live, _: [("(l.state = ANY({}::text[])) = {}", (list(LIVE), is_live))],
+        "actor_id": "l.actor_id = {}",
+    },
+    load=load_jobs,
+)
 EVERY_JOB = JobFilter()
 
 
@@ -77,24 +79,9 @@ async def list_job_rows(
         return await list_rows(work.tx, work.merchant_id, job_id, outcome, after=after, limit=limit)
 
 
-async def find_jobs(
+async def list_jobs(
     work: Work, *, limit: int, cursor: str | None = None, wanted: JobFilter = EVERY_JOB
-) -> FoundJobs:
+) -> Page[Job]:
     """Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
-    narrowed: Wanted[UUID] = Wanted(filters=tuple(_list_filters(wanted)))
-    async with snapshot(work.tx):
-        found = await find_newest(work, JOBS, narrowed, limit=limit, cursor=cursor)
-        loaded = await load_jobs(work.tx, work.merchant_id, found.keys)
-    return FoundJobs([loaded[each] for each in found.keys], found.next_cursor)
-
-
-def _list_filters(wanted: JobFilter) -> Iterator[Test]:
-    if wanted.kind is not None:
-        yield "l.kind = {}", (wanted.kind,)
-    if wanted.state is not None:
-        yield "l.state = {}", (wanted.state,)
-    if wanted.is_live is not None:
-        yield "(l.state = ANY({}::text[])) = {}", (list(LIVE), wanted.is_live)
-    if wanted.actor_id is not None:
-        yield "l.actor_id = {}", (wanted.actor_id,)
+    return await list_page(work.scope(), JOBS, wanted, limit=limit, cursor=cursor)

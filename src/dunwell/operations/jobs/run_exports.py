@@ -83,10 +83,10 @@ async def _read_part(running: RunningJob, part: FilePart, part_rows: int) -> _Wr
         assert isinstance(job.deed, Export)
         check_readable(work, job.deed.list)
         exported, wanted = EXPORTED[job.deed.list], check_export(job.deed)
-        content = MARK + render_rows([exported.columns]) if part.part == 1 else b""
+        content = MARK + render_rows([list(exported.columns)]) if part.part == 1 else b""
         cursor, rows = part.next_cursor, 0
         while True:
-            page, cursor = await exported.find(work, wanted, _PAGE, cursor)
+            page, cursor = await exported.read_rows(work, wanted, _PAGE, cursor)
             content += render_rows(page)
             rows += len(page)
             if cursor is None or rows >= part_rows:

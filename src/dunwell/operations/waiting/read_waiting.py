@@ -4,38 +4,32 @@ Each is counted as far as it is cheap; the oldest is the first of its list's ind
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.answer_days import find_overdue_before
-from dunwell.accounts.merchants.newest_first import (
-    MOST_COUNTED,
-    Count,
-    ListedTable,
-    Test,
-    Wanted,
-    count_newest,
-    find_oldest,
-)
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.modalities.find_modalities import MODALITIES, UNANSWERED
-from dunwell.cases.payments.find_payments import PENDING, REQUESTS
+from dunwell.cases.disputes.list_disputes import (
+    DISPUTES,
+    OPEN_DISPUTES,
+    build_overdue_filter,
+)
+from dunwell.cases.modalities.list_modalities import MODALITIES, ModalityFilter
+from dunwell.cases.modalities.modality import ModalityState
+from dunwell.cases.payments.list_payments import REQUESTS, RequestFilter
+from dunwell.cases.payments.request_states import RequestState
 from dunwell.cases.replies.store import count_unseen
 from dunwell.contact.messages.communication_store import count_failed
-from dunwell.contact.messages.lists.find_communications import COMMUNICATIONS, UNKNOWN
-from dunwell.core.events.find_endpoints import ENDPOINTS, LIVE, UNWELL
+from dunwell.contact.messages.list_communications import COMMUNICATIONS, CommunicationFilter
+from dunwell.core.events.list_endpoints import ENDPOINTS, EndpointFilter
 from dunwell.platform.database.database import snapshot
-from dunwell.platform.text.cursor import CursorForm
+from dunwell.platform.database.listed_table import Count, ListedTable
+from dunwell.platform.database.lists import MAX_COUNTED, count_listed, find_oldest_at
 
 _BOUNCES_FOR = timedelta(days=7)
-# The list of disputes as disputes.find_disputes has it; rides on disputes_open_list.
-_DISPUTES: ListedTable[Any] = ListedTable(
-    "disputes", "dispute_id", cast="uuid", at="opened_at", cursors=CursorForm(b"dsp1", "Q16s")
-)
-_OPEN: Test = ("l.state = 'OPEN'", ())
 
 
 class Kind(StrEnum):
@@ -74,43 +68,36 @@ async def read_waiting(work: Work) -> Mapping[Kind, Waiting]:
         }
 
 
-def _list_asked(work: Work) -> Mapping[Kind, tuple[ListedTable[Any], Wanted[Any]]]:
+def _list_asked(work: Work) -> Mapping[Kind, tuple[ListedTable[Any, Any, Any], object]]:
+    """The list and the filter of each kind."""
     configuration = work.merchant.configuration
     zone, answer_days = configuration.timezone, configuration.modalities.answer_within_days
-    within = configuration.disputes.answer_within_days
-    opened_before = find_overdue_before(work.now, within, zone)
     requested_before = find_overdue_before(work.now, answer_days, zone)
+    requested = ModalityFilter(ModalityState.REQUESTED, stands=True)
     return {
-        Kind.OPEN_DISPUTES: (_DISPUTES, Wanted(seek=(_OPEN,))),
-        Kind.OVERDUE_DISPUTES: (
-            _DISPUTES, Wanted(seek=(_OPEN,), filters=(("l.opened_at < {}", (opened_before,)),)),
-        ),
-        Kind.REQUESTED_MODALITIES: (MODALITIES, Wanted(seek=(UNANSWERED,))),
-        Kind.OVERDUE_MODALITIES: (
-            MODALITIES,
-            Wanted(
-                seek=(UNANSWERED,), filters=(("l.requested_at < {}", (requested_before,)),)
-            ),
-        ),
-        Kind.UNKNOWN_SENDS: (COMMUNICATIONS, Wanted(seek=(UNKNOWN,))),
-        Kind.FAILING_ENDPOINTS: (ENDPOINTS, Wanted(filters=(LIVE, UNWELL))),
-        Kind.PENDING_PAYMENTS: (REQUESTS, Wanted(seek=(PENDING,))),
-    }  # fmt: skip
+        Kind.OPEN_DISPUTES: (DISPUTES, OPEN_DISPUTES),
+        Kind.OVERDUE_DISPUTES: (DISPUTES, build_overdue_filter(work)),
+        Kind.REQUESTED_MODALITIES: (MODALITIES, requested),
+        Kind.OVERDUE_MODALITIES: (MODALITIES, replace(requested, until=requested_before)),
+        Kind.UNKNOWN_SENDS: (COMMUNICATIONS, CommunicationFilter("UNKNOWN")),
+        Kind.FAILING_ENDPOINTS: (ENDPOINTS, EndpointFilter(is_working=False)),
+        Kind.PENDING_PAYMENTS: (REQUESTS, RequestFilter(RequestState.PENDING)),
+    }
 
 
-async def _look(work: Work, listed: ListedTable[Any], wanted: Wanted[Any]) -> Waiting:
-    count = await count_newest(work, listed, wanted)
-    oldest_at = await find_oldest(work, listed, wanted) if count.number else None
+async def _look(work: Work, listed: ListedTable[Any, Any, Any], wanted: object) -> Waiting:
+    count = await count_listed(work.scope(), listed, wanted, limit=MAX_COUNTED)
+    oldest_at = await find_oldest_at(work.scope(), listed, wanted) if count.number else None
     return Waiting(count, oldest_at)
 
 
 async def _look_at_failed(work: Work) -> Waiting:
     """They failed at any time behind their planning, by which their list is ordered."""
     since = work.now - _BOUNCES_FOR
-    number, oldest_at = await count_failed(work.tx, work.merchant_id, since, MOST_COUNTED + 1)
-    return Waiting(Count(min(number, MOST_COUNTED), is_more=number > MOST_COUNTED), oldest_at)
+    number, oldest_at = await count_failed(work.tx, work.merchant_id, since, MAX_COUNTED + 1)
+    return Waiting(Count(min(number, MAX_COUNTED), is_more=number > MAX_COUNTED), oldest_at)
 
 
 async def _look_at_replies(work: Work) -> Waiting:
-    number, oldest_at = await count_unseen(work.tx, work.merchant_id, MOST_COUNTED + 1)
-    return Waiting(Count(min(number, MOST_COUNTED), is_more=number > MOST_COUNTED), oldest_at)
+    number, oldest_at = await count_unseen(work.tx, work.merchant_id, MAX_COUNTED + 1)
+    return Waiting(Count(min(number, MAX_COUNTED), is_more=number > MAX_COUNTED), oldest_at)

@@ -6,22 +6,22 @@ The terms of a new claim are written by the worker, within two seconds (decision
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.claims.find_claims import ClaimPage, only_standing
-from dunwell.core.claims.searching.store import Found, find
-from dunwell.core.claims.searching.terms import LONGEST, read_search
-from dunwell.core.claims.store_lists import load_listed
+from dunwell.core.claims.list_claims import hide_ended_holds
+from dunwell.core.claims.searching.store import find
+from dunwell.core.claims.searching.terms import read_search
+from dunwell.core.claims.store_lists import ListedClaim, load_listed
+from dunwell.platform.database.cursor import CursorForm
 from dunwell.platform.database.database import snapshot
+from dunwell.platform.database.listed_table import Page
 from dunwell.platform.errors import Fault, ValidationError
-from dunwell.platform.text.cursor import CursorForm, refuse_cursor
 
-# The word, in UTF-8, and the claim.
-_WORD_BYTES = 4 * LONGEST
-_CURSORS = CursorForm(b"sea1", f"{_WORD_BYTES}sq")
+# A place is a word and a claim.
+_CURSORS = CursorForm("search", owner=(int,), place=(str, int))
 
 
 async def search_claims(
     work: Work, text: str, *, limit: int, cursor: str | None = None
-) -> ClaimPage:
+) -> Page[ListedClaim]:
     """Claims of which every word of the text begins one. A page may hold fewer than `limit`, even
     none, and go on. Raises ValidationError: a bad cursor, or a text without a word."""
     work.need(Right.READ_CLAIMS)
@@ -30,20 +30,10 @@ async def search_claims(
         message = "Search for a reference, a number, a name, an address or a phone number."
         raise ValidationError([Fault("/search", message, "REQUIRED")])
     owner = (work.merchant_id,)
-    place = None if cursor is None else _read(*_CURSORS.read(owner, cursor))
+    place = None if cursor is None else _CURSORS.parse(owner, cursor)
     async with snapshot(work.tx):
         found, last = await find(work.tx, work.merchant_id, words, limit=limit, behind=place)
         claim_ids = [claim_id for _, claim_id in found]
         loaded = await load_listed(work.tx, work.merchant_id, claim_ids)
-    claims = [only_standing(loaded[each], work.now) for each in claim_ids if each in loaded]
-    if last is None:
-        return ClaimPage(claims, None)
-    return ClaimPage(claims, _CURSORS.write(owner, last[0].encode(), last[1]))
-
-
-def _read(word: bytes, claim_id: int) -> Found:
-    """Raises ValidationError: no word holds a NUL."""
-    found = word.rstrip(b"\0")
-    if b"\0" in found:
-        raise refuse_cursor()
-    return found.decode("utf-8", "replace"), claim_id
+    claims = [hide_ended_holds(loaded[each], work.now) for each in claim_ids if each in loaded]
+    return Page(claims, None if last is None else _CURSORS.render(owner, last))

@@ -1,10 +1,10 @@
 """List a claim's payments and payment requests, and read one of them."""
 
-from dunwell.cases.payments.read_claim_payments import (
+from dunwell.cases.payments.list_payments import (
     get_payment,
     get_payment_request,
-    list_payment_requests,
-    list_payments,
+    list_claim_payment_requests,
+    list_claim_payments,
 )
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Endpoint, Operation, Span
@@ -105,23 +105,23 @@ async def _list_payments(call: Call) -> FoundPaymentList:
     claim_id = read_claim_id(call.path["claim_id"])
     limit, cursor = read_page(call.query)
     call.query.check()
-    found = await list_payments(call.work, claim_id, limit=limit, cursor=cursor)
-    return FoundPaymentList([show_payment(each) for each in found.payments], found.next_cursor)
+    found = await list_claim_payments(call.work, claim_id, limit=limit, cursor=cursor)
+    return FoundPaymentList([show_payment(each) for each in found.items], found.next_cursor)
 
 
 async def _read_payment(call: Call) -> FoundPayment:
     claim_id = read_claim_id(call.path["claim_id"])
     payment_id = read_payment_id(call.path["payment_id"])
     call.query.check()
-    return show_payment(await get_payment(call.work, claim_id, payment_id))
+    return show_payment(await get_payment(call.work, payment_id, claim_id=claim_id))
 
 
 async def _list_requests(call: Call) -> FoundPaymentRequestList:
     claim_id = read_claim_id(call.path["claim_id"])
     limit, cursor = read_page(call.query)
     call.query.check()
-    found = await list_payment_requests(call.work, claim_id, limit=limit, cursor=cursor)
-    shown = [show_request(each) for each in found.requests]
+    found = await list_claim_payment_requests(call.work, claim_id, limit=limit, cursor=cursor)
+    shown = [show_request(each) for each in found.items]
     return FoundPaymentRequestList(shown, found.next_cursor)
 
 
@@ -129,7 +129,7 @@ async def _read_request(call: Call) -> FoundPaymentRequest:
     claim_id = read_claim_id(call.path["claim_id"])
     request_id = read_payment_request_id(call.path["payment_request_id"])
     call.query.check()
-    return show_request(await get_payment_request(call.work, claim_id, request_id))
+    return show_request(await get_payment_request(call.work, request_id, claim_id=claim_id))
 
 
 ENDPOINTS = (

@@ -4,7 +4,7 @@ from typing import Any
 
 from dunwell.cases.intake.check_claims import normalize_reference
 from dunwell.contact.messages.claim_link import give_claim_token
-from dunwell.core.claims.find_claims import find_claims
+from dunwell.core.claims.list_claims import list_claims
 from dunwell.core.claims.read_claim import read_claim
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.states import Status
@@ -185,13 +185,13 @@ async def _find(call: Call) -> ClaimList:
     wanted = ClaimFilter(
         reference_number, customer_number, Status(status) if status else None, updated_since
     )
-    page = await find_claims(call.work, limit=limit, cursor=cursor, wanted=wanted)
-    return ClaimList([_show_listed(each) for each in page.claims], page.next_cursor)
+    page = await list_claims(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    return ClaimList([_show_listed(each) for each in page.items], page.next_cursor)
 
 
 async def _search(call: Call, text: str, limit: int, cursor: str | None) -> ClaimList:
     page = await search_claims(call.work, text, limit=limit, cursor=cursor)
-    return ClaimList([_show_listed(each) for each in page.claims], page.next_cursor)
+    return ClaimList([_show_listed(each) for each in page.items], page.next_cursor)
 
 
 def _show_listed(claim: Found) -> ListedClaim:

@@ -8,11 +8,11 @@ from dunwell.contact.messages.communication_views import (
     CommunicationState,
     FoundCommunicationList,
 )
-from dunwell.contact.messages.lists.find_communications import (
+from dunwell.contact.messages.list_communications import (
     CommunicationFilter,
-    find_communications,
+    list_communications,
 )
-from dunwell.contact.messages.lists.find_suppressions import SuppressionFilter, find_suppressions
+from dunwell.contact.messages.list_suppressions import SuppressionFilter, list_suppressions
 from dunwell.contact.messages.suppression import SuppressionReason
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Endpoint, Operation, Parameter, Span
@@ -125,8 +125,8 @@ async def _find(call: Call) -> FoundCommunicationList:
         until=query.instant("until"),
     )
     query.check()
-    found = await find_communications(call.work, limit=limit, cursor=cursor, wanted=wanted)
-    return FoundCommunicationList(list(found.communications), found.next_cursor)
+    found = await list_communications(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    return FoundCommunicationList(list(found.items), found.next_cursor)
 
 
 async def _find_suppressions(call: Call) -> SuppressionList:
@@ -138,7 +138,7 @@ async def _find_suppressions(call: Call) -> SuppressionList:
         query.instant("since"), query.instant("until"),
     )  # fmt: skip
     query.check()
-    found = await find_suppressions(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    found = await list_suppressions(call.work, limit=limit, cursor=cursor, wanted=wanted)
     items = [
         Suppression(
             channel=each.channel,
@@ -147,7 +147,7 @@ async def _find_suppressions(call: Call) -> SuppressionList:
             by=each.actor_kind,
             created_at=write_instant(each.created_at),
         )
-        for each in found.suppressions
+        for each in found.items
     ]
     return SuppressionList(items, found.next_cursor)
 

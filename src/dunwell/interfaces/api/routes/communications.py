@@ -1,7 +1,10 @@
 """List what was sent to a claim's debtor, and read a single communication."""
 
 from dunwell.contact.messages.communication_views import EXAMPLE, Communication, CommunicationList
-from dunwell.contact.messages.read_communications import list_communications, read_communication
+from dunwell.contact.messages.list_communications import (
+    get_communication,
+    list_claim_communications,
+)
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Endpoint, Operation, Span
 from dunwell.interfaces.api.paths import read_claim_id, read_reference
@@ -56,13 +59,14 @@ async def _list(call: Call) -> CommunicationList:
     claim_id = read_claim_id(call.path["claim_id"])
     limit, cursor = read_page(call.query)
     call.query.check()
-    return await list_communications(call.work, claim_id, limit=limit, cursor=cursor)
+    page = await list_claim_communications(call.work, claim_id, limit=limit, cursor=cursor)
+    return CommunicationList(list(page.items), page.next_cursor)
 
 
 async def _read(call: Call) -> Communication:
     reference = read_reference(call.path["reference"])
     call.query.check()
-    return await read_communication(call.work, reference)
+    return await get_communication(call.work, reference)
 
 
 ENDPOINTS = (

@@ -4,7 +4,7 @@ from msgspec.structs import asdict
 
 from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.cases.disputes.dispute import DisputeState
-from dunwell.cases.disputes.find_disputes import find_disputes
+from dunwell.cases.disputes.list_disputes import list_disputes
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Endpoint, Operation, Parameter, Span
 from dunwell.interfaces.api.routes.disputes import DISPUTE_EXAMPLE, show_dispute
@@ -62,7 +62,7 @@ async def _find(call: Call) -> FoundDisputeList:
     state = query.choice("state", tuple(DisputeState))
     is_overdue = read_flag(query, "overdue") is True
     query.check()
-    found = await find_disputes(
+    found = await list_disputes(
         call.work, limit=limit, cursor=cursor, state=DisputeState(state) if state else None,
         is_overdue=is_overdue,
     )  # fmt: skip
@@ -70,11 +70,11 @@ async def _find(call: Call) -> FoundDisputeList:
     within, timezone = configuration.disputes.answer_within_days, configuration.timezone
     items = [
         FoundDispute(
-            **asdict(show_dispute(each.dispute, found.files.get(each.dispute.dispute_id, ()))),
+            **asdict(show_dispute(each.dispute, each.files)),
             reference_number=each.reference_number,
             answer_by=find_answer_day(each.dispute.opened_at, within, timezone).isoformat(),
         )
-        for each in found.disputes
+        for each in found.items
     ]
     return FoundDisputeList(items, found.next_cursor)
 

@@ -22,8 +22,8 @@ from dunwell.cases.disputes.end_dispute import (
 )
 from dunwell.cases.disputes.evidence import EvidenceFile
 from dunwell.cases.disputes.evidence_store import load_evidence
+from dunwell.cases.disputes.list_disputes import get_dispute, get_evidence, list_claim_disputes
 from dunwell.cases.disputes.open_dispute import open_dispute
-from dunwell.cases.disputes.read_disputes import get_dispute, list_disputes, read_evidence
 from dunwell.cases.disputes.reasons import list_reasons
 from dunwell.core.files.content_types import ALLOWED_TYPES
 from dunwell.interfaces.api.answer import answer_file
@@ -190,8 +190,8 @@ async def _list(call: Call) -> DisputeList:
     claim_id = read_claim_id(call.path["claim_id"])
     limit, cursor = read_page(call.query)
     call.query.check()
-    page = await list_disputes(call.work, claim_id, limit=limit, cursor=cursor)
-    shown = [show_dispute(each, page.files.get(each.dispute_id, ())) for each in page.disputes]
+    page = await list_claim_disputes(call.work, claim_id, limit=limit, cursor=cursor)
+    shown = [show_dispute(each.dispute, each.files) for each in page.items]
     return DisputeList(shown, page.next_cursor)
 
 
@@ -237,7 +237,7 @@ async def _download(call: Call) -> Response:
     call.query.check()
     # The connection is given back before the file storage is called.
     async with call.tools.resources.database.connection() as call.tx:
-        file = await read_evidence(call.work, claim_id, dispute_id, file_id)
+        file = await get_evidence(call.work, claim_id, dispute_id, file_id)
     return await answer_file(call.tools.storage, file.storage_key, file.name, file.content_type)
 
 

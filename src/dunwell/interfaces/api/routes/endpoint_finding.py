@@ -3,7 +3,7 @@
 from typing import Any
 
 from dunwell.core.events.endpoint_health import EndpointHealth, EndpointState
-from dunwell.core.events.find_endpoints import find_endpoints
+from dunwell.core.events.list_endpoints import EndpointFilter, list_endpoints
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Endpoint, Operation, Span
 from dunwell.interfaces.api.routes.parameters import (
@@ -72,11 +72,9 @@ async def _find(call: Call) -> FoundEndpointList:
     state = query.choice("state", tuple(EndpointState))
     since, until = query.instant("since"), query.instant("until")
     query.check()
-    found = await find_endpoints(
-        call.work, limit=limit, cursor=cursor, state=EndpointState(state) if state else None,
-        since=since, until=until,
-    )  # fmt: skip
-    return FoundEndpointList([_show(each) for each in found.endpoints], found.next_cursor)
+    wanted = EndpointFilter(EndpointState(state) if state else None, since=since, until=until)
+    found = await list_endpoints(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    return FoundEndpointList([_show(each) for each in found.items], found.next_cursor)
 
 
 def _show(endpoint: EndpointHealth) -> FoundEndpoint:

@@ -4,7 +4,7 @@ from typing import Any
 
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.modalities.answer_modality import approve_modality, reject_modality
-from dunwell.cases.modalities.list_modalities import get_modality, list_modalities
+from dunwell.cases.modalities.list_modalities import get_modality, list_claim_modalities
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.plans import Instalment
 from dunwell.interfaces.api.call import Call
@@ -147,8 +147,10 @@ async def _list(call: Call) -> PaymentModalityList:
     claim_id = read_claim_id(call.path["claim_id"])
     limit, cursor = read_page(call.query)
     call.query.check()
-    page = await list_modalities(call.work, claim_id, limit=limit, cursor=cursor)
-    return PaymentModalityList([show_modality(each) for each in page.modalities], page.next_cursor)
+    page = await list_claim_modalities(call.work, claim_id, limit=limit, cursor=cursor)
+    return PaymentModalityList(
+        [show_modality(each.modality) for each in page.items], page.next_cursor
+    )
 
 
 async def _read(call: Call) -> PaymentModality:

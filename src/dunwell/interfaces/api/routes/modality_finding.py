@@ -2,7 +2,7 @@
 
 from msgspec.structs import asdict
 
-from dunwell.cases.modalities.find_modalities import ModalityFilter, find_modalities
+from dunwell.cases.modalities.list_modalities import ModalityFilter, list_modalities
 from dunwell.cases.modalities.modality import ModalityState, ModalityType
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Endpoint, Operation, Span
@@ -72,10 +72,12 @@ async def _find(call: Call) -> FoundModalityList:
         ModalityState(state) if state else None, ModalityType(kind) if kind else None,
         stands=stands, since=since, until=until,
     )  # fmt: skip
-    found = await find_modalities(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    found = await list_modalities(call.work, limit=limit, cursor=cursor, wanted=wanted)
     items = [
-        FoundModality(**asdict(show_modality(each)), reference_number=reference)
-        for each, reference in found.modalities
+        FoundModality(
+            **asdict(show_modality(each.modality)), reference_number=each.reference_number
+        )
+        for each in found.items
     ]
     return FoundModalityList(items, found.next_cursor)
 

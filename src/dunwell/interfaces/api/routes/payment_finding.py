@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from dunwell.cases.payments.find_payments import (
+from dunwell.cases.payments.list_payments import (
     PaymentFilter,
     RequestFilter,
-    find_payment_requests,
-    find_payments,
+    list_payment_requests,
+    list_payments,
 )
 from dunwell.cases.payments.request_states import RequestState
 from dunwell.cases.payments.store_lists import ListedPayment, ListedRequest
@@ -136,8 +136,8 @@ async def _find_payments(call: Call) -> FoundPaymentList:
         query.instant("until"),
     )  # fmt: skip
     query.check()
-    found = await find_payments(call.work, limit=limit, cursor=cursor, wanted=wanted)
-    return FoundPaymentList([show_payment(each) for each in found.payments], found.next_cursor)
+    found = await list_payments(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    return FoundPaymentList([show_payment(each) for each in found.items], found.next_cursor)
 
 
 async def _find_requests(call: Call) -> FoundPaymentRequestList:
@@ -148,8 +148,8 @@ async def _find_requests(call: Call) -> FoundPaymentRequestList:
     since, until = query.instant("since"), query.instant("until")
     query.check()
     wanted = RequestFilter(RequestState(state) if state else None, provider, since, until)
-    found = await find_payment_requests(call.work, limit=limit, cursor=cursor, wanted=wanted)
-    items = [show_request(each) for each in found.requests]
+    found = await list_payment_requests(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    items = [show_request(each) for each in found.items]
     return FoundPaymentRequestList(items, found.next_cursor)
 
 

@@ -10,10 +10,11 @@ import msgspec
 from dunwell.accounts.installation.audit_entries import AuditEntry, AuditFilter
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.accounts.merchants.find_audit import AuditPage, find_audit, find_installation_audit
+from dunwell.accounts.merchants.list_audit import list_audit, list_installation_audit
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json
 from dunwell.interfaces.cli.work import merchant_of_key, run_change, run_reading
+from dunwell.platform.database.listed_table import Page
 from dunwell.platform.resources import Resources
 
 _WORD = "audit"
@@ -40,12 +41,12 @@ def command(
     """
     wanted_rows = _read_filter(**wanted)
 
-    async def read(work: Work, _: Resources) -> AuditPage:
-        return await find_audit(work, limit=limit, cursor=cursor, wanted=wanted_rows)
+    async def read(work: Work, _: Resources) -> Page[AuditEntry]:
+        return await list_audit(work, limit=limit, cursor=cursor, wanted=wanted_rows)
 
-    async def read_installation(resources: Resources) -> AuditPage:
+    async def read_installation(resources: Resources) -> Page[AuditEntry]:
         async with resources.database.connection() as connection:
-            return await find_installation_audit(
+            return await list_installation_audit(
                 connection, COMMAND_LINE, limit=limit, cursor=cursor, wanted=wanted_rows
             )
 
@@ -54,9 +55,9 @@ def command(
     else:
         page = run_change(data_dir, _WORD, merchant_of_key(merchant), read)
     if is_json:
-        echo_json({"items": page.entries, "nextCursor": page.next_cursor})
+        echo_json({"items": page.items, "nextCursor": page.next_cursor})
         return
-    for entry in page.entries:
+    for entry in page.items:
         click.echo("\n".join(_render(entry)))
     if page.next_cursor is not None:
         click.echo(f"More: --cursor {page.next_cursor}")

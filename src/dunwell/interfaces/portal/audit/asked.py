@@ -9,7 +9,7 @@ from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.store import list_users
 from dunwell.accounts.users.user import fold_email
-from dunwell.core.claims.find_claims import find_claims
+from dunwell.core.claims.list_claims import list_claims
 from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.interfaces.portal.audit.views import AuditFilters
 from dunwell.interfaces.portal.web.paging import read_day
@@ -74,8 +74,8 @@ async def _find_actor(work: Work, filters: AuditFilters) -> tuple[str | None, st
 
 async def _find_subject(work: Work, given: str) -> str:
     """By its reference first: a number can be one."""
-    found = await find_claims(work, limit=1, wanted=ClaimFilter(reference_number=given))
-    if found.claims:
-        return f"claim:{found.claims[0].claim_id}"
+    found = await list_claims(work, limit=1, wanted=ClaimFilter(reference_number=given))
+    if found.items:
+        return f"claim:{found.items[0].claim_id}"
     is_number = given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS
     return f"claim:{int(given)}" if is_number else _NO_CLAIM

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from dunwell.accounts.installation.audit_entries import AuditEntry, AuditFilter
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.audit_fields import list_fields, redact
-from dunwell.accounts.merchants.find_audit import find_audit
+from dunwell.accounts.merchants.list_audit import list_audit
 from dunwell.interfaces.portal.audit.asked import read_audit_filters, understand
 from dunwell.interfaces.portal.audit.views import AuditPage, AuditRow
 from dunwell.interfaces.portal.web.access import Access
@@ -37,11 +37,11 @@ async def show_audit(site: PortalSite, visit: PortalRequest, access: Access) -> 
     async with site.work(access) as work:
         wanted, faults = await understand(work, filters, frame.timezone)
         try:
-            found = await find_audit(work, limit=_PAGE, cursor=after or None, wanted=wanted)
+            found = await list_audit(work, limit=_PAGE, cursor=after or None, wanted=wanted)
         except ValidationError:
             return site.redirect(visit, access, "audit", **filters.query)
-        names = await load_user_names(work.tx, _list_people(found.entries))
-        seals = [each.seal for each in found.entries if each.seal is not None]
+        names = await load_user_names(work.tx, _list_people(found.items))
+        seals = [each.seal for each in found.items if each.seal is not None]
         span = (min(seals), max(seals)) if seals else None
         verdict = None
         if span is not None and visit.ask("check"):
@@ -49,11 +49,11 @@ async def show_audit(site: PortalSite, visit: PortalRequest, access: Access) -> 
     page = AuditPage(
         filters=filters,
         faults=faults,
-        rows=[_describe(each, names) for each in found.entries],
+        rows=[_describe(each, names) for each in found.items],
         after=after,
         next_cursor=found.next_cursor,
         span=span,
-        unsealed=len(found.entries) - len(seals),
+        unsealed=len(found.items) - len(seals),
         verdict=verdict,
     )
     return site.answer(frame, page)

@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.contact.messages.formatting import render_line
-from dunwell.core.claims.sorting import ClaimOrder, SortKey
+from dunwell.core.claims.list_claims import ClaimOrder, SortKey
 from dunwell.core.claims.store_lists import ListedClaim
 from dunwell.interfaces.portal.claims.saved_views import SavedView
 from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting

@@ -4,7 +4,7 @@ stands, its account as of a day, its documents."""
 from starlette.responses import Response
 
 from dunwell.cases.payments.read_account import read_account
-from dunwell.contact.messages.read_communications import read_communication
+from dunwell.contact.messages.list_communications import get_communication
 from dunwell.core.files.names import name_for_reader
 from dunwell.core.files.read_attachments import list_all_attachments, read_attachment
 from dunwell.interfaces.landing.claim.preview import answer_claim_preview, prepare_claim_preview
@@ -78,7 +78,7 @@ async def show_message(site: PortalSite, visit: PortalRequest, access: Access) -
     claim_id, message_id = read_claim_id(visit), read_id(visit, "message_id")
     async with site.work(access) as work:
         view = await look_at_claim(work, access, claim_id)
-        message = await read_communication(work, message_id)
+        message = await get_communication(work, message_id)
         seal = await read_seal(work, message_id)
     if message.claim_id != claim_id:
         raise NotFound("There is no such message of this claim.")

@@ -5,8 +5,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.rollout.read_workflows import name_workflows
-from dunwell.core.claims.find_claims import count_claims, find_claims
-from dunwell.core.claims.sorting import ClaimOrder, SortKey
+from dunwell.core.claims.list_claims import ClaimOrder, SortKey, count_claims, list_claims
 from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.interfaces.portal.claims.list_views import (
     ClaimsPage,
@@ -53,12 +52,12 @@ async def show_claims(site: PortalSite, visit: PortalRequest, access: Access) ->
             rows, cursor = await search_rows(work, filters.q, wanted, after)
         else:
             found = await find_page(
-                lambda cursor: find_claims(
+                lambda cursor: list_claims(
                     work, limit=PAGE, cursor=cursor, wanted=wanted, order=order
                 ),
                 after,
             )
-            rows, cursor = [describe_row(each) for each in found.claims], found.next_cursor
+            rows, cursor = [describe_row(each) for each in found.items], found.next_cursor
             count, is_more = await _count(work, order, wanted)
         await note_list(work, access, filters.query, len(rows))
     page = ClaimsPage(

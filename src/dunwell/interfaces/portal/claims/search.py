@@ -20,7 +20,7 @@ async def search_rows(
         found = await search_claims(work, text, limit=_PAGE, cursor=after or None)
     except ValidationError:
         return [], None
-    return [describe_row(each) for each in found.claims if meets(each, wanted)], found.next_cursor
+    return [describe_row(each) for each in found.items if meets(each, wanted)], found.next_cursor
 
 
 def meets(claim: ListedClaim, wanted: ClaimFilter) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Literal
 
 from starlette.responses import Response
@@ -14,14 +15,14 @@ from dunwell.cases.disputes.answer_texts import list_answer_texts
 from dunwell.cases.disputes.assign_dispute import read_assignee
 from dunwell.cases.disputes.dispute import Dispute, DisputeState, render_case_number
 from dunwell.cases.disputes.evidence import EvidenceFile
-from dunwell.cases.disputes.find_disputes import find_disputes
-from dunwell.cases.disputes.find_waiting import (
-    WaitingDispute,
+from dunwell.cases.disputes.list_disputes import (
     count_waiting_disputes,
-    find_waiting_disputes,
+    get_evidence,
+    list_claim_disputes,
+    list_disputes,
+    list_waiting_disputes,
 )
-from dunwell.cases.disputes.read_disputes import list_disputes, read_evidence
-from dunwell.cases.disputes.store_lists import ListedDispute
+from dunwell.cases.disputes.store_lists import ListedDispute, WaitingDispute
 from dunwell.contact.messages.formatting import render_name
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.interfaces.portal.disputes.drafts import (
@@ -45,15 +46,13 @@ from dunwell.interfaces.portal.web.guards import (
     takes_form_at_merchant,
 )
 from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
+from dunwell.interfaces.portal.web.paging import PAGE, find_page
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import NotFound, ValidationError
-
-_PAGE = 50
-_MOST_COUNTED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +71,16 @@ async def show_inbox(site: PortalSite, visit: PortalRequest, access: Access) -> 
     state = DisputeState(given) if given in list(DisputeState) else DisputeState.OPEN
     asked, whose = read_whose(visit, access)
     async with site.work(access) as work:
-        count = await count_waiting_disputes(work, _MOST_COUNTED + 1)
-        try:
-            page = await _list(work, state, after, whose)
-        except ValidationError:
-            page = await _list(work, state, "", whose)
-    waiting, ended, cursor = page
+        count = await count_waiting_disputes(work)
+        waiting, ended, cursor = await _list(work, state, after, whose)
     shown = DisputesPage(
         state=str(state),
         whose=asked,
         me=access.person.user_id,
         waiting=waiting,
         ended=ended,
+        answer_days={each.dispute_id: _find_answer_day(access, each.opened_at) for each in waiting},
         count=count,
-        most=_MOST_COUNTED,
         after=after,
         next_cursor=cursor,
     )
@@ -96,10 +91,22 @@ async def _list(
     work: Work, state: DisputeState, after: str, whose: Whose
 ) -> tuple[Sequence[WaitingDispute], Sequence[ListedDispute], str | None]:
     if state is DisputeState.OPEN:
-        found = await find_waiting_disputes(work, limit=_PAGE, cursor=after or None, whose=whose)
-        return found.disputes, (), found.next_cursor
-    listed = await find_disputes(work, limit=_PAGE, cursor=after or None, state=state)
-    return (), listed.disputes, listed.next_cursor
+        found = await find_page(
+            lambda cursor: list_waiting_disputes(work, limit=PAGE, cursor=cursor, whose=whose),
+            after,
+        )
+        return found.items, (), found.next_cursor
+    ended = await find_page(
+        lambda cursor: list_disputes(work, limit=PAGE, cursor=cursor, state=state), after
+    )
+    return (), ended.items, ended.next_cursor
+
+
+def _find_answer_day(access: Access, opened_at: datetime) -> date:
+    configuration = access.merchant.configuration
+    return find_answer_day(
+        opened_at, configuration.disputes.answer_within_days, configuration.timezone
+    )
 
 
 @at_merchant
@@ -179,7 +186,7 @@ async def send_file(site: PortalSite, visit: PortalRequest, access: Access) -> R
     file_id = read_id(visit, "file_id")
     async with site.work(access) as work:
         await look_at_claim(work, access, claim_id)
-        file = await read_evidence(work, claim_id, dispute_id, file_id)
+        file = await get_evidence(work, claim_id, dispute_id, file_id)
     content = await site.storage.load(file.storage_key)
     return answer_file(content, file.content_type, file.name)
 
@@ -188,12 +195,12 @@ async def _load(work: Work, access: Access, visit: PortalRequest) -> _Case:
     """Raises NotFound, also for a dispute of another claim."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     claim = await look_at_claim(work, access, claim_id)
-    listed = await list_disputes(work, claim_id, limit=100)
-    dispute = next((each for each in listed.disputes if each.dispute_id == dispute_id), None)
-    if dispute is None:
+    listed = (await list_claim_disputes(work, claim_id, limit=100)).items
+    found = next((each for each in listed if each.dispute.dispute_id == dispute_id), None)
+    if found is None:
         raise NotFound("There is no such dispute.")
-    others = [each for each in listed.disputes if each.dispute_id != dispute_id]
-    files = [*listed.files.get(dispute_id, ())]
+    dispute, files = found.dispute, [*found.files]
+    others = [each.dispute for each in listed if each is not found]
     draft, assignee = await load_draft(work, dispute_id), await read_assignee(work, dispute_id)
     return _Case(claim, dispute, files=files, others=others, draft=draft, assignee=assignee)
 
@@ -207,14 +214,13 @@ async def _answer(  # noqa: PLR0913 - what the page shows, by name
         case = await _load(work, access, visit)
         texts = await list_answer_texts(work)
         colleagues = await list_choices(work, access)
-    configuration, dispute = access.merchant.configuration, case.dispute
-    within = configuration.disputes.answer_within_days
+    dispute = case.dispute
     page = DisputePage(
         claim=case.claim,
         name=render_name(case.claim.debtor),
         dispute=dispute,
         case_number=render_case_number(dispute.dispute_id),
-        answer_on=find_answer_day(dispute.opened_at, within, configuration.timezone),
+        answer_on=_find_answer_day(access, dispute.opened_at),
         files=case.files,
         others=case.others,
         draft=case.draft,

@@ -1,6 +1,6 @@
 """What the pages about disputes show."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import ClassVar
 from uuid import UUID
@@ -9,12 +9,12 @@ from dunwell.accounts.users.assignee import Assignee
 from dunwell.cases.disputes.answer_texts import AnswerText
 from dunwell.cases.disputes.dispute import Dispute
 from dunwell.cases.disputes.evidence import EvidenceFile
-from dunwell.cases.disputes.find_waiting import WaitingDispute
-from dunwell.cases.disputes.store_lists import ListedDispute
+from dunwell.cases.disputes.store_lists import ListedDispute, WaitingDispute
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.interfaces.portal.disputes.drafts import Answer, Draft
 from dunwell.interfaces.portal.disputes.preview import Preview
 from dunwell.interfaces.web.templates import Page
+from dunwell.platform.database.listed_table import Count
 
 
 class DisputesPage(Page, frozen=True):
@@ -30,9 +30,10 @@ class DisputesPage(Page, frozen=True):
     me: UUID
     waiting: Sequence[WaitingDispute]
     ended: Sequence[ListedDispute]
-    # How many wait, up to `most`.
-    count: int
-    most: int
+    # By the id of each that waits.
+    answer_days: Mapping[UUID, date]
+    # How many wait.
+    count: Count
     after: str
     next_cursor: str | None
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.cases.disputes.read_disputes import read_evidence
+from dunwell.cases.disputes.list_disputes import get_evidence
 from dunwell.core.files.pictures import FULL, THUMBNAIL, NotShowable, Shown, Size
 from dunwell.core.files.read_attachments import read_attachment
 from dunwell.core.files.storage import ContentMissing
@@ -46,7 +46,7 @@ async def _find_evidence(work: Work, visit: PortalRequest) -> _Found:
     """Raises NotFound."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     file_id = read_id(visit, "file_id")
-    kept = await read_evidence(work, claim_id, dispute_id, file_id)
+    kept = await get_evidence(work, claim_id, dispute_id, file_id)
     file = FileShown(
         viewer="dispute_file_pages",
         picture="dispute_file_page",

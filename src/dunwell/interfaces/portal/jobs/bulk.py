@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.claims.find_claims import find_claims
+from dunwell.core.claims.list_claims import list_claims
 from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.interfaces.portal.web.paging import read_day
 from dunwell.interfaces.web.form_fields import FormFields
@@ -63,8 +63,8 @@ async def select_all(work: Work, wanted: ClaimFilter) -> list[int] | None:
     claim_ids: list[int] = []
     cursor = None
     for _ in range(_MOST_PAGES):
-        found = await find_claims(work, limit=_PAGE, cursor=cursor, wanted=wanted)
-        claim_ids += [each.claim_id for each in found.claims]
+        found = await list_claims(work, limit=_PAGE, cursor=cursor, wanted=wanted)
+        claim_ids += [each.claim_id for each in found.items]
         cursor = found.next_cursor
         if cursor is None or len(claim_ids) > MOST_ROWS:
             return claim_ids

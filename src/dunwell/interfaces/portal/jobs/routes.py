@@ -10,6 +10,7 @@ from dunwell.interfaces.portal.jobs.views import JobPage, JobsPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
+from dunwell.interfaces.portal.web.paging import PAGE, find_page
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -19,11 +20,11 @@ from dunwell.operations.jobs.cancel_job import cancel_job, may_cancel
 from dunwell.operations.jobs.cells import MARK, render_rows
 from dunwell.operations.jobs.job import JobRow, RowOutcome
 from dunwell.operations.jobs.read_export import open_export
-from dunwell.operations.jobs.read_jobs import find_jobs, list_job_rows, read_job
+from dunwell.operations.jobs.read_jobs import list_job_rows, list_jobs, read_job
 from dunwell.operations.jobs.start_job import TooManyJobs, retry_failed
-from dunwell.platform.errors import InvalidState, ValidationError
+from dunwell.platform.errors import InvalidState
 
-_PAGE, _MOST_SHOWN, _BATCH = 50, 100, 5_000
+_MOST_SHOWN, _BATCH = 100, 5_000
 _CSV = {
     "Content-Type": "text/csv; charset=utf-8",
     "Content-Security-Policy": "default-src 'none'; sandbox",
@@ -35,13 +36,10 @@ _CSV = {
 async def show_jobs(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     after = visit.ask("after")
     async with site.work(access) as work:
-        try:
-            found = await find_jobs(work, limit=_PAGE, cursor=after or None)
-        except ValidationError:
-            found = await find_jobs(work, limit=_PAGE)
-        ids = {each.starter.actor_id for each in found.jobs if each.starter.actor_id}
+        found = await find_page(lambda cursor: list_jobs(work, limit=PAGE, cursor=cursor), after)
+        ids = {each.starter.actor_id for each in found.items if each.starter.actor_id}
         names = await load_user_names(work.tx, ids)
-    return site.answer_at(visit, access, JobsPage(found.jobs, names, after, found.next_cursor))
+    return site.answer_at(visit, access, JobsPage(found.items, names, after, found.next_cursor))
 
 
 @at_merchant

@@ -10,9 +10,9 @@ from dunwell.cases.replies.take_reply import MOST_LISTED, list_unseen
 from dunwell.contact.escalation.settle_unknown import settle_unknown
 from dunwell.contact.messages.communication_store import load_found_communications
 from dunwell.contact.messages.communication_views import CommunicationState
-from dunwell.contact.messages.lists.find_communications import (
+from dunwell.contact.messages.list_communications import (
     CommunicationFilter,
-    find_communications,
+    list_communications,
 )
 from dunwell.interfaces.portal.lists.views import MessagesPage, RepliesPage, SettlePage
 from dunwell.interfaces.portal.render.sorting import read_sorting
@@ -36,7 +36,7 @@ async def show_messages(site: PortalSite, visit: PortalRequest, access: Access) 
     sorting = read_sorting(visit.ask("sort"), {"time"}, "-time")
     async with site.work(access) as work:
         found = await find_page(
-            lambda cursor: find_communications(
+            lambda cursor: list_communications(
                 work,
                 limit=PAGE,
                 cursor=cursor,
@@ -48,7 +48,7 @@ async def show_messages(site: PortalSite, visit: PortalRequest, access: Access) 
     given = {"state": wanted.state or "", "channel": wanted.channel or ""}
     filters = {name: str(value) for name, value in given.items() if value}
     page = MessagesPage(
-        filters, found.communications, sorting=sorting, after=after, next_cursor=found.next_cursor
+        filters, found.items, sorting=sorting, after=after, next_cursor=found.next_cursor
     )
     return site.answer_at(visit, access, page)
 

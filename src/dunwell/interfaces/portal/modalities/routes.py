@@ -10,8 +10,11 @@ from starlette.responses import Response
 from dunwell.accounts.users.assignee import EVERYBODYS, AssignedMeanwhile
 from dunwell.cases.modalities.answer_modality import approve_modality, reject_modality
 from dunwell.cases.modalities.assign_modality import assign_modality, read_assignees
-from dunwell.cases.modalities.find_modalities import ModalityFilter, find_modalities
-from dunwell.cases.modalities.list_modalities import list_modalities
+from dunwell.cases.modalities.list_modalities import (
+    ModalityFilter,
+    list_claim_modalities,
+    list_modalities,
+)
 from dunwell.cases.modalities.modality import Modality, ModalityState
 from dunwell.cases.modalities.progress import find_request_answer_day
 from dunwell.contact.messages.formatting import render_name
@@ -22,12 +25,12 @@ from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.assigning import list_choices, read_assignee, read_whose
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
+from dunwell.interfaces.portal.web.paging import PAGE, find_page
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 
-_PAGE = 50
 _SHOWN = {
     "waiting": ModalityFilter(state=ModalityState.REQUESTED, stands=True),
     "running": ModalityFilter(state=ModalityState.APPROVED, stands=True),
@@ -49,20 +52,20 @@ async def show_plans(site: PortalSite, visit: PortalRequest, access: Access) -> 
         asked, whose = "", EVERYBODYS
     wanted = replace(_SHOWN[show], whose=whose)
     async with site.work(access) as work:
-        try:
-            found = await find_modalities(
-                work, limit=_PAGE, cursor=after or None, wanted=wanted, oldest_first=oldest
-            )
-        except ValidationError:
-            found = await find_modalities(work, limit=_PAGE, wanted=wanted, oldest_first=oldest)
-        ids = [plan.modality_id for plan, _ in found.modalities]
+        found = await find_page(
+            lambda cursor: list_modalities(
+                work, limit=PAGE, cursor=cursor, wanted=wanted, oldest_first=oldest
+            ),
+            after,
+        )
+        ids = [each.modality.modality_id for each in found.items]
         assignees = await read_assignees(work, ids)
     page = PlansPage(
         show=show,
         whose=asked,
         me=access.person.user_id,
-        plans=found.modalities,
-        answer_days=_find_answer_days(access, [plan for plan, _ in found.modalities]),
+        plans=found.items,
+        answer_days=_find_answer_days(access, [each.modality for each in found.items]),
         assignees=assignees,
         sorting=sorting,
         after=after,
@@ -138,10 +141,11 @@ async def _answer(
     claim_id, plan_id = read_claim_id(visit), read_id(visit, "plan_id")
     async with site.work(access) as work:
         claim = await look_at_claim(work, access, claim_id)
-        listed = await list_modalities(work, claim_id, limit=100)
+        listed = await list_claim_modalities(work, claim_id, limit=100)
         assignees = await read_assignees(work, [plan_id])
         colleagues = await list_choices(work, access)
-    plan = next((each for each in listed.modalities if each.modality_id == plan_id), None)
+    plans = (each.modality for each in listed.items)
+    plan = next((each for each in plans if each.modality_id == plan_id), None)
     if plan is None:
         raise NotFound("There is no such plan.")
     page = PlanPage(

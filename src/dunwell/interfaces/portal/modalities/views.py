@@ -7,6 +7,7 @@ from uuid import UUID
 
 from dunwell.accounts.users.assignee import Assignee
 from dunwell.cases.modalities.modality import Modality
+from dunwell.cases.modalities.store import ListedModality
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.interfaces.portal.render.sorting import Sorting
 from dunwell.interfaces.web.templates import Page
@@ -23,7 +24,7 @@ class PlansPage(Page, frozen=True):
     whose: str
     me: UUID
     # Each with its claim's reference.
-    plans: Sequence[tuple[Modality, str]]
+    plans: Sequence[ListedModality]
     sorting: Sorting
     # Of those that wait for an answer: by when the debtor was promised one.
     answer_days: Mapping[UUID, date]

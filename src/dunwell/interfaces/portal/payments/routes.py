@@ -6,15 +6,15 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.cancel_request import cancel_request, is_cancellable
-from dunwell.cases.payments.find_payments import (
+from dunwell.cases.payments.foresee_reversal import foresee_reversal
+from dunwell.cases.payments.list_payments import (
     PaymentFilter,
     RequestFilter,
-    find_payment_requests,
-    find_payments,
-    read_payment,
-    read_payment_request,
+    get_payment,
+    get_payment_request,
+    list_payment_requests,
+    list_payments,
 )
-from dunwell.cases.payments.foresee_reversal import foresee_reversal
 from dunwell.cases.payments.provider import ProviderAway
 from dunwell.cases.payments.request_states import BANK_TRANSFER, LIVE, RequestState
 from dunwell.cases.payments.reverse_payment import reverse_payment
@@ -48,7 +48,7 @@ async def show_payments(site: PortalSite, visit: PortalRequest, access: Access) 
     oldest = not sorting.is_descending
     async with site.work(access) as work:
         found = await find_page(
-            lambda cursor: find_payments(
+            lambda cursor: list_payments(
                 work, limit=PAGE, cursor=cursor, wanted=wanted, oldest_first=oldest
             ),
             after,
@@ -57,7 +57,7 @@ async def show_payments(site: PortalSite, visit: PortalRequest, access: Access) 
     page = PaymentsPage(
         kind,
         on,
-        payments=found.payments,
+        payments=found.items,
         requests=(),
         sorting=sorting,
         after=after,
@@ -75,7 +75,7 @@ async def _show_requests(site: PortalSite, visit: PortalRequest, access: Access)
     oldest = not sorting.is_descending
     async with site.work(access) as work:
         found = await find_page(
-            lambda cursor: find_payment_requests(
+            lambda cursor: list_payment_requests(
                 work, limit=PAGE, cursor=cursor, wanted=wanted, oldest_first=oldest
             ),
             after,
@@ -84,7 +84,7 @@ async def _show_requests(site: PortalSite, visit: PortalRequest, access: Access)
         "requests",
         None,
         payments=(),
-        requests=found.requests,
+        requests=found.items,
         sorting=sorting,
         after=after,
         next_cursor=found.next_cursor,
@@ -123,7 +123,7 @@ async def take_back(
     try:
         async with site.work(access) as work:
             work.need(Right.RECORD_MONEY)
-            claim_id = (await read_payment(work, payment_id)).payment.claim_id
+            claim_id = (await get_payment(work, payment_id)).payment.claim_id
             await check_unchanged(work, claim_id, fields["known_seen"])
             if not error:
                 await reverse_payment(work, claim_id, payment_id, reason)
@@ -142,9 +142,9 @@ async def _answer_payment(
 ) -> Response:  # fmt: skip
     payment_id = read_id(visit, "payment_id")
     async with site.work(access) as work:
-        claim_id = (await read_payment(work, payment_id)).payment.claim_id
+        claim_id = (await get_payment(work, payment_id)).payment.claim_id
         seen = await load_seen(work, claim_id)
-        listed = await read_payment(work, payment_id)
+        listed = await get_payment(work, payment_id)
         foreseen = await foresee_reversal(work, claim_id, payment_id)
     page = PaymentPage(
         listed=listed,
@@ -162,7 +162,7 @@ async def _answer_payment(
 @at_merchant
 async def show_request(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     async with site.work(access) as work:
-        listed = await read_payment_request(work, read_id(visit, "request_id"))
+        listed = await get_payment_request(work, read_id(visit, "request_id"))
     request = listed.request
     page = PaymentRequestPage(
         listed=listed,
@@ -198,7 +198,7 @@ async def _ask_provider(site: PortalSite, visit: PortalRequest, access: Access) 
     request_id = read_id(visit, "request_id")
     async with site.work(access) as work:
         work.need(Right.RECORD_MONEY)
-        await read_payment_request(work, request_id)
+        await get_payment_request(work, request_id)
     try:
         providers = site.debtors.providers
         await settle_payment(site.resources, providers, access.merchant_id, request_id)

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from dunwell.accounts.installation.audit_entries import AuditEntry, AuditFilter
-from dunwell.accounts.merchants.find_audit import find_installation_audit
+from dunwell.accounts.merchants.list_audit import list_installation_audit
 from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.accounts.users.store import list_users
 from dunwell.interfaces.portal.people.door import receive
@@ -28,13 +28,13 @@ async def show_audit(site: PortalSite, visit: PortalRequest, person: SignedIn) -
     wanted = AuditFilter(subject=f"{_USER}{of}" if of else None)
     async with receive(site).work(person.actor) as work:
         try:
-            found = await find_installation_audit(
+            found = await list_installation_audit(
                 work.tx, person.actor, limit=_PAGE, cursor=after or None, wanted=wanted
             )
         except ValidationError:
             return site.redirect(visit, None, "people_audit", of=of)
         names = {str(user.user_id): user.name for user in await list_users(work.tx)}
-    rows = [_read(entry, names) for entry in found.entries]
+    rows = [_read(entry, names) for entry in found.items]
     page = PeopleAuditPage(rows, of, found.next_cursor or "")
     return site.answer(site.frame(visit), page)
 

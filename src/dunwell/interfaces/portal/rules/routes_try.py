@@ -18,7 +18,7 @@ from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.assignment.targets import Rulebook, make_rulebook
 from dunwell.cases.assignment.try_claim import find_claim_facts, list_possibilities
 from dunwell.core.claims.conditions import PROPERTIES, PropertyKind
-from dunwell.core.claims.find_claims import find_claims
+from dunwell.core.claims.list_claims import list_claims
 from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.interfaces.portal.rules.looking import check_may
 from dunwell.interfaces.portal.rules.views import EffectPage, ShownPossibility, TryPage
@@ -136,9 +136,9 @@ async def _choose(work: Work, view: RulesView, wanted: str) -> tuple[Rulebook, b
 async def _find_claim(work: Work, reference: str) -> int | None:
     """By its reference, or by its number."""
     work.need(Right.READ_CLAIMS)
-    found = await find_claims(work, limit=1, wanted=ClaimFilter(reference_number=reference))
-    if found.claims:
-        return found.claims[0].claim_id
+    found = await list_claims(work, limit=1, wanted=ClaimFilter(reference_number=reference))
+    if found.items:
+        return found.items[0].claim_id
     claim_id = _read_number(reference)
     try:
         await find_claim_facts(work, claim_id)

@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.cases.assignment.read_rules import has_rules
 from dunwell.cases.rollout.look_at_workflows import has_published_workflow
-from dunwell.core.events.find_endpoints import find_endpoints
+from dunwell.core.events.list_endpoints import list_endpoints
 from dunwell.core.files.read_storage_use import read_storage_use
 from dunwell.interfaces.portal.setup.sections import SECTION_OF, SECTIONS
 from dunwell.interfaces.portal.setup.surroundings import (
@@ -78,7 +78,7 @@ async def show_settings(site: PortalSite, visit: PortalRequest, access: Access) 
     need_configure(access)
     async with site.work(access) as work:
         credentials = await list_credentials(work)
-        endpoints = (await find_endpoints(work, limit=PAGE)).endpoints
+        endpoints = (await list_endpoints(work, limit=PAGE)).items
         is_assigned = await has_rules(work)
         is_published = await has_published_workflow(work)
         beside = await _find_named_beside(work.tx, access)

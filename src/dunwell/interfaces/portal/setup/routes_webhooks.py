@@ -10,7 +10,7 @@ from starlette.responses import Response
 from dunwell.core.events.body import EVENT_TYPES
 from dunwell.core.events.endpoint import ALL_TYPES, NewSecret, WantedEndpoint
 from dunwell.core.events.endpoints import add_endpoint, remove_endpoint
-from dunwell.core.events.find_endpoints import find_endpoints
+from dunwell.core.events.list_endpoints import list_endpoints
 from dunwell.interfaces.portal.setup.surroundings import need_configure
 from dunwell.interfaces.portal.setup.views import HooksPage
 from dunwell.interfaces.portal.web.access import Access
@@ -80,8 +80,8 @@ async def _answer(
     """made: its secret stands in this answer alone."""
     need_configure(access)
     async with site.work(access) as work:
-        found = await find_endpoints(work, limit=PAGE)
-    page = HooksPage(found.endpoints, EVENT_TYPES, typed=typed, faults=faults, made=made)
+        found = await list_endpoints(work, limit=PAGE)
+    page = HooksPage(found.items, EVENT_TYPES, typed=typed, faults=faults, made=made)
     return site.answer_at(visit, access, page, 422 if faults else 200)
 
 

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
-from dunwell.contact.messages.lists.find_suppressions import find_suppressions, read_suppression
+from dunwell.contact.messages.list_suppressions import get_suppression, list_suppressions
 from dunwell.contact.messages.suppression import (
     LiftReason,
     SuppressionReason,
@@ -74,13 +74,13 @@ async def _answer_list(
     after, sorting = visit.ask("after"), read_sorting(visit.ask("sort"), {"time"}, "-time")
     async with site.work(access) as work:
         found = await find_page(
-            lambda cursor: find_suppressions(
+            lambda cursor: list_suppressions(
                 work, limit=PAGE, cursor=cursor, oldest_first=not sorting.is_descending
             ),
             after,
         )
     page = SuppressionsPage(
-        suppressions=found.suppressions,
+        suppressions=found.items,
         sorting=sorting,
         after=after,
         next_cursor=found.next_cursor,
@@ -125,7 +125,7 @@ async def _answer_lifting(
         raise NotFound("There is no such page.")
     channel, digest = _read_place(visit)
     async with site.work(access) as work:
-        found = await read_suppression(work, channel, digest)
+        found = await get_suppression(work, channel, digest)
     page = LiftPage(found, found.created_at.isoformat(), has_fault)
     return site.answer_at(visit, access, page, 422 if has_fault else 200)
 

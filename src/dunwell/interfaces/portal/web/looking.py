@@ -9,7 +9,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.claims.find_claims import find_claims
+from dunwell.core.claims.list_claims import list_claims
 from dunwell.core.claims.read_claim import ClaimView, read_claim
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.store_lists import ClaimFilter
@@ -75,11 +75,11 @@ async def find_typed_claims(work: Work, typed: str) -> list[int]:
     if not typed:
         return []
     wanted = ClaimFilter(reference_number=typed)
-    found = (await find_claims(work, limit=2, wanted=wanted)).claims
+    found = (await list_claims(work, limit=2, wanted=wanted)).items
     if not found and typed.isascii() and typed.isdecimal() and len(typed) <= _MOST_DIGITS:
         with suppress(NotFound):
             return [(await read_claim(work, int(typed))).claim_id]
     if not found:
         with suppress(ValidationError):
-            found = (await search_claims(work, typed, limit=2)).claims
+            found = (await search_claims(work, typed, limit=2)).items
     return [each.claim_id for each in found]

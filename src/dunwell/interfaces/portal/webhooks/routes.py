@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.body import EVENT_TYPES
-from dunwell.core.events.find_endpoints import find_endpoints
+from dunwell.core.events.list_endpoints import list_endpoints
 from dunwell.core.events.read_log import (
     find_deliveries,
     prove_deliveries,
@@ -33,9 +33,9 @@ async def show_endpoints(site: PortalSite, visit: PortalRequest, access: Access)
     after = visit.ask("after")
     async with site.work(access) as work:
         found = await find_page(
-            lambda cursor: find_endpoints(work, limit=PAGE, cursor=cursor), after
+            lambda cursor: list_endpoints(work, limit=PAGE, cursor=cursor), after
         )
-    return site.answer_at(visit, access, EndpointsPage(found.endpoints, after, found.next_cursor))
+    return site.answer_at(visit, access, EndpointsPage(found.items, after, found.next_cursor))
 
 
 @at_merchant

@@ -1,0 +1,160 @@
+"""Lists of disputes: all of a merchant's and those of one claim, the newest first; those that wait
+for an answer, the oldest first; one dispute and one of its files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.answer_days import find_overdue_before
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.assignee import EVERYBODYS, Whose
+from dunwell.accounts.users.store_colleagues import list_whose_tests
+from dunwell.cases.disputes.dispute import Dispute, DisputeState
+from dunwell.cases.disputes.evidence import EvidenceFile
+from dunwell.cases.disputes.evidence_store import load_evidence, load_evidence_file
+from dunwell.cases.disputes.store import load_dispute
+from dunwell.cases.disputes.store_lists import (
+    ListedDispute,
+    WaitingDispute,
+    load_listed_disputes,
+    load_waiting_disputes,
+)
+from dunwell.core.claims.access import check_claim
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.database.listed_table import (
+    Count,
+    ListedTable,
+    NarrowIndex,
+    Order,
+    Page,
+)
+from dunwell.platform.database.lists import count_listed, list_page
+from dunwell.platform.errors import NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class DisputeFilter:
+    """All that is given must hold. Opened until, exclusive."""
+
+    state: DisputeState | None = None
+    whose: Whose = EVERYBODYS
+    until: datetime | None = None
+
+
+def _match_ended(wanted: DisputeFilter) -> Sequence[object] | None:
+    return None if wanted.state in (None, DisputeState.OPEN) else (wanted.state,)
+
+
+DISPUTES: ListedTable[DisputeFilter, UUID, ListedDispute] = ListedTable(
+    name="disputes",
+    table="disputes",
+    key="dispute_id",
+    key_type="uuid",
+    index="disputes_list",
+    narrow_indexes=(
+        NarrowIndex(
+            "disputes_open_list",
+            "l.state = 'OPEN'",
+            lambda wanted: () if wanted.state is DisputeState.OPEN else None,
+            covers=("state",),
+        ),
+        NarrowIndex(
+            "disputes_by_state",
+            "l.state = {} AND l.state <> 'OPEN'",
+            _match_ended,
+            covers=("state",),
+        ),
+    ),
+    at="opened_at",
+    filter=DisputeFilter,
+    filters={"state": "l.state = {}", "whose": list_whose_tests},
+    load=load_listed_disputes,
+)
+_OF_CLAIM = DISPUTES.within(
+    "claim_id",
+    name="claim disputes",
+    index="disputes_claim",
+    order=Order("opened_at", "timestamptz"),
+)
+_WAITING = DISPUTES.showing(name="waiting disputes", load=load_waiting_disputes)
+OPEN_DISPUTES = DisputeFilter(DisputeState.OPEN)
+
+
+async def list_disputes(
+    work: Work, *, limit: int, cursor: str | None = None, state: DisputeState | None = None,
+    is_overdue: bool = False,
+) -> Page[ListedDispute]:  # fmt: skip
+    """is_overdue: only those that are open and should have been answered by now. Raises
+    ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
+    wanted = DisputeFilter(state)
+    if is_overdue:
+        if state not in (None, DisputeState.OPEN):
+            return Page((), None)
+        wanted = build_overdue_filter(work)
+    return await list_page(work.scope(), DISPUTES, wanted, limit=limit, cursor=cursor)
+
+
+def build_overdue_filter(work: Work) -> DisputeFilter:
+    configuration = work.merchant.configuration
+    within = configuration.disputes.answer_within_days
+    until = find_overdue_before(work.now, within, configuration.timezone)
+    return replace(OPEN_DISPUTES, until=until)
+
+
+async def list_waiting_disputes(
+    work: Work, *, limit: int, cursor: str | None = None, whose: Whose = EVERYBODYS
+) -> Page[WaitingDispute]:
+    """Those that wait for an answer, the oldest first. Raises ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
+    wanted = replace(OPEN_DISPUTES, whose=whose)
+    return await list_page(
+        work.scope(), _WAITING, wanted, limit=limit, cursor=cursor, oldest_first=True
+    )
+
+
+async def count_waiting_disputes(work: Work) -> Count:
+    """As far as it is cheap."""
+    work.need(Right.READ_CLAIMS)
+    return await count_listed(work.scope(), DISPUTES, OPEN_DISPUTES)
+
+
+async def list_claim_disputes(
+    work: Work, claim_id: int, *, limit: int, cursor: str | None = None
+) -> Page[ListedDispute]:
+    """Raises NotFound, and ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
+    async with snapshot(work.tx):
+        await check_claim(work, claim_id)
+        scope = work.scope(claim_id)
+        return await list_page(scope, _OF_CLAIM, DisputeFilter(), limit=limit, cursor=cursor)
+
+
+async def get_dispute(
+    work: Work, claim_id: int, dispute_id: UUID
+) -> tuple[Dispute, Sequence[EvidenceFile]]:
+    """The dispute and its files. Raises NotFound, in the words of what is missing first."""
+    work.need(Right.READ_CLAIMS)
+    async with snapshot(work.tx):
+        await check_claim(work, claim_id)
+        dispute = await load_dispute(work.tx, work.merchant_id, claim_id, dispute_id)
+        if dispute is None:
+            raise NotFound(f"There is no dispute {dispute_id}.")
+        files = await load_evidence(work.tx, work.merchant_id, [dispute_id])
+    return dispute, files.get(dispute_id, ())
+
+
+async def get_evidence(work: Work, claim_id: int, dispute_id: UUID, file_id: UUID) -> EvidenceFile:
+    """Raises NotFound, in the words of what is missing first."""
+    work.need(Right.READ_CLAIMS)
+    found = await load_evidence_file(
+        work.tx, work.merchant_id, claim_id, dispute_id=dispute_id, file_id=file_id
+    )
+    if found is not None:
+        return found
+    await check_claim(work, claim_id)
+    if await load_dispute(work.tx, work.merchant_id, claim_id, dispute_id) is None:
+        raise NotFound(f"There is no dispute {dispute_id}.")
+    raise NotFound(f"There is no file {file_id}.")

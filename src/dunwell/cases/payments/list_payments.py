@@ -1,0 +1,171 @@
+"""Lists of payments and of payment requests, the newest first: all of a merchant's, and those of
+one claim."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.payments.request_states import RequestState
+from dunwell.cases.payments.store_lists import (
+    ListedPayment,
+    ListedRequest,
+    load_payments,
+    load_requests,
+)
+from dunwell.core.claims.access import check_claim
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.database.listed_table import (
+    ListedTable,
+    NarrowIndex,
+    Page,
+)
+from dunwell.platform.database.lists import list_page
+from dunwell.platform.errors import NotFound
+
+# As ListedPayment has it; by the primary keys of allocations and claims.
+_UNMATCHED = (
+    "l.reversed_at IS NULL AND (l.amount_cents > (SELECT coalesce(sum(a.amount_cents), 0)"
+    " FROM allocations a WHERE a.merchant_id = l.merchant_id AND a.claim_id = l.claim_id"
+    " AND a.payment_id = l.payment_id) OR EXISTS (SELECT FROM claims c"
+    " WHERE c.merchant_id = l.merchant_id AND c.claim_id = l.claim_id"
+    " AND c.status = 'WITHDRAWN'))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentFilter:
+    """All that is given must hold. Recorded since, inclusive, and until, exclusive."""
+
+    is_reversed: bool | None = None
+    provider_name: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    # It stands, and pays more than is owed, or a withdrawn claim (`ListedPayment.is_unmatched`).
+    is_unmatched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFilter:
+    """All that is given must hold. Created since, inclusive, and until, exclusive: real time."""
+
+    state: RequestState | None = None
+    provider: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+PAYMENTS: ListedTable[PaymentFilter, UUID, ListedPayment] = ListedTable(
+    name="payments",
+    table="payments",
+    key="payment_id",
+    key_type="uuid",
+    index="payments_list",
+    at="recorded_at",
+    filter=PaymentFilter,
+    filters={
+        "is_reversed": "(l.reversed_at IS NOT NULL) = {}",
+        "provider_name": "l.provider_name = {}",
+        "is_unmatched": lambda is_asked, _: [(_UNMATCHED, ())] if is_asked else [],
+    },
+    load=load_payments,
+)
+REQUESTS: ListedTable[RequestFilter, UUID, ListedRequest] = ListedTable(
+    name="requests",
+    table="payment_requests",
+    key="request_id",
+    key_type="uuid",
+    index="payment_requests_list",
+    narrow_indexes=(
+        NarrowIndex(
+            "payment_requests_pending",
+            "l.state = 'PENDING'",
+            lambda wanted: () if wanted.state is RequestState.PENDING else None,
+            covers=("state",),
+        ),
+    ),
+    at="created_at",
+    filter=RequestFilter,
+    filters={"state": "l.state = {}", "provider": "l.provider = {}"},
+    load=load_requests,
+)
+_PAYMENTS_OF_CLAIM = PAYMENTS.within(
+    "claim_id", name="claim payments", index="payments_merchant_id_claim_id_transaction_id_key"
+)
+_REQUESTS_OF_CLAIM = REQUESTS.within(
+    "claim_id", name="claim requests", index="payment_requests_claim"
+)
+EVERY_PAYMENT, EVERY_REQUEST = PaymentFilter(), RequestFilter()
+
+
+async def list_payments(
+    work: Work, *, limit: int, cursor: str | None = None, wanted: PaymentFilter = EVERY_PAYMENT,
+    oldest_first: bool = False,
+) -> Page[ListedPayment]:  # fmt: skip
+    """Raises ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
+    return await list_page(
+        work.scope(), PAYMENTS, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first
+    )
+
+
+async def list_payment_requests(
+    work: Work, *, limit: int, cursor: str | None = None, wanted: RequestFilter = EVERY_REQUEST,
+    oldest_first: bool = False,
+) -> Page[ListedRequest]:  # fmt: skip
+    """Raises ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
+    return await list_page(
+        work.scope(), REQUESTS, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first
+    )
+
+
+async def list_claim_payments(
+    work: Work, claim_id: int, *, limit: int, cursor: str | None = None
+) -> Page[ListedPayment]:
+    """Raises NotFound, and ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
+    async with snapshot(work.tx):
+        await check_claim(work, claim_id)
+        scope = work.scope(claim_id)
+        return await list_page(scope, _PAYMENTS_OF_CLAIM, EVERY_PAYMENT, limit=limit, cursor=cursor)
+
+
+async def list_claim_payment_requests(
+    work: Work, claim_id: int, *, limit: int, cursor: str | None = None
+) -> Page[ListedRequest]:
+    """Raises NotFound, and ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
+    async with snapshot(work.tx):
+        await check_claim(work, claim_id)
+        scope = work.scope(claim_id)
+        return await list_page(scope, _REQUESTS_OF_CLAIM, EVERY_REQUEST, limit=limit, cursor=cursor)
+
+
+async def get_payment(
+    work: Work, payment_id: UUID, *, claim_id: int | None = None
+) -> ListedPayment:
+    """Raises NotFound, for a claim that is missing first."""
+    work.need(Right.READ_CLAIMS)
+    async with snapshot(work.tx):
+        if claim_id is not None:
+            await check_claim(work, claim_id)
+        found = (await load_payments(work.tx, work.merchant_id, [payment_id])).get(payment_id)
+    if found is None or claim_id not in (None, found.payment.claim_id):
+        raise NotFound(f"There is no payment {payment_id}.")
+    return found
+
+
+async def get_payment_request(
+    work: Work, request_id: UUID, *, claim_id: int | None = None
+) -> ListedRequest:
+    """Raises NotFound, for a claim that is missing first."""
+    work.need(Right.READ_CLAIMS)
+    async with snapshot(work.tx):
+        if claim_id is not None:
+            await check_claim(work, claim_id)
+        found = (await load_requests(work.tx, work.merchant_id, [request_id])).get(request_id)
+    if found is None or claim_id not in (None, found.request.claim_id):
+        raise NotFound(f"There is no payment request {request_id}.")
+    return found

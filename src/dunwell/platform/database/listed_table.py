@@ -1,0 +1,233 @@
+"""How a list is declared: its table, the order of its rows, its indexes and its filters.
+
+Pages, counts and the oldest row (`lists`) take the same filter object, and a filter without a
+condition is refused when the list is declared, so that none can be missing from one of them.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Generic, Literal, Self, TypeVar
+from uuid import UUID
+
+from dunwell.platform.database.cursor import CursorForm
+from dunwell.platform.database.database import Connection
+
+# Rows that a page reads at most.
+BUDGET = 10_000
+
+Filter = TypeVar("Filter")
+Key = TypeVar("Key", int, UUID, bytes)
+Item = TypeVar("Item")
+Other = TypeVar("Other")
+SqlType = Literal["bigint", "uuid", "bytea", "text", "timestamptz", "xid8"]
+_TYPES: Mapping[str, type] = {
+    "bigint": int, "uuid": UUID, "bytea": bytes, "text": str, "timestamptz": datetime, "xid8": int,
+}  # fmt: skip
+
+# A condition on the row `l`, with `{}` for each of its values.
+Test = tuple[str, tuple[object, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class ListScope:
+    """Which of a list's rows are read, by whom and when.
+
+    ids: the values of the list's scope columns: the merchant, and what else the list belongs to.
+    follows_real_time: False for a merchant whose clock is moved, so that the order of transactions
+    says nothing about its instants.
+    """
+
+    tx: Connection
+    ids: tuple[int | UUID, ...] = ()
+    now: datetime | None = None
+    follows_real_time: bool = True
+
+
+# For one field of the filter, unless it is None: a condition with `{}` for its value, or a function
+# that is given the value and the scope.
+FilterTest = str | Callable[[Any, ListScope], Iterable[Test]]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a list is sorted by; equal values are sorted by the key, unless the column is unique."""
+
+    column: str
+    type: SqlType
+    is_unique: bool = False
+
+    @property
+    def hides_running(self) -> bool:
+        return self.type == "xid8"
+
+
+WRITTEN = Order("written_by", "xid8")
+
+
+@dataclass(frozen=True, slots=True)
+class NarrowIndex:
+    """An index of the list's order that holds, or begins with, what a filter asks for.
+
+    match: given the filter, the values for `condition`; None if this index does not serve it.
+    covers: the fields of the filter that `condition` has tested.
+    finds_one: it finds one row at most, which is shown as soon as it is committed.
+    """
+
+    name: str
+    condition: str
+    match: Callable[[Any], Sequence[object] | None]
+    covers: tuple[str, ...] = ()
+    finds_one: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Among(Generic[Key]):
+    """The keys that another index found, a few thousand at most, and the fields of the filter that
+    finding them has tested."""
+
+    keys: Sequence[Key]
+    covers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedTable(Generic[Filter, Key, Item]):
+    """The declaration of one list.
+
+    name: of the list in its cursors.
+    index: has the scope columns and then the order, unless `has_few_rows`.
+    load: given the connection, the scope's ids and keys, returns the items by key; an item that is
+    gone meanwhile is left out.
+    at: the instant that `since` (inclusive) and `until` (exclusive) are about, which are the fields
+    `times` of the filter.
+    filters: by the field of the filter that they belong to; every field has one.
+    """
+
+    name: str
+    table: str
+    key: str
+    key_type: SqlType
+    index: str
+    load: Callable[..., Awaitable[Mapping[Key, Item]]]
+    filter: type[Filter]
+    filters: Mapping[str, FilterTest] = field(default_factory=dict)
+    at: str | None = None
+    times: tuple[str, str] = ("since", "until")
+    # Always holds; for lists of some of a table's rows.
+    where: str | None = None
+    scope: tuple[str, ...] = ("merchant_id",)
+    order: Order = WRITTEN
+    # The first that serves is used.
+    narrow_indexes: tuple[NarrowIndex, ...] = ()
+    # Filters that cost more to try than others, with the rows that a page then reads at most.
+    budgets: Mapping[str, int] = field(default_factory=dict)
+    # Returns None if no other index finds few rows for the filter.
+    find_among: Callable[[ListScope, Any], Awaitable[Among[Key] | None]] | None = None
+    # All rows of the scope are read and sorted.
+    has_few_rows: bool = False
+
+    def __post_init__(self) -> None:
+        fields = {*self.filter.__annotations__} - {*self.times}
+        if fields != self.filters.keys():
+            raise ValueError(
+                f"{self.name}: filters are missing or unknown: {fields ^ {*self.filters}}"
+            )
+
+    def within(self, column: str, *, name: str, index: str, order: Order | None = None) -> Self:
+        """The list of those rows that have one value of a further scope column. Without an order
+        they are few, and sorted as this list is."""
+        load = self.load
+
+        async def load_items(tx: Connection, *ids_and_keys: Any) -> Mapping[Key, Item]:
+            *ids, _, keys = ids_and_keys
+            return await load(tx, *ids, keys)
+
+        return replace(
+            self, name=name, index=index, scope=(*self.scope, column), load=load_items,
+            order=order or self.order, has_few_rows=order is None, narrow_indexes=(),
+        )  # fmt: skip
+
+    def showing(
+        self, *, name: str, load: Callable[..., Awaitable[Mapping[Key, Other]]]
+    ) -> "ListedTable[Filter, Key, Other]":
+        """The list of the same rows, shown as other items."""
+        return replace(self, name=name, load=load)  # type: ignore[arg-type, return-value]
+
+    def get_cursor_form(self, scope: ListScope) -> CursorForm:
+        place = (_TYPES[self.order.type], _TYPES[self.key_type])
+        return _build_cursor_form(
+            self.name, tuple(UUID if isinstance(each, UUID) else int for each in scope.ids),
+            place[:1] if self.order.is_unique else place,
+        )  # fmt: skip
+
+    def list_tests(
+        self, scope: ListScope, wanted: Filter, covered: Collection[str]
+    ) -> Iterator[Test]:
+        """The conditions that rows must meet, besides those that an index has `covered`."""
+        if self.where is not None:
+            yield self.where, ()
+        for name, test in self.filters.items():
+            value = getattr(wanted, name)
+            if value is None or name in covered:
+                continue
+            if isinstance(test, str):
+                yield test, (value,)
+            else:
+                yield from test(value, scope)
+        for sign, instant in zip((">=", "<"), self.get_times(wanted), strict=True):
+            if instant is not None:
+                yield f"l.{self.at} {sign} {{}}", (instant,)
+
+    def get_times(self, wanted: Filter) -> tuple[datetime | None, datetime | None]:
+        """Since, inclusive, and until, exclusive."""
+        since, until = (getattr(wanted, name, None) for name in self.times)
+        return since, until
+
+    def find_narrow_index(self, wanted: Filter) -> tuple[NarrowIndex | None, Sequence[object]]:
+        """The first that serves, with the values for its condition."""
+        for index in self.narrow_indexes:
+            values = index.match(wanted)
+            if values is not None:
+                return index, values
+        return None, ()
+
+    def get_budget(self, wanted: Filter) -> int:
+        """How many rows a page reads at most."""
+        asked = [rows for name, rows in self.budgets.items() if getattr(wanted, name) is not None]
+        return min(BUDGET, *asked) if asked else BUDGET
+
+    def bind(self, place: Sequence[object]) -> Sequence[object]:
+        """The values of a cursor's place as parameters."""
+        value, *key = place
+        return str(value) if self.order.type == "xid8" else value, *key
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Item]):
+    """next_cursor: where the next page begins; None if this is the last one."""
+
+    items: Sequence[Item]
+    next_cursor: str | None
+
+    def map(self, change: Callable[[Item], Other]) -> "Page[Other]":
+        """The same page with every item changed."""
+        return Page([change(each) for each in self.items], self.next_cursor)
+
+
+@dataclass(frozen=True, slots=True)
+class NoFilter:
+    """Of a list that cannot be filtered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """is_more: there are more, or there may be."""
+
+    number: int
+    is_more: bool
+
+
+@lru_cache
+def _build_cursor_form(name: str, owner: tuple[type, ...], place: tuple[type, ...]) -> CursorForm:
+    return CursorForm(name, owner=owner, place=place)

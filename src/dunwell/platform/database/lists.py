@@ -1,0 +1,302 @@
+"""Lists of rows, read page by page with opaque cursors.
+
+A `ListedTable` declares one list: its table, the order of its rows, the index that has this order,
+and its filters. Pages, counts and the oldest row take the same filter object, so that no filter
+can be missing from one of them.
+
+Most lists stand in the order of their writing transactions (decision 0016). Rows of a transaction
+that still runs, and of those that began after it, are hidden until it ends, so that no row ever
+appears behind a cursor that was handed out.
+
+A page reads BUDGET rows of the index at most. Where few of them match the filter, the page may
+hold fewer rows than asked for, and its cursor continues behind the last row that was read.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.database.epochs import SETTLED_BEFORE
+from dunwell.platform.database.listed_table import (
+    Count,
+    Filter,
+    Item,
+    Key,
+    ListedTable,
+    ListScope,
+    Page,
+)
+from dunwell.platform.database.sql import Conditions, compose
+
+MAX_COUNTED = 1_000
+# The longest time between the instant in a row and its writing; far more than a request may take.
+_MARGIN = timedelta(hours=1)
+
+# The rows that a page may read, in the order of the list's index.
+_IN_ORDER = """
+    SELECT l.*
+    FROM {table} l
+    WHERE {scope}
+    {seek}
+    ORDER BY {order}
+    LIMIT {budget}
+"""
+# All rows of the scope, of which there are few. OFFSET keeps the planner from walking the index of
+# another list for them.
+_FEW = """
+    SELECT l.*
+    FROM {table} l
+    WHERE {scope}
+    OFFSET 0
+"""
+# Keys that another index found; by primary key.
+_AMONG = """
+    SELECT l.*
+    FROM unnest({among}::{key_type}[]) AS found (key)
+    JOIN {table} l ON {scope} AND l.{key} = found.key
+    OFFSET 0
+"""
+_LIST = """
+SELECT {place}, l.{key} AS key
+FROM (
+    {rows}
+) l
+WHERE true
+{filters}
+ORDER BY {order}
+LIMIT {limit}
+"""
+_FIND_LAST_READ = """
+SELECT {place}, l.{key} AS key, {at} AS at
+FROM (
+    {rows}
+) l
+OFFSET {offset}
+LIMIT 1
+"""
+_COUNT = """
+SELECT count(*)
+FROM (
+    SELECT
+    FROM (
+        {rows}
+    ) l
+    WHERE true
+    {filters}
+    LIMIT {limit}
+) counted
+"""
+_FIND_OLDEST = """
+SELECT {at} AS at
+FROM (
+    {rows}
+) l
+WHERE true
+{filters}
+ORDER BY {order}
+LIMIT {limit}
+"""
+# Halves the numbers of transactions until it knows the least from which on all rows are later. By
+# the list's index, a row a step.
+_FIND_LATER = """
+WITH RECURSIVE halved AS (
+    SELECT 0::bigint AS low, 1 + (
+        SELECT l.written_by::text::bigint
+        FROM {table} l
+        WHERE {scope}
+        ORDER BY l.written_by DESC, l.{key} DESC
+        LIMIT 1) AS high
+    UNION ALL
+    SELECT CASE WHEN probe.at >= {instant} THEN halved.low ELSE halved.low + (high - low) / 2 END,
+           CASE WHEN probe.at >= {instant} THEN halved.low + (high - low) / 2 ELSE halved.high END
+    FROM halved
+    CROSS JOIN LATERAL (
+        SELECT {at} AS at
+        FROM {table} l
+        WHERE {scope}
+          AND l.written_by >= (halved.low + (high - low) / 2)::text::xid8
+        ORDER BY l.written_by, l.{key}
+        LIMIT 1) probe
+    WHERE high - low > 1
+)
+SELECT min(high) FROM halved
+"""
+_NOT_RUNNING = f"l.written_by < {SETTLED_BEFORE}"
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One reading of a list.
+
+    seek: the conditions on the rows that are read in the order of the index.
+    filters: those that each of these rows must meet; their values begin with those of `seek`. Rows
+    that are not read in the order of an index must meet all of them here.
+    reads_all: no row that could match is left out, so that a page that is not full is the last.
+    """
+
+    listed: ListedTable[Any, Any, Any]
+    scope: ListScope
+    oldest_first: bool
+    source: str
+    budget: int
+    seek: Conditions
+    filters: Conditions = field(init=False)
+    since: datetime | None = None
+    reads_all: bool = False
+
+    def __post_init__(self) -> None:
+        self.filters = self.seek
+
+    async def fetch(self, statement: str, limit: int, **slots: str) -> Sequence[Any]:
+        values = (*self.filters.values, limit)
+        is_budgeted = bool(self.filters.render())
+        place = f"${len(values)}"
+        rows = self._compose_rows(str(self.budget) if is_budgeted else place)
+        text = self._compose(
+            statement, rows=rows, filters=self.filters.render(), limit=place, **slots
+        )
+        found: Sequence[Any] = await self.scope.tx.fetch(text, *values)
+        return found
+
+    async def find_last_read(self) -> Any:
+        """The last row that was read, if rows that could match are behind it."""
+        if self.reads_all:
+            return None
+        rows = self._compose_rows(str(self.budget))
+        text = self._compose(_FIND_LAST_READ, rows=rows, offset=f"${len(self.seek.values) + 1}")
+        last = await self.scope.tx.fetchrow(text, *self.seek.values, self.budget - 1)
+        if last is None or self.since is None or self.oldest_first or not self._has_times():
+            return last
+        return None if last["at"] < self.since - _MARGIN else last
+
+    async def bound_times(self, wanted: object, *, is_first_page: bool) -> None:
+        """Skip the transactions that wrote too late, or too early, for the filter's times."""
+        self.since, until = self.listed.get_times(wanted)
+        if not self._has_times() or self.source != _IN_ORDER:
+            return
+        if until is not None and (is_first_page or self.oldest_first):
+            await self._bound("l.written_by < {}::text::xid8", until)
+        if self.since is not None and is_first_page and self.oldest_first:
+            await self._bound("l.written_by >= {}::text::xid8", self.since - 2 * _MARGIN)
+
+    async def _bound(self, condition: str, instant: datetime) -> None:
+        text = self._compose(_FIND_LATER, instant=f"${len(self.scope.ids) + 1}")
+        later = await self.scope.tx.fetchval(text, *self.scope.ids, instant + _MARGIN)
+        if later is not None:
+            self.seek.add(condition, str(later))
+
+    def _has_times(self) -> bool:
+        return self.listed.order.hides_running and self.scope.follows_real_time
+
+    def _compose_rows(self, budget: str) -> str:
+        return self._compose(
+            self.source, seek=self.seek.render(), budget=budget, among=f"${len(self.scope.ids) + 1}"
+        )
+
+    def _compose(self, statement: str, **slots: str) -> str:
+        listed, way = self.listed, "ASC" if self.oldest_first else "DESC"
+        order = f"l.{listed.order.column} {way}"
+        is_number = listed.order.type == "xid8"
+        scope = (f"l.{column} = ${number}" for number, column in enumerate(listed.scope, start=1))
+        slots |= {
+            "table": listed.table,
+            "key": listed.key,
+            "key_type": listed.key_type,
+            "at": "NULL::timestamptz" if listed.at is None else f"l.{listed.at}",
+            "scope": " AND ".join(scope) or "true",
+            "order": order if listed.order.is_unique else f"{order}, l.{listed.key} {way}",
+            "place": f"l.{listed.order.column}{'::text::bigint' if is_number else ''} AS place",
+        }
+        return compose(
+            statement, **{name: text for name, text in slots.items() if f"{{{name}}}" in statement}
+        )
+
+
+async def list_page(
+    scope: ListScope, listed: ListedTable[Filter, Key, Item], wanted: Filter, *, limit: int,
+    cursor: str | None = None, oldest_first: bool = False,
+) -> Page[Item]:  # fmt: skip
+    """Raises ValidationError for a cursor that is not one of this list and this scope."""
+    form = listed.get_cursor_form(scope)
+    place = None if cursor is None else form.parse(scope.ids, cursor)
+    async with snapshot(scope.tx):
+        reading = await _open(scope, listed, wanted, place=place, oldest_first=oldest_first)
+        rows = await reading.fetch(_LIST, limit + 1)
+        page = rows[:limit]
+        last = page[-1] if len(rows) > limit else await reading.find_last_read()
+        keys: list[Key] = [row["key"] for row in page]
+        loaded = await listed.load(scope.tx, *scope.ids, keys) if keys else {}
+    items = [loaded[key] for key in keys if key in loaded]
+    if last is None:
+        return Page(items, None)
+    next_place = (last["place"],) if listed.order.is_unique else (last["place"], last["key"])
+    return Page(items, form.render(scope.ids, next_place))
+
+
+async def count_listed(
+    scope: ListScope, listed: ListedTable[Filter, Key, Item], wanted: Filter, *,
+    limit: int = MAX_COUNTED,
+) -> Count:  # fmt: skip
+    """Count as far as `limit` and the budget reach."""
+    async with snapshot(scope.tx):
+        reading = await _open(scope, listed, wanted)
+        [(number,)] = await reading.fetch(_COUNT, limit + 1)
+        if number > limit:
+            return Count(limit, is_more=True)
+        return Count(number, is_more=await reading.find_last_read() is not None)
+
+
+async def find_oldest_at(
+    scope: ListScope, listed: ListedTable[Filter, Key, Item], wanted: Filter
+) -> datetime | None:
+    """The instant of the first row; None if there is none, as far as the budget reaches."""
+    async with snapshot(scope.tx):
+        reading = await _open(scope, listed, wanted, oldest_first=True)
+        rows = await reading.fetch(_FIND_OLDEST, 1)
+    return rows[0]["at"] if rows else None
+
+
+async def _open(
+    scope: ListScope, listed: ListedTable[Filter, Key, Item], wanted: Filter, *,
+    place: tuple[Any, ...] | None = None, oldest_first: bool = False,
+) -> _Reading:  # fmt: skip
+    among = None if listed.find_among is None else await listed.find_among(scope, wanted)
+    source = _FEW if listed.has_few_rows else _IN_ORDER
+    reading = _Reading(
+        listed,
+        scope,
+        oldest_first=oldest_first,
+        source=source if among is None else _AMONG,
+        budget=listed.get_budget(wanted),
+        seek=Conditions(*scope.ids, *(() if among is None else (list(among.keys),))),
+    )
+    index, values = listed.find_narrow_index(wanted)
+    if index is not None:
+        reading.seek.add(index.condition, *values)
+    if place is not None:
+        reading.seek.add(_compose_behind(listed, oldest_first=oldest_first), *listed.bind(place))
+    finds_one = index is not None and index.finds_one
+    # Behind a place in a list of the newest first nothing is hidden.
+    if listed.order.hides_running and not finds_one and (place is None or oldest_first):
+        reading.seek.add(_NOT_RUNNING)
+    await reading.bound_times(wanted, is_first_page=place is None)
+    covered: list[str] = []
+    for found in (index, among):
+        covered += () if found is None else found.covers
+    tests = list(listed.list_tests(scope, wanted, covered))
+    reading.reads_all = reading.source != _IN_ORDER or finds_one or not tests
+    if reading.source == _IN_ORDER:
+        reading.filters = Conditions(*reading.seek.values)
+    for test, test_values in tests:
+        reading.filters.add(test, *test_values)
+    return reading
+
+
+def _compose_behind(listed: ListedTable[Any, Any, Any], *, oldest_first: bool) -> str:
+    order, sign = listed.order, ">" if oldest_first else "<"
+    value = "{}::text::xid8" if order.type == "xid8" else f"{{}}::{order.type}"
+    if order.is_unique:
+        return f"l.{order.column} {sign} {value}"
+    return f"(l.{order.column}, l.{listed.key}) {sign} ({value}, {{}}::{listed.key_type})"
