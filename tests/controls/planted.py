@@ -62,7 +62,7 @@ FAULTS = (
     ),
     Fault(
         12, "no unique constraint on a step's fee",
-        "platform/migrations/versions/0001_baseline/3_core.sql",
+        "platform/migrations/0001_baseline/3_core.sql",
         "CREATE UNIQUE INDEX items_one_fee_per_step", "CREATE INDEX items_one_fee_per_step",
         ["tests/store/test_unique_keys.py"],
     ),

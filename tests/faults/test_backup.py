@@ -161,7 +161,7 @@ async def test_a_restore_that_fails_at_its_last_step_leaves_nothing(
     new_folder = a_new_folder(tmp_path, folder)
     failed = await restore(new_folder, empty, backup)
     assert (failed.returncode, "violates foreign key constraint" in failed.stderr) == (1, True)
-    assert await empty.run_sql("SELECT to_regclass('alembic_version') IS NULL")
+    assert await empty.run_sql("SELECT to_regclass('schema_migrations') IS NULL")
     assert read_all(new_folder / "files") == ""
 
 

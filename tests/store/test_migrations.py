@@ -10,34 +10,27 @@ from pathlib import Path
 
 import asyncpg
 import pytest
-from alembic.script import ScriptDirectory
 
 from dunwell.platform.database.migrate import (
-    MIGRATIONS,
     MigrationForbidden,
+    SchemaTooNew,
     TableTaken,
     create_schema,
     migrate,
 )
+from dunwell.platform.database.migrations import (
+    MIGRATIONS,
+    find_newest,
+    list_migrations,
+    load_revisions,
+)
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
-from dunwell.platform.migrations.revisions import find_newest, load_revisions
 
 _NAMES = (f"migrated_{n}" for n in itertools.count(1))
 # The baseline creates every table, so it builds indexes and constraints on empty ones.
 _BASELINE = "0001"
-_MIGRATION = """
-from dunwell.platform.migrations.beside import run_sql_beside
-
-revision = "{revision}"
-down_revision = "{before}"
-IN_TRANSACTION = {in_transaction}
-
-
-def upgrade() -> None:
-    run_sql_beside(__file__)
-"""
 _ADD_COLUMN = "ALTER TABLE debtors ADD COLUMN nickname text;"
-_BUILD_INDEX = """
+_BUILD_INDEX = """-- Without a transaction.
 DROP INDEX CONCURRENTLY IF EXISTS debtors_nickname;
 CREATE INDEX CONCURRENTLY debtors_nickname ON debtors (merchant_id, language);
 """
@@ -107,19 +100,16 @@ class Migrations:
     """A copy of Dunwell's migrations to which a test adds its own."""
 
     def __init__(self, folder: Path) -> None:
-        shutil.copytree(MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(MIGRATIONS, folder)
         self._folder = folder
         self.newest = find_newest()
 
-    def add(self, sql: str, *, in_transaction: bool = True) -> None:
+    def add(self, sql: str) -> None:
         """Add a migration that follows the newest one."""
-        before, self.newest = self.newest, f"{int(self.newest) + 1:04}"
-        code = _MIGRATION.format(revision=self.newest, before=before, in_transaction=in_transaction)
-        path = self._folder / "versions" / f"{self.newest}_added.sql"
-        path.write_text(sql)
-        path.with_suffix(".py").write_text(code)
+        self.newest = f"{int(self.newest) + 1:04}"
+        (self._folder / f"{self.newest}_added.sql").write_text(sql)
 
-    async def run(self, url: str, to: str = "head", lock_seconds: float = 4.0) -> None:
+    async def run(self, url: str, to: str | None = None, lock_seconds: float = 4.0) -> None:
         """Migrate in another thread, because `migrate` runs its own event loop."""
         await asyncio.to_thread(migrate, url, to, lock_seconds=lock_seconds, folder=self._folder)
 
@@ -149,7 +139,7 @@ async def test_an_added_migration_changes_a_database_that_has_the_ones_before(
     async with a_database(postgres) as url:
         await migrations.run(url)
         migrations.add(_ADD_COLUMN)
-        migrations.add(_BUILD_INDEX, in_transaction=False)
+        migrations.add(_BUILD_INDEX)
         await migrations.run(url)
         assert await _revision(url) == migrations.newest
         assert await _fetchval(url, "SELECT count(nickname) FROM debtors") == 0
@@ -161,7 +151,7 @@ async def test_an_index_is_built_while_others_write_to_its_table(
 ) -> None:
     async with a_database(postgres) as url:
         await migrations.run(url)
-        migrations.add(_BUILD_INDEX, in_transaction=False)
+        migrations.add(_BUILD_INDEX)
         async with connected(url) as other:
             await other.execute("BEGIN; LOCK TABLE debtors IN ROW EXCLUSIVE MODE")
             building = asyncio.create_task(migrations.run(url))
@@ -194,12 +184,36 @@ async def test_a_restore_creates_the_schema_of_all_migrations_in_one_transaction
     postgres: EmbeddedPostgres, migrations: Migrations
 ) -> None:
     migrations.add(_ADD_COLUMN)
-    migrations.add(_BUILD_INDEX, in_transaction=False)
+    migrations.add(_BUILD_INDEX)
     async with a_database(postgres) as url:
         async with migrations.create_schema(url) as connection:
             assert await connection.fetchval("SELECT to_regclass('debtors_nickname') IS NOT NULL")
             assert await _fetchval(url, "SELECT to_regclass('debtors') IS NULL")
         assert await _revision(url) == migrations.newest
+
+
+async def test_a_database_that_a_newer_version_migrated_is_refused(
+    postgres: EmbeddedPostgres, migrations: Migrations
+) -> None:
+    older = migrations.newest
+    migrations.add(_ADD_COLUMN)
+    async with a_database(postgres) as url:
+        await migrations.run(url)
+        expected = rf"schema {migrations.newest}, the newest that this Dunwell knows is {older}"
+        with pytest.raises(SchemaTooNew, match=expected):
+            await asyncio.to_thread(migrate, url)
+        assert await _revision(url) == migrations.newest
+
+
+async def test_a_database_lists_the_migrations_that_ran(
+    postgres: EmbeddedPostgres, migrations: Migrations
+) -> None:
+    migrations.add(_ADD_COLUMN)
+    async with a_database(postgres) as url:
+        await migrations.run(url)
+        async with connected(url) as connection:
+            rows = await connection.fetch("SELECT revision, name FROM schema_migrations")
+    assert [tuple(row) for row in rows] == [("0001", "baseline"), ("0002", "added")]
 
 
 async def test_a_migration_that_cannot_lock_a_table_keeps_those_before_it(
@@ -258,7 +272,7 @@ async def test_a_role_that_does_not_own_the_tables_is_told_who_does(
         migrations.add(_ADD_COLUMN)
         async with connected(url) as server:
             await server.execute('GRANT CREATE ON SCHEMA public TO "Ordinary"')
-            await server.execute('GRANT SELECT ON alembic_version TO "Ordinary"')
+            await server.execute('GRANT SELECT ON schema_migrations TO "Ordinary"')
         with pytest.raises(MigrationForbidden, match="belong to postgres: migrate as postgres"):
             await migrations.run(ordinary)
         assert await _revision(url) == before
@@ -268,7 +282,7 @@ async def test_processes_that_migrate_at_once_run_each_migration_once(
     postgres: EmbeddedPostgres, migrations: Migrations
 ) -> None:
     migrations.add("CREATE TABLE added (number integer); INSERT INTO added VALUES (1);")
-    migrations.add(_BUILD_INDEX, in_transaction=False)
+    migrations.add(_BUILD_INDEX)
     async with a_database(postgres) as url:
         await asyncio.gather(*(migrations.run(url) for _ in range(3)))
         assert await _revision(url) == migrations.newest
@@ -278,18 +292,17 @@ async def test_processes_that_migrate_at_once_run_each_migration_once(
 async def test_no_migration_reads_or_writes_a_whole_large_table_while_others_wait(
     postgres: EmbeddedPostgres, migrations: Migrations
 ) -> None:
-    scripts = ScriptDirectory(str(MIGRATIONS))
-    later = [*scripts.iterate_revisions("head", _BASELINE)][::-1]
+    later = [each for each in list_migrations() if each.revision > _BASELINE]
     async with a_database(postgres) as url:
         await migrations.run(url, _BASELINE)
         await _watch(url)
-        for script in later:
+        for migration in later:
             async with connected(url) as connection:
                 large = _Large(connection)
                 await large.look()
-                await migrations.run(url, script.revision)
-                if getattr(script.module, "IN_TRANSACTION", True):
-                    assert await large.find_read_whole() == set(), script.revision
+                await migrations.run(url, migration.revision)
+                if migration.is_in_transaction:
+                    assert await large.find_read_whole() == set(), migration.revision
 
 
 async def _watch(url: str) -> None:

@@ -13,9 +13,9 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.database.database import Connection, Database, DatabaseAway
 from dunwell.platform.database.migrate import migrate
+from dunwell.platform.database.migrations import load_revisions
 from dunwell.platform.database.pool import Limits
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
-from dunwell.platform.migrations.revisions import load_revisions
 from dunwell.platform.resources import Resources
 from tests.support.api import an_api
 from tests.support.command_line import CommandLine

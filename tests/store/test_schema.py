@@ -4,19 +4,16 @@ import re
 
 from dunwell.core.claims.fields import FIELDS
 from dunwell.platform.database.database import Database
-from dunwell.platform.migrations.revisions import list_own_tables
+from dunwell.platform.database.migrations import list_own_tables
 
 _PRIMARY_KEYS = """
 SELECT t.relname AS table_name, pg_get_constraintdef(c.oid) AS definition
 FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid
 JOIN pg_namespace n ON n.oid = t.relnamespace
-WHERE c.contype = 'p' AND n.nspname = 'public' AND t.relname <> 'alembic_version'
+WHERE c.contype = 'p' AND n.nspname = 'public'
 """
 
-_TABLES = """
-SELECT tablename::text FROM pg_tables
-WHERE schemaname = 'public' AND tablename <> 'alembic_version'
-"""
+_TABLES = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'"
 
 _DEBTORS_COLUMNS = """
 SELECT column_name::text FROM information_schema.columns
@@ -32,6 +29,7 @@ async def test_every_primary_key_begins_with_the_merchant(database: Database) ->
     # A wrong code or secret names no merchant, nor does who asks for a link; the installation is
     # nobody's, as its users are.
     assert {n for n, key in keys.items() if not key.startswith("merchant_id")} == {
+        "schema_migrations",
         "code_attempts", "wrong_codes", "asked_links", "attempts", "installation_revisions",
         "installation_audit", "installation_seals",
         "key_versions", "epochs", "restores",

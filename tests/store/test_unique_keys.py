@@ -21,7 +21,7 @@ SELECT t.relname AS table, array(
     ORDER BY place) AS columns
 FROM pg_index i
 JOIN pg_class t ON t.oid = i.indrelid
-WHERE i.indisunique AND t.relnamespace = 'public'::regnamespace AND t.relname <> 'alembic_version'
+WHERE i.indisunique AND t.relnamespace = 'public'::regnamespace AND t.relname <> 'schema_migrations'
 """
 _TYPES = """
 SELECT attname AS name, format_type(atttypid, NULL) AS type

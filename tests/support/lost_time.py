@@ -13,7 +13,7 @@ from dunwell.platform.resources import Resources
 from tests.support.house import House
 
 # What is the server's own, and what was restored before.
-_KEPT = ("alembic_version", "epochs", "restores")
+_KEPT = ("schema_migrations", "epochs", "restores")
 # New files for all tables would take longer.
 _EMPTY = """
 SELECT string_agg(format('DELETE FROM %I', relname), '; ') FROM pg_class

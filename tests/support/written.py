@@ -19,7 +19,7 @@ def list_statements() -> Mapping[str, str]:
 
 def _find_statements() -> Iterator[tuple[str, str]]:
     for found in pkgutil.walk_packages(dunwell.__path__, "dunwell."):
-        if found.name.startswith("dunwell.platform.migrations") or found.name == "dunwell.__main__":
+        if found.name == "dunwell.__main__":
             continue
         module = found.name.removeprefix("dunwell.")
         for name, value in vars(importlib.import_module(found.name)).items():

@@ -119,13 +119,12 @@ async def test_a_database_that_a_newer_dunwell_migrated_is_not_backed_up_in_part
     dunwell: CommandLine, database: Database, tmp_path: Path
 ) -> None:
     async with database.connection() as connection:
-        known = await connection.fetchval("SELECT version_num FROM alembic_version")
-        await connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        await connection.execute("INSERT INTO schema_migrations VALUES ('9999', 'newer')")
     try:
         done = await asyncio.to_thread(dunwell.run, "backup", str(tmp_path / "backup"))
     finally:
         async with database.connection() as connection:
-            await connection.execute("UPDATE alembic_version SET version_num = $1", known)
+            await connection.execute("DELETE FROM schema_migrations WHERE revision = '9999'")
     assert done.returncode == 1
     assert "has the schema 9999, which this Dunwell does not know" in done.stderr
     assert not (tmp_path / "backup").exists()

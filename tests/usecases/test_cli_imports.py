@@ -13,10 +13,9 @@ import pytest
 from dunwell.interfaces.cli.main import dunwell
 from dunwell.interfaces.cli.words import Words
 
-# The web application, the migrations, the letter press, pages, files, channels.
+# The web application, the letter press, pages, files, channels.
 _HEAVY = {
-    "PIL", "aiohttp", "alembic", "jinja2", "obstore", "pikepdf", "sqlalchemy",
-    "starlette", "typst", "uvicorn",
+    "PIL", "aiohttp", "jinja2", "obstore", "pikepdf", "starlette", "typst", "uvicorn",
 }  # fmt: skip
 _RUN = """
 import json, sys
@@ -93,9 +92,7 @@ def test_the_help_of_a_word_that_does_much_reads_nothing_of_what_it_does(word: s
     # Jinja and the field's lists of codes check what a file says.
     [("dunwell.interfaces.cli.applying", {"jinja2"}), ("dunwell.interfaces.cli.explaining", set())],
 )
-def test_what_a_word_does_reads_no_web_application_and_no_migrations(
-    doing: str, read_too: set[str]
-) -> None:
+def test_what_a_word_does_reads_no_web_application(doing: str, read_too: set[str]) -> None:
     done = subprocess.run(
         [sys.executable, "-c", f"import {doing}, sys; print(*sys.modules)"],
         capture_output=True, text=True, check=True,

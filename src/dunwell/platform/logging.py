@@ -45,7 +45,7 @@ FIELDS = frozenset(
 )  # fmt: skip
 _MAX_TEXT = 200
 # Libraries whose messages are known to be fixed words; of all others the logger's name is kept.
-_PLAIN_SPOKEN = ("uvicorn", "alembic", "dunwell")
+_PLAIN_SPOKEN = ("uvicorn", "dunwell")
 _TRACE_LINES = 5
 _MINUTE = 60.0
 
@@ -75,8 +75,7 @@ def configure_logging(level: str, process: str) -> None:
     root.setLevel(max(number, logging.INFO))
     logging.getLogger("dunwell").setLevel(number)
     # What goes well there is told elsewhere, or every time the same.
-    for name in ("uvicorn.error", "alembic"):
-        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 
 
 class OncePerMinute:

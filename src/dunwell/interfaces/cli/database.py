@@ -10,16 +10,14 @@ import asyncpg
 import click
 
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
-from dunwell.interfaces.cli.words import load
 from dunwell.operations.recovery.archive import open_embedded
 from dunwell.platform.config import Settings
+from dunwell.platform.database.migrate import migrate
+from dunwell.platform.database.migrations import load_revisions
 from dunwell.platform.embedded.folder_lock import FolderLock, FolderTaken
 from dunwell.platform.embedded.postgres import EmbeddedPostgres, PostgresFailed, stop_server
-from dunwell.platform.migrations.revisions import load_revisions
 
 _PATIENCE_SECONDS = 30.0
-# Read when a database is to be migrated: what it needs takes longer than most commands do.
-_MIGRATE = "dunwell.platform.database.migrate:migrate"
 
 
 @click.command("migrate")
@@ -28,7 +26,7 @@ def command(data_dir: str | None) -> None:
     """Bring the database to the newest schema; safe to run at any time."""
     settings = read_settings("migrate", data_dir=data_dir)
     with reach_database(settings, "migrate") as url:
-        load(_MIGRATE)(url)
+        migrate(url)
         revision, _ = load_revisions(url)
     click.echo(f"migrated to {revision}")
 
@@ -53,7 +51,7 @@ def reach_database(settings: Settings, command: str) -> Iterator[str]:
     try:
         revision, newest = load_revisions(embedded.url)
         if revision != newest:
-            load(_MIGRATE)(embedded.url)
+            migrate(embedded.url)
         yield embedded.url
     finally:
         stop_server(server)

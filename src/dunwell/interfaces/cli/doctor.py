@@ -32,12 +32,12 @@ from dunwell.platform.config.checks import find_ssl_mode
 from dunwell.platform.config.database_address import read_address
 from dunwell.platform.config.private_folder import find_open, is_made_here
 from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.migrations import load_revisions
 from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.embedded.folder_lock import FolderTaken
 from dunwell.platform.embedded.postgres import PostgresFailed
 from dunwell.platform.errors import Refusal
 from dunwell.platform.key_versions import KnownVersion, find_misfit, load_versions
-from dunwell.platform.migrations.revisions import load_revisions
 
 _LEAST_VERSION, _NEWEST_VERSION = 15, 18
 _MOST_SKEW_SECONDS = 2.0
@@ -242,6 +242,9 @@ def check_keys(keys: KeyRing, known: Sequence[KnownVersion]) -> Finding:
 def check_revision(revision: str | None, newest: str) -> Finding:
     if revision == newest:
         return Finding("migrations", f"at {newest}, the newest")
+    if revision is not None and revision > newest:
+        words = f"at {revision}, newer than this Dunwell, whose newest is {newest}"
+        return Finding("migrations", words, "Install the version that migrated it, or a newer one.")
     words = f"at {revision or 'none'}, the newest is {newest}; the rest is checked after that"
     return Finding("migrations", words, "Run: dunwell migrate")
 

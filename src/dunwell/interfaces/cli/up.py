@@ -34,12 +34,11 @@ from dunwell.platform.children.programs import Lifeline, Process, Program, stop_
 from dunwell.platform.config import Settings
 from dunwell.platform.config.private_folder import close_to_others
 from dunwell.platform.crypto import KeyRing
-from dunwell.platform.database.database import settle_epoch_at
+from dunwell.platform.database.migrate import migrate
 from dunwell.platform.embedded.folder_lock import FolderLock
 from dunwell.platform.embedded.postgres import PostgresFailed, find_database_url
 from dunwell.platform.errors import Refusal
 from dunwell.platform.key_versions import admit_at
-from dunwell.platform.migrations.revisions import load_revisions
 
 _WATCH_SECONDS = 0.1
 _ARCHIVE = "archive"
@@ -132,7 +131,7 @@ def _migrate(url: str, stopping: _Stopping) -> bool:
     deadline = time.monotonic() + _DATABASE_PATIENCE_SECONDS
     while not stopping.is_asked():
         try:
-            _bring_to_newest(url)
+            migrate(url)
         except _AWAY as error:
             if time.monotonic() > deadline:
                 raise PostgresFailed(
@@ -142,15 +141,6 @@ def _migrate(url: str, stopping: _Stopping) -> bool:
             return True
         stopping.wait(0.5)
     return False
-
-
-def _bring_to_newest(url: str) -> None:
-    """Alembic is read only where something is to be migrated: it takes as long as the rest."""
-    present, newest = load_revisions(url)
-    if present == newest:
-        asyncio.run(settle_epoch_at(url))
-    else:
-        load("dunwell.platform.database.migrate:migrate")(url)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,16 +19,19 @@ import msgspec
 from dunwell.operations.recovery.hold import NOTE
 from dunwell.platform.database.database import NotMigrated
 from dunwell.platform.database.migrate import check_empty, create_schema
+from dunwell.platform.database.migrations import (
+    LOAD_REVISION,
+    REVISION_TABLE,
+    list_own_tables,
+    list_revisions,
+)
 from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.database.sql import compose
 from dunwell.platform.errors import InvalidState
-from dunwell.platform.migrations.revisions import list_own_tables, list_revisions
 
 # zlib's fastest level takes half the time of its default, for files that are a tenth larger.
 _COMPRESSION_LEVEL = 1
 _FILE_SUFFIX = ".copy.gz"
-# The schema's revision is in the manifest, and the migrations write this table themselves.
-_REVISION_TABLE = "alembic_version"
 # One text for one row on every server, whatever its role or database is configured to, and no limit
 # of time on what takes as long as the database is large.
 _SESSION = """
@@ -162,22 +165,23 @@ async def _dump(url: str, folder: Path | None) -> DatabaseDump:
     try:
         taken_at = await connection.fetchval("SELECT clock_timestamp()")
         present = (await list_tables(connection)).keys()
-        own = present & (list_own_tables() | {_REVISION_TABLE})
-        if _REVISION_TABLE not in own:
+        own = present & list_own_tables()
+        if REVISION_TABLE not in own:
             raise NotMigrated
         async with connection.transaction(isolation="repeatable_read", readonly=True):
             await _configure(connection)
             # The transaction's snapshot is taken by the first statement after this one, when no
             # migration can change these tables any more.
             await connection.execute(f"LOCK TABLE {', '.join(sorted(own))} IN ACCESS SHARE MODE")
-            schema = await connection.fetchval("SELECT version_num FROM alembic_version")
+            schema = await connection.fetchval(LOAD_REVISION)
             _check_schema(schema)
             columns = await list_tables(connection)
             if columns.keys() != present:
                 raise InvalidState("The database is being migrated. Back it up when that is done.")
             tables = {
                 name: await _copy_out(connection, name, columns[name], folder)
-                for name in sorted(own - {_REVISION_TABLE})
+                # The manifest names the revision, and the migrations write its table themselves.
+                for name in sorted(own - {REVISION_TABLE})
             }
             sequences = await _load_sequences(connection, [*tables])
             server = await connection.fetchval("SELECT current_setting('server_version')")

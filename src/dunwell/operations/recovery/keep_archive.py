@@ -46,9 +46,10 @@ _LOOK_SECONDS = 0.1
 # Of the data folder; gone with the processes that made them.
 _PASSING = frozenset({"figures", "incoming"})
 _SERVER = """
-SELECT system_identifier::text, current_setting('server_version'), version_num,
+SELECT system_identifier::text, current_setting('server_version'),
+    (SELECT max(revision) FROM schema_migrations),
     left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)
-FROM pg_control_system(), alembic_version
+FROM pg_control_system()
 """
 # A transaction that commits, though it changes nothing.
 _COMMIT = "SELECT pg_current_xact_id()"

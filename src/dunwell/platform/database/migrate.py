@@ -1,33 +1,28 @@
-"""Bring a database to the newest schema with Alembic, whose migrations here are plain SQL, and its
-order of transactions to the server it is on.
+"""Bring a database to the newest schema, and its order of transactions to the server it is on.
 
-Each migration is a transaction of its own, or, where it says `IN_TRANSACTION = False`, a few
-statements that commit one by one, as an index on a large table has to be built.
+Each migration runs in a transaction of its own. One that says so runs without: its statements
+commit one by one, as an index on a large table has to be built.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from importlib.resources import files
 from pathlib import Path
 
 import asyncpg
-from alembic.config import Config
-from alembic.runtime.environment import EnvironmentContext
-from alembic.runtime.migration import MigrationContext, MigrationStep, RevisionStep
-from alembic.script import Script, ScriptDirectory
-from sqlalchemy import Connection, text
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
-from sqlalchemy.pool import NullPool
 
 from dunwell.platform.database.database import settle_epoch_at
+from dunwell.platform.database.migrations import (
+    MIGRATIONS,
+    REVISION_TABLE,
+    Migration,
+    find_revision,
+    list_migrations,
+)
 from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.errors import InvalidState, Unavailable
 
-NEWEST = "head"
-MIGRATIONS = Path(str(files("dunwell.platform") / "migrations"))
-# So long a migration waits for a table, and everybody who comes after it waits with it.
+# How long a migration waits for a table, while everybody who comes later waits behind it.
 LOCK_SECONDS = 4.0
 _TRIES = 5
 _PAUSE_SECONDS = 2.0
@@ -56,10 +51,11 @@ SELECT quote_ident(current_user) AS role, quote_ident(current_database()) AS dat
     (
         SELECT quote_ident(tableowner)
         FROM pg_tables
-        WHERE schemaname = 'public' AND tablename = 'alembic_version'
+        WHERE schemaname = 'public' AND tablename = 'schema_migrations'
     ) AS owner
 """
-_SET_TIMEOUT = "SELECT set_config('lock_timeout', :milliseconds, true)"
+_SET_TIMEOUT = "SELECT set_config('lock_timeout', $1, true)"
+_SAVE_REVISION = f"INSERT INTO {REVISION_TABLE} (revision, name) VALUES ($1, $2)"  # noqa: S608
 
 
 class TableTaken(Unavailable):
@@ -74,17 +70,24 @@ class DatabaseNotEmpty(InvalidState):
     """The database already has tables, so no schema is created in it."""
 
 
+class SchemaTooNew(InvalidState):
+    """A newer Dunwell has migrated the database."""
+
+
 def migrate(
-    url: str, to: str = NEWEST, *, lock_seconds: float = LOCK_SECONDS, folder: Path = MIGRATIONS
+    url: str,
+    to: str | None = None,
+    *,
+    lock_seconds: float = LOCK_SECONDS,
+    folder: Path = MIGRATIONS,
 ) -> None:
-    """Run every migration of the folder up to `to` that the database has not seen; safe to start
+    """Run every migration up to `to` (None: all) that the database has not seen; safe to start
     twice at once.
 
     Raises TableTaken when one of them did not get its tables in five tries, MigrationForbidden when
-    the role lacks a right, and asyncpg's errors.
+    the role lacks a right, SchemaTooNew, and asyncpg's errors.
     """
-    scripts = ScriptDirectory.from_config(_configure(folder))
-    asyncio.run(_migrate(url, scripts, to, lock_seconds))
+    asyncio.run(_migrate(url, list_migrations(folder), to, lock_seconds))
 
 
 @asynccontextmanager
@@ -94,32 +97,29 @@ async def create_schema(
     """Run every migration up to `to` in an empty database, all in one transaction.
 
     Yields the connection inside that transaction, so that rows can be loaded before it commits:
-    after an error or a kill the database is as empty as before. The epoch is not settled here; the
-    next connection of the service does that. Raises DatabaseNotEmpty, MigrationForbidden and
-    asyncpg's errors.
+    after an error or a kill the database is as empty as before. Indexes are built without
+    CONCURRENTLY, which no transaction allows: the tables are new, and only this transaction sees
+    them. The epoch is not settled here; the next connection of the service does that. Raises
+    DatabaseNotEmpty, MigrationForbidden and asyncpg's errors.
     """
-    engine = _create_engine(url)
-    scripts = ScriptDirectory.from_config(_configure(folder))
+    connection = await connect(url, OpenConnection)
     try:
-        async with engine.begin() as connection:
-            await connection.execute(text(_WAIT_FOR_TURN))
-            driver = (await connection.get_raw_connection()).driver_connection
-            await check_empty(driver)
-            for script in [*scripts.iterate_revisions(to, "base")][::-1]:
-                await connection.run_sync(_upgrade, scripts, script)
-            yield driver
-    except (DBAPIError, asyncpg.InsufficientPrivilegeError) as error:
+        async with connection.transaction():
+            await connection.execute(_WAIT_FOR_TURN)
+            await check_empty(connection)
+            for migration in list_migrations(folder):
+                if migration.revision <= to:
+                    await connection.execute(migration.sql.replace(" CONCURRENTLY", ""))
+                    await _save_revision(connection, migration)
+            yield connection
+    except asyncpg.InsufficientPrivilegeError as error:
         raise await _explain(url, error) from error
     finally:
-        await engine.dispose()
+        await connection.close()
 
 
-async def _explain(url: str, error: Exception) -> Exception:
-    """Return what to raise instead: MigrationForbidden for a right that is missing, with what to
-    grant, and for everything else the server's own error."""
-    told = _find_server_error(error)
-    if not isinstance(told, asyncpg.InsufficientPrivilegeError):
-        return told or error
+async def _explain(url: str, error: asyncpg.InsufficientPrivilegeError) -> MigrationForbidden:
+    """Return the error to raise for a right that is missing, which says what to grant."""
     connection = await connect(url, OpenConnection)
     try:
         rights = await connection.fetchrow(_LOAD_RIGHTS)
@@ -137,15 +137,8 @@ async def _explain(url: str, error: Exception) -> Exception:
     else:
         remedy = "Give it that right and migrate again."
     return MigrationForbidden(
-        f"The database does not let the role {role} change its schema: {told}. {remedy}"
+        f"The database does not let the role {role} change its schema: {error}. {remedy}"
     )
-
-
-def _find_server_error(error: BaseException | None) -> asyncpg.PostgresError | None:
-    """SQLAlchemy wraps the errors of the statements that it sends itself."""
-    while error is not None and not isinstance(error, asyncpg.PostgresError):
-        error = error.__cause__
-    return error
 
 
 async def check_empty(connection: asyncpg.Connection) -> None:
@@ -156,76 +149,73 @@ async def check_empty(connection: asyncpg.Connection) -> None:
         )
 
 
-def _create_engine(url: str) -> AsyncEngine:
-    # asyncpg reads the address itself, so that it means the same here as everywhere else.
-    return create_async_engine(
-        "postgresql+asyncpg://",
-        async_creator=lambda: connect(url, OpenConnection),
-        poolclass=NullPool,
-    )
-
-
-async def _migrate(url: str, scripts: ScriptDirectory, to: str, lock_seconds: float) -> None:
-    engine = _create_engine(url)
+async def _migrate(
+    url: str, migrations: Sequence[Migration], to: str | None, lock_seconds: float
+) -> None:
     turn = await connect(url, OpenConnection)
+    connection = await connect(url, OpenConnection)
     try:
         while not await _migrate_in_turn(  # noqa: ASYNC110
-            turn, engine, scripts=scripts, to=to, lock_seconds=lock_seconds
+            turn, connection, migrations=migrations, to=to, lock_seconds=lock_seconds
         ):
             await asyncio.sleep(_TURN_SECONDS)
-    except (DBAPIError, asyncpg.InsufficientPrivilegeError) as error:
+    except asyncpg.InsufficientPrivilegeError as error:
         raise await _explain(url, error) from error
     finally:
         await turn.close()
-        await engine.dispose()
+        await connection.close()
     await settle_epoch_at(url)
 
 
 async def _migrate_in_turn(
-    turn: asyncpg.Connection, engine: AsyncEngine, scripts: ScriptDirectory, to: str,
-    lock_seconds: float,
+    turn: asyncpg.Connection, connection: asyncpg.Connection, *,
+    migrations: Sequence[Migration], to: str | None, lock_seconds: float,
 ) -> bool:  # fmt: skip
-    """False: another process has it. Whoever asks keeps no transaction open until the next time: an
-    index that is built waits for all those that happened to be asking, and they for it."""
+    """Return False if another process migrates. No transaction stays open until the next attempt:
+    an index that is built would wait for it, and it for the index."""
     async with turn.transaction():
         if not await _has_turn(turn):
             return False
-        for script in await _list_missing(engine, scripts, to):
-            await _run_patiently(engine, scripts, script, lock_seconds)
+        for migration in await _list_missing(connection, migrations, to):
+            await _run_patiently(connection, migration, lock_seconds)
         return True
 
 
 async def _has_turn(turn: asyncpg.Connection) -> bool:
-    """Without waiting, and keeping no snapshot: an index that is built beside those who write waits
-    until all older ones are gone. A statement's is kept until the next simple one."""
+    """Take the turn without waiting for it, and keep no snapshot: an index that is built while
+    others write waits until all older snapshots are gone. A statement's snapshot is kept until the
+    next simple one."""
     is_taken: bool = await turn.fetchval(_TAKE_TURN)
     await turn.execute("SELECT")
     return is_taken
 
 
-async def _list_missing(engine: AsyncEngine, scripts: ScriptDirectory, to: str) -> list[Script]:
-    async with engine.connect() as connection:
-        present = await connection.run_sync(_read_revision)
-    missing = [*scripts.iterate_revisions(to, present or "base")]
-    return missing[::-1]
-
-
-def _read_revision(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
+async def _list_missing(
+    connection: asyncpg.Connection, migrations: Sequence[Migration], to: str | None
+) -> Sequence[Migration]:
+    present = await find_revision(connection) or ""
+    if present > migrations[-1].revision:
+        raise SchemaTooNew(
+            f"The database has the schema {present}, the newest that this Dunwell knows is "
+            f"{migrations[-1].revision}. Install the version that migrated it, or a newer one."
+        )
+    return [
+        each
+        for each in migrations
+        if each.revision > present and (to is None or each.revision <= to)
+    ]
 
 
 async def _run_patiently(
-    engine: AsyncEngine, scripts: ScriptDirectory, script: Script, lock_seconds: float
+    connection: asyncpg.Connection, migration: Migration, lock_seconds: float
 ) -> None:
     for left in reversed(range(_TRIES)):
         try:
-            await _run(engine, scripts, script, lock_seconds)
-        except Exception as error:
-            if not _is_lock_timeout(error):
-                raise
+            await _run(connection, migration, lock_seconds)
+        except asyncpg.LockNotAvailableError as error:
             if not left:
                 raise TableTaken(
-                    f"Migration {script.revision} ({script.doc}) waited {_TRIES} times"
+                    f"Migration {migration.revision} ({migration.name}) waited {_TRIES} times"
                     f" {lock_seconds:g} s for a table that others hold; those before it stand."
                     " End long transactions (pg_stat_activity) and migrate again."
                 ) from error
@@ -234,36 +224,17 @@ async def _run_patiently(
             return
 
 
-def _is_lock_timeout(error: BaseException) -> bool:
-    return isinstance(_find_server_error(error), asyncpg.LockNotAvailableError)
-
-
-async def _run(
-    engine: AsyncEngine, scripts: ScriptDirectory, script: Script, lock_seconds: float
-) -> None:
-    if getattr(script.module, "IN_TRANSACTION", True):
-        async with engine.begin() as connection:
-            await connection.execute(
-                text(_SET_TIMEOUT), {"milliseconds": str(round(lock_seconds * 1000))}
-            )
-            await connection.run_sync(_upgrade, scripts, script)
+async def _run(connection: asyncpg.Connection, migration: Migration, lock_seconds: float) -> None:
+    if migration.is_in_transaction:
+        async with connection.transaction():
+            await connection.execute(_SET_TIMEOUT, str(round(lock_seconds * 1000)))
+            await connection.execute(migration.sql)
+            await _save_revision(connection, migration)
     else:
-        alone = engine.execution_options(isolation_level="AUTOCOMMIT")
-        async with alone.connect() as connection:
-            await connection.run_sync(_upgrade, scripts, script)
+        for statement in migration.split_statements():
+            await connection.execute(statement)
+        await _save_revision(connection, migration)
 
 
-def _upgrade(connection: Connection, scripts: ScriptDirectory, script: Script) -> None:
-    def list_steps(_present: object, _context: object) -> list[RevisionStep]:
-        return [MigrationStep.upgrade_from_script(scripts.revision_map, script)]
-
-    config = _configure(Path(scripts.dir))
-    config.attributes["connection"] = connection
-    with EnvironmentContext(config, scripts, fn=list_steps, destination_rev=script.revision):
-        scripts.run_env()
-
-
-def _configure(folder: Path) -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(folder))
-    return config
+async def _save_revision(connection: asyncpg.Connection, migration: Migration) -> None:
+    await connection.execute(_SAVE_REVISION, migration.revision, migration.name)

@@ -10,9 +10,9 @@ import msgspec
 
 from dunwell.interfaces.cli.findings.finding import Finding
 from dunwell.platform.config import Settings
+from dunwell.platform.database.migrations import list_own_tables
 from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.embedded.postgres import PostgresFailed, find_binaries
-from dunwell.platform.migrations.revisions import list_own_tables
 
 _PROGRAMS = ("initdb", "postgres")
 # A role that owns the tables may do all of it; one that was only granted a part may not.
@@ -74,7 +74,7 @@ def describe_ground(ground: BackupGround) -> Iterator[Finding]:
         yield Finding("backup", words, remedy)
     else:
         yield Finding("backup", f"can be taken and restored, PostgreSQL {ground.server}")
-    others = sorted(set(ground.tables) - list_own_tables() - {"alembic_version"})
+    others = sorted(set(ground.tables) - list_own_tables())
     if others:
         words = f"would leave out {', '.join(others)} in the schema public"
         remedy = "These tables are not Dunwell's: back them up yourself."

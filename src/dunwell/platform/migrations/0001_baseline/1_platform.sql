@@ -1,4 +1,5 @@
--- Tables of the platform: the order of transactions, versions of the secret key, rate limits.
+-- Tables of the platform: the schema's version, the order of transactions, versions of the secret
+-- key, rate limits.
 --
 -- Rules for all tables, in this file and the next ones:
 --   * The primary key of a merchant's table begins with merchant_id, and every foreign key to such
@@ -12,6 +13,15 @@
 --     _hash holds a plain hash of a random secret. key_version says which version of the key was
 --     used.
 --   * "actor_kind" and "actor_id" say who acted, in the words of the audit log.
+
+-- The migrations that ran in this database; the highest revision is its schema. Written by
+-- `dunwell migrate`, and no part of a backup.
+CREATE TABLE schema_migrations (
+    -- The number and the name of the migration's file.
+    revision text PRIMARY KEY,
+    name text NOT NULL,
+    ran_at timestamptz NOT NULL DEFAULT now()
+);
 
 -- The start of each period in which one server wrote on one timeline (decision 0016). The row with
 -- the highest epoch is the current one; its epoch is added to the server's transaction ids. Whoever

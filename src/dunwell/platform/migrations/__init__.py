@@ -1,1 +1,0 @@
-"""Builds and adopts the schema; each migration is plain SQL beside a small Alembic file."""
