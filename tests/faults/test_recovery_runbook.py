@@ -2,22 +2,25 @@
 Debian's PostgreSQL with an ordinary role."""
 
 import asyncio
+import contextlib
 import re
 import shutil
 import subprocess
 import sys
 from base64 import b64encode
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import asyncpg
+import pytest
 
 from dunwell.accounts.installation.document import check_installation
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.database.migrate import migrate
+from dunwell.platform.embedded.postgres import PostgresFailed
 from dunwell.platform.key_versions import admit_at
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml
@@ -27,9 +30,11 @@ from tests.support.certificates import write_certificate
 from tests.support.clusters import Cluster, Servers, a_shop, an_outbox_on, give_to_server
 from tests.support.command_line import CommandLine
 from tests.support.merchant_ids import FIRST_MERCHANT_IDS
-from tests.support.operator_pages import Follow, read_blocks
+from tests.support.operator_pages import Follow, read_blocks, read_section
 from tests.support.postgres_versions import find_binaries_of
-from tests.support.webhooks import an_outbox
+from tests.support.webhooks import Outbox, an_outbox
+
+_OWN_SERVER = "A point in time of a server of your own"
 
 
 def test_an_installation_is_backed_up_while_it_runs_and_restored_on_another_host(
@@ -86,48 +91,107 @@ async def wait_for_moment(cluster: Cluster) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
-async def test_a_server_goes_back_to_a_point_in_time(
+@dataclass
+class ServerOfYourOwn:
+    """An administrator follows the page: a server that archives its log, and its copy."""
+
+    origin: Cluster
+    copy: Cluster
+    outbox: Outbox
+    follow: Follow
+    variables: dict[str, object]
+
+    async def run(self, place: int) -> str:
+        return await asyncio.to_thread(self.follow, _OWN_SERVER, place, **self.variables)
+
+    async def stop(self) -> None:
+        """After the archive has what was done."""
+        await self.superuser.run_sql("SELECT pg_switch_wal()")
+        await self.superuser.stop()
+
+    async def make_copy(self) -> None:
+        self.copy.postgres.folder.mkdir()
+        await self.run(2)
+        give_to_server(self.copy.postgres.folder)
+
+    @property
+    def superuser(self) -> Cluster:
+        return replace(self.origin, role="postgres", database="postgres")
+
+    async def hold(self) -> Cluster:
+        """The copy, once it can be written, held as the page says."""
+        await self.copy.wait_for("SELECT NOT pg_is_in_recovery()")
+        restored = replace(self.copy, role="dunwell", database="dunwell")
+        self.variables["DUNWELL_DATABASE_URL"] = restored.url
+        assert "The worker does nothing until" in await self.run(3)
+        return restored
+
+
+@pytest.fixture
+async def own_server(
     servers: Servers, debian: Cluster, resources: Resources, tmp_path: Path, follow: Follow
-) -> None:
-    section = "A point in time of a server of your own"
+) -> ServerOfYourOwn:
     origin = await an_ordinary_role(debian)
     outbox = await an_outbox_on(origin, resources)
     archive = tmp_path / "archive"
     copy = servers.keep(Cluster.on(servers.place(), debian.postgres.binaries))
     archive.mkdir()
     give_to_server(archive)
-    here: dict[str, object] = {
+    variables: dict[str, object] = {
         "DUNWELL_DATABASE_URL": origin.url, "SUPERUSER_URL": debian.url, "ARCHIVE": archive,
-        "PGDATA": copy.data,
+        "PGDATA": copy.data, "DUNWELL_DATA_DIR": tmp_path / "var",
     }  # fmt: skip
-    await asyncio.to_thread(follow, section, 0, **here)
+    made = ServerOfYourOwn(origin, copy, outbox, follow, variables)
+    await made.run(0)
     await debian.stop()
     await debian.start()
-    await asyncio.to_thread(follow, section, 1, **here)
-    async with a_shop(outbox, origin.url) as served:
+    origin.server = debian.server
+    await made.run(1)
+    return made
+
+
+async def test_a_server_goes_back_to_a_point_in_time(own_server: ServerOfYourOwn) -> None:
+    async with a_shop(own_server.outbox, own_server.origin.url) as served:
         kept = await served.work()
-        here["TIME"] = await wait_for_moment(origin)
+        own_server.variables["TIME"] = await wait_for_moment(own_server.origin)
         await served.work()
         seen = await served.look()
-    await debian.run_sql("SELECT pg_switch_wal()")
-    await debian.stop()
-    copy.postgres.folder.mkdir()
-
-    await asyncio.to_thread(follow, section, 2, **here)
-    give_to_server(copy.postgres.folder)
-    await copy.start()
-    await copy.wait_for("SELECT NOT pg_is_in_recovery()")
-    restored = replace(copy, role="dunwell", database="dunwell")
-    here |= {"DUNWELL_DATABASE_URL": restored.url, "DUNWELL_DATA_DIR": tmp_path / "var"}
-    told = await asyncio.to_thread(follow, section, 3, **here)
-
-    assert "The worker does nothing until" in told
-    async with a_shop(outbox, restored.url) as served:
+    await own_server.stop()
+    await own_server.make_copy()
+    await own_server.copy.start()
+    restored = await own_server.hold()
+    async with a_shop(own_server.outbox, restored.url) as served:
         assert await served.list_events() == kept
         new_events = await served.work()
         assert await served.list_events(seen.cursor) == new_events
-    told = await asyncio.to_thread(follow, "Before anything is sent again", 0, **here)
+    told = await asyncio.to_thread(
+        own_server.follow, "Before anything is sent again", 0, **own_server.variables
+    )
     assert "resumed" in told
+
+
+async def test_a_time_after_the_end_of_the_archive_is_removed_as_the_page_says(
+    own_server: ServerOfYourOwn,
+) -> None:
+    async with a_shop(own_server.outbox, own_server.origin.url) as served:
+        kept = await served.work()
+    await own_server.stop()
+    own_server.variables["TIME"] = f"{datetime.now(UTC) + timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}"
+    await own_server.make_copy()
+    # It may answer for a moment, until it has read the whole archive.
+    with contextlib.suppress(PostgresFailed):
+        await own_server.copy.start()
+        assert own_server.copy.server is not None
+        await asyncio.to_thread(own_server.copy.server.wait, 30)
+    text = " ".join(read_section(_OWN_SERVER, "recovery.md").split())
+    [said] = re.findall(r"`(recovery ended [^`]+)`", text)
+    logs = own_server.copy.postgres.folder.rglob("*.log")
+    assert any(said in path.read_text(errors="replace") for path in logs)
+    await own_server.run(4)
+    await own_server.copy.start()
+    restored = await own_server.hold()
+    async with a_shop(own_server.outbox, restored.url) as served:
+        assert await served.list_events() == kept
 
 
 async def test_a_role_without_the_right_to_create_is_told_what_to_grant(

@@ -13,7 +13,7 @@ import pytest
 from tests.servers.debian import replace_in
 from tests.support.postgres_versions import find_binaries_of
 
-_PAGES = Path(__file__).parents[2] / "docs" / "operator"
+PAGES = Path(__file__).parents[2] / "docs" / "operator"
 _PATIENCE_SECONDS = 120
 _FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 # The command. One that serves is ended as soon as it says that it is ready.
@@ -33,7 +33,7 @@ Follow = Callable[..., str]
 
 def read_section(section: str, page: str) -> str:
     """Return the text of a section with all that is below it. section: a heading of any level."""
-    text = (_PAGES / page).read_text()
+    text = (PAGES / page).read_text()
     found = re.search(rf"^(#+) {re.escape(section)}\n", text, re.MULTILINE)
     assert found is not None, f"{page} has no section {section!r}"
     rest = text[found.end() :]

@@ -5,10 +5,11 @@ import asyncio
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import quote
 
 import asyncpg
@@ -18,20 +19,11 @@ from dunwell.platform.embedded.postgres_user import become_user, find_server_use
 from tests.support.tools import find_tool
 
 _PATIENCE_SECONDS = 20
-_CONFIGURATION = """
-[databases]
-* = host={sockets} user=postgres
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = {port}
-unix_socket_dir =
-auth_type = any
-pool_mode = transaction
-default_pool_size = {size}
-max_client_conn = 500
-server_round_robin = 1
-admin_users = postgres
-"""
+_SETTINGS = {
+    "listen_addr": "127.0.0.1", "unix_socket_dir": "", "auth_type": "any",
+    "pool_mode": "transaction", "max_client_conn": "500", "server_round_robin": "1",
+    "admin_users": "postgres",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +54,21 @@ class PooledPostgres(EmbeddedPostgres):
 
 
 @contextmanager
-def a_pooler(server: EmbeddedPostgres, folder: Path, size: int = 8) -> Iterator[Pooler]:
-    """size: how many connections to the server it shares out."""
+def a_pooler(
+    server: EmbeddedPostgres, folder: Path, size: int = 8, *, user: str = "postgres",
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Pooler]:  # fmt: skip
+    """size: how many connections to the server it shares out. user: whose they are. settings: of
+    pgBouncer, beside the usual ones or in their place."""
     program = find_tool("pgbouncer")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     file = folder / "pgbouncer.ini"
-    file.write_text(_CONFIGURATION.format(sockets=server.socket_folder, port=port, size=size))
+    given = {**_SETTINGS, "listen_port": port, "default_pool_size": size, **settings}
+    lines = [f"{name} = {value}" for name, value in given.items()]
+    databases = ["[databases]", f"* = host={server.socket_folder} user={user}", "[pgbouncer]"]
+    file.write_text("\n".join([*databases, *lines, ""]))
     file.chmod(0o644)
     with (folder / "pgbouncer.log").open("wb") as log:
         process = subprocess.Popen(
