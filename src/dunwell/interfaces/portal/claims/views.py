@@ -139,15 +139,6 @@ class ActPage(Page, frozen=True):
     workflows: Sequence[tuple[str, str]]
 
 
-class PreviewPage(Page, frozen=True):
-    """Leads to the debtor's page as it is."""
-
-    template: ClassVar[str] = "claim_preview.html"
-    area: ClassVar[str] = "claims"
-
-    head: Head
-
-
 def describe_head(view: ClaimView) -> Head:
     return Head(
         claim_id=view.claim_id,
