@@ -136,7 +136,7 @@ async def test_two_at_one_step_lose_nothing(
         else:
             await clerk.press("Save")
 
-        await clerk.sees("This was changed meanwhile")
+        await clerk.sees("Someone else changed this while you were editing")
         assert await clerk.page.locator("#days").input_value() == "14"
         if way.scripts:
             await clerk.judge(html_checker)

@@ -11,9 +11,9 @@ from dunwell.cases.assignment.editing import (
     RemoveRule,
     SetDefault,
     apply_edit,
-    make_fingerprint,
 )
 from dunwell.cases.assignment.rules import RuleSet, Share
+from dunwell.platform.text.revision import compute_revision
 from tests.support.rules import A, B, C, a_rule
 
 ONE, TWO, THREE = a_rule("one"), a_rule("two", B, country="DE"), a_rule("three", C)
@@ -44,7 +44,7 @@ def test_a_rule_moves_to_a_place_of_the_list(name: str, place: int, expected: li
 
 def test_a_rule_is_replaced_where_it_stands_and_a_new_one_comes_last() -> None:
     other = a_rule("other", A)
-    assert names_after(PutRule(other, "two", make_fingerprint(TWO))) == ["one", "other", "three"]
+    assert names_after(PutRule(other, "two", compute_revision(TWO))) == ["one", "other", "three"]
     assert names_after(PutRule(other)) == ["one", "two", "three", "other"]
     assert names_after(RemoveRule("two")) == ["one", "three"]
 
@@ -64,8 +64,8 @@ def test_a_copy_stands_behind_its_rule_under_a_name_that_is_free() -> None:
 @pytest.mark.parametrize(
     "edit",
     [
-        PutRule(ONE, "gone", make_fingerprint(ONE)),
-        PutRule(ONE, "two", make_fingerprint(ONE)),
+        PutRule(ONE, "gone", compute_revision(ONE)),
+        PutRule(ONE, "two", compute_revision(ONE)),
         PutRule(ONE, "two"),
         MoveRule("gone", 1),
         RemoveRule("gone"),
@@ -89,5 +89,5 @@ def test_a_fingerprint_differs_with_each_property() -> None:
         a_rule("one", tuple(reversed(shares))), a_rule("one", country="DE"),
         a_rule("one", country=["DE"]), a_rule("one", active=False),
     ]  # fmt: skip
-    assert len({make_fingerprint(each) for each in variants}) == len(variants)
-    assert make_fingerprint(a_rule("one")) == make_fingerprint(ONE)
+    assert len({compute_revision(each) for each in variants}) == len(variants)
+    assert compute_revision(a_rule("one")) == compute_revision(ONE)

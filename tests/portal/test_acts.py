@@ -61,7 +61,7 @@ async def test_the_second_of_two_is_told_what_changed_and_loses_nothing(
     answer = await clerk.post(f"/claims/{claim_id}/contact", fields)
 
     assert answer.status_code == 409
-    assert "Somebody was faster" in answer.text
+    assert "Someone else changed this while you were editing" in answer.text
     assert 'value="new@example.org"' in answer.text
     assert (await house.read(claim_id)).debtor.email != "new@example.org"
 
@@ -174,7 +174,7 @@ async def test_a_form_that_is_shown_again_is_a_look(
 
     answer = await staff.post(
         f"/claims/{claim_id}/contact",
-        {"token": form["token"], "known_seen": seen or form["known_seen"], "email": "no address"},
+        {"token": form["token"], "revision": seen or form["revision"], "email": "no address"},
     )
 
     assert answer.status_code == status

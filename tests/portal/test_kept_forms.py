@@ -99,7 +99,7 @@ async def test_hidden_ids_and_tokens_are_not_shown(typist: Typist, claim_id: int
     shown = await typist.send_too_late(path, {"city": "Kiel"})
     assert ">Kiel</p>" in shown
     assert fields["token"] not in shown
-    assert fields["known_seen"] not in shown
+    assert fields["revision"] not in shown
 
 
 async def test_the_text_editor_comes_back_with_the_text_of_its_own_address(

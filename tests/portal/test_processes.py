@@ -125,7 +125,7 @@ async def test_of_two_at_one_step_the_second_sees_both_and_loses_nothing(
     await save_step(colleague, at, 2, days="10")
     page = await clerk.send(path, do="save", days="14")
     assert page.status_code == 409
-    assert "This was changed meanwhile" in page.text
+    assert "Someone else changed this while you were editing" in page.text
     assert "Ada" in page.text
     assert re.search(r"<del>\s*10\s*</del>.*<ins>\s*14\s*</ins>", page.text, re.DOTALL)
     assert 'value="14"' in page.text
@@ -182,7 +182,7 @@ async def test_an_order_that_was_changed_since_is_not_changed_unseen(
     shown = (await clerk.get(at)).text
     await act(colleague, at, 5, "up")
     page = await act(clerk, at, 1, "down", shown)
-    assert "Nothing was moved" in page.text
+    assert "Someone else changed this while you were editing" in page.text
     assert [each.id for each in (await definition_of(house, at)).steps] == [1, 2, 3, 5, 4]
 
 
@@ -192,7 +192,7 @@ async def test_a_step_that_was_changed_since_is_not_taken_out_unseen(
     shown = (await clerk.get(at)).text
     await save_step(colleague, at, 2, days="10")
     page = await act(clerk, at, 2, "remove", shown)
-    assert "Nothing was taken out" in page.text
+    assert "Someone else changed this while you were editing" in page.text
     assert list_parts(await definition_of(house, at))["step 2"]["days"] == 10
 
 

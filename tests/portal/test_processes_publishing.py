@@ -115,7 +115,7 @@ async def test_what_came_since_the_page_was_shown_is_not_published_unseen(
     await save_step(colleague, at, 2, days="10")
     page = await clerk.post(f"{at}/publish", fields)
     assert page.status_code == 409
-    assert "Nothing was published: the draft has changed" in page.text
+    assert "Someone else changed this while you were editing" in page.text
     assert "Came since" in page.text
     assert await version_of(house, at) == "v1.0"
 
@@ -247,7 +247,7 @@ async def test_the_switch_is_shown_first_and_done_once(
     fields = read_fields(shown.text)
     refused = await clerk.post("/switch", fields)
     assert refused.status_code == 422
-    moved = await clerk.post("/switch", {**fields, "sure": "yes", "known_seen": "other"})
+    moved = await clerk.post("/switch", {**fields, "sure": "yes", "revision": "other"})
     assert moved.status_code == 409
     done = await clerk.follow(await clerk.post("/switch", {**fields, "sure": "yes"}))
     assert "The merchant works with workflows now." in done.text

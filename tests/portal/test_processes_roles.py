@@ -8,12 +8,12 @@ import pytest
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
 from dunwell.core.workflows.edit_draft import Edit, edit_draft
-from dunwell.core.workflows.parts import fingerprint
 from dunwell.core.workflows.store import load_workflows
 from dunwell.interfaces.portal.application import ROUTES
 from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
+from dunwell.platform.text.revision import compute_revision
 from tests.support.application import an_application
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
@@ -61,7 +61,7 @@ async def things(house: House) -> Mapping[str, str]:
     """What stands in addresses, and what forms say."""
     async with house.work() as work:
         [workflow] = await load_workflows(work.tx, work.merchant_id)
-        added = Edit("snippets/x", fingerprint(None), {"de": "Neu", "en": "New"})
+        added = Edit("snippets/x", compute_revision(None), {"de": "Neu", "en": "New"})
         edited = await edit_draft(work, workflow.workflow_id, added)
     return {
         "merchant_id": str(house.merchant.merchant_id), "workflow_id": str(workflow.workflow_id),

@@ -128,7 +128,7 @@ async def test_every_property_reads_back_as_it_was(clerk: Clerk, house: House) -
     assert [render_rule(each) for each in after.draft.rules] == [
         render_rule(each) for each in before.draft.rules
     ]
-    assert after.mark == before.mark
+    assert after.revision == before.revision
 
 
 def read_all(page: str) -> dict[str, list[str]]:
@@ -258,7 +258,7 @@ async def test_of_two_who_change_one_rule_the_second_sees_both_and_loses_nothing
     second = await clerk.post("/rules/rule", {**mine, "do": "save"})
     assert second.status_code == 409
     words = plain(second.text)
-    assert "Somebody else was quicker" in words
+    assert "Someone else changed this while you were editing" in words
     assert "Open amount: at least €500.00 → Letters first Switched off" in words
     assert 'value="700"' in second.text
     assert [rule.active for rule in (await read(house)).edited.rules] == [False, True, True]

@@ -152,7 +152,7 @@ async def test_the_file_reads_back_without_a_difference(clerk: Clerk, house: Hou
     answer = await clerk.post("/rules/file", {**form, "do": "save"})
     assert answer.status_code == 303
     after = await read(house)
-    assert (after.draft, after.mark) == (before.draft, before.mark)
+    assert (after.draft, after.revision) == (before.draft, before.revision)
 
 
 async def test_a_file_is_looked_at_before_it_is_taken(clerk: Clerk, house: House) -> None:

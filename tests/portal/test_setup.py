@@ -90,7 +90,7 @@ async def test_a_form_that_is_sent_as_it_was_opened_changes_nothing(
     whole: Clerk, resources: Resources, section: str
 ) -> None:
     before = await load(whole, resources)
-    form = read_form((await whole.get(f"/settings/{section}")).text, "known_seen")
+    form = read_form((await whole.get(f"/settings/{section}")).text, "revision")
 
     answer = await send(whole, f"/settings/{section}", form)
 
@@ -199,13 +199,13 @@ async def test_a_line_that_is_gone_is_still_shown_as_chosen(
             whole.merchant_id,
             {"line": "gone", "sender": "a@nordwind.example"},
         )
-    form = read_form((await whole.get("/settings/channels")).text, "known_seen")
+    form = read_form((await whole.get("/settings/channels")).text, "revision")
     assert form["channels.EMAIL.by"] == ["line:gone"]
 
 
 async def test_what_matters_is_shown_before_it_is_saved(whole: Clerk, resources: Resources) -> None:
     before = await load(whole, resources)
-    form = read_form((await whole.get("/settings/guards")).text, "known_seen")
+    form = read_form((await whole.get("/settings/guards")).text, "revision")
     typed = {**form, "guards.maxContactsPerWeek": "5", "guards.quietHours": None}
 
     asked = await send(whole, "/settings/guards", typed)
@@ -217,11 +217,11 @@ async def test_what_matters_is_shown_before_it_is_saved(whole: Clerk, resources:
     ]  # fmt: skip
     assert await load(whole, resources) == before
     back = await send(
-        whole, "/settings/guards", {**read_form(asked.text, "known_seen"), "do": "look"}
+        whole, "/settings/guards", {**read_form(asked.text, "revision"), "do": "look"}
     )
     assert 'value="5"' in back.text
     saved = await send(
-        whole, "/settings/guards", {**read_form(asked.text, "known_seen"), "do": "save"}
+        whole, "/settings/guards", {**read_form(asked.text, "revision"), "do": "save"}
     )
     assert saved.headers["Location"].endswith("done=saved")
     guards = (await load(whole, resources)).configuration.guards
@@ -249,20 +249,20 @@ async def test_the_second_who_saves_sees_both_texts_and_loses_none(
     whole: Clerk, resources: Resources, section: str
 ) -> None:
     field = {"contact": "contact.hours", "guards": "guards.maxContactsPerWeek"}[section]
-    form = read_form((await whole.get(f"/settings/{section}")).text, "known_seen")
+    form = read_form((await whole.get(f"/settings/{section}")).text, "revision")
     await save(whole, section, **{field.replace(".", "__"): "7"})
     between = await load(whole, resources)
 
     second = await send(whole, f"/settings/{section}", {**form, field: "9"})
 
     assert second.status_code == 409
-    assert "Somebody was faster" in second.text
+    assert "Someone else changed this while you were editing" in second.text
     assert 'value="9"' in second.text
     assert "Stored now: 7" in second.text
     assert await load(whole, resources) == between
-    again = await send(whole, f"/settings/{section}", read_form(second.text, "known_seen"))
+    again = await send(whole, f"/settings/{section}", read_form(second.text, "revision"))
     if again.status_code == 200:
-        form = read_form(again.text, "known_seen")
+        form = read_form(again.text, "revision")
         again = await send(whole, f"/settings/{section}", {**form, "do": "save"})
     assert again.headers["Location"].endswith("done=saved")
 
@@ -270,7 +270,7 @@ async def test_the_second_who_saves_sees_both_texts_and_loses_none(
 async def test_who_changes_another_part_is_not_in_the_way(
     whole: Clerk, resources: Resources
 ) -> None:
-    form = read_form((await whole.get("/settings/contact")).text, "known_seen")
+    form = read_form((await whole.get("/settings/contact")).text, "revision")
     await save(whole, "account", name="Nordwind Nord")
     answer = await send(whole, "/settings/contact", {**form, "contact.hours": "9 to 5"})
 

@@ -268,7 +268,7 @@ _ENTITY = b'<!DOCTYPE svg [<!ENTITY x SYSTEM "file:///etc/passwd">]><svg>&x;</sv
 async def test_a_logo_that_is_not_safe_is_not_taken(
     clerk: Clerk, house: House, image: bytes
 ) -> None:
-    form = read_form((await clerk.get("/settings/brand")).text, "known_seen")
+    form = read_form((await clerk.get("/settings/brand")).text, "revision")
     before = await house.rows(_STATE)
     answer = await give(clerk, "/settings/brand", form, logo=image)
     assert answer.status_code == 422
@@ -278,16 +278,16 @@ async def test_a_logo_that_is_not_safe_is_not_taken(
 
 async def test_a_logo_is_kept_until_it_is_taken_away(clerk: Clerk, house: House) -> None:
     svg = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg>'
-    form = read_form((await clerk.get("/settings/brand")).text, "known_seen")
+    form = read_form((await clerk.get("/settings/brand")).text, "revision")
     answer = await give(clerk, "/settings/brand", {**form, "brand.color": "#1F6F5C"}, logo=svg)
     assert answer.headers["Location"].endswith("done=saved"), answer.text
     picture = await clerk.get("/settings/logo.png")
     assert picture.headers["Content-Type"] == "image/png"
     assert picture.content.startswith(b"\x89PNG")
-    form = read_form((await clerk.get("/settings/brand")).text, "known_seen")
+    form = read_form((await clerk.get("/settings/brand")).text, "revision")
     await give(clerk, "/settings/brand", {**form, "brand.color": "#aa0000"})
     assert (await clerk.get("/settings/logo.png")).status_code == 200
-    form = read_form((await clerk.get("/settings/brand")).text, "known_seen")
+    form = read_form((await clerk.get("/settings/brand")).text, "revision")
     await give(clerk, "/settings/brand", {**form, "no_logo": "yes"})
     assert (await clerk.get("/settings/logo.png")).status_code == 404
 
@@ -300,7 +300,7 @@ async def test_a_logo_is_kept_until_it_is_taken_away(clerk: Clerk, house: House)
     ],
 )  # fmt: skip
 async def test_a_colour_is_judged_before_it_is_saved(clerk: Clerk, color: str, said: str) -> None:
-    form = read_form((await clerk.get("/settings/brand")).text, "known_seen")
+    form = read_form((await clerk.get("/settings/brand")).text, "revision")
     answer = await give(clerk, "/settings/brand", {**form, "brand.color": color, "do": "look"})
     assert answer.status_code == 200
     assert said in answer.text

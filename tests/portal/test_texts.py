@@ -125,7 +125,7 @@ async def test_of_two_people_the_second_sees_both_texts_and_nothing_is_lost(
     answer = await clerk.post(address, {**first, "do": "save", "body": "Zweiter Text"})
 
     assert answer.status_code == 409
-    assert "Somebody else has changed this text" in answer.text
+    assert "Someone else changed this while you were editing" in answer.text
     assert "Erster Text</p>" in answer.text
     again = read_fields(answer.text)
     assert again["body"] == "Zweiter Text"

@@ -60,7 +60,7 @@ def at(house: House, name: str, workflow_id: str) -> str:
 
 
 def _typed(token: str) -> dict[str, str]:
-    return {"token": token, "do": "save", "body": "Neu", "subject": "Neu", "known_text": "x"}
+    return {"token": token, "do": "save", "body": "Neu", "subject": "Neu", "revision": "x"}
 
 
 @pytest.mark.parametrize("role", Role)

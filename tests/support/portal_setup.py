@@ -88,10 +88,10 @@ async def give(clerk: Clerk, path: str, fields: Sent, **files: bytes) -> httpx.R
 async def save(clerk: Clerk, section: str, **typed: Any) -> httpx.Response:
     """Opens a section, types, sends, says yes to what would change; the answer of the last step."""
     path = f"/settings/{section}"
-    form = read_form((await clerk.get(path)).text, "known_seen")
+    form = read_form((await clerk.get(path)).text, "revision")
     answer = await send(clerk, path, {**form, **{_name(each): typed[each] for each in typed}})
-    if answer.status_code == 200 and "known_seen" in answer.text:
-        answer = await send(clerk, path, {**read_form(answer.text, "known_seen"), "do": "save"})
+    if answer.status_code == 200 and "revision" in answer.text:
+        answer = await send(clerk, path, {**read_form(answer.text, "revision"), "do": "save"})
     return answer
 
 

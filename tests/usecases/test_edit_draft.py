@@ -12,15 +12,15 @@ from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.core.workflows.audited import list_parts
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.draft_changes import DraftChange, Ticks
-from dunwell.core.workflows.edit_draft import Edit, EditedDraft, PartOvertaken, edit_draft
-from dunwell.core.workflows.parts import fingerprint
+from dunwell.core.workflows.edit_draft import Edit, EditedDraft, edit_draft
 from dunwell.core.workflows.publish_draft import ChangesUnseen
 from dunwell.core.workflows.save_draft import save_draft
 from dunwell.core.workflows.store import load_draft
 from dunwell.core.workflows.store_draft_changes import load_open_changes, load_published_changes
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.errors import NotFound, ValidationError
+from dunwell.platform.errors import EditConflict, NotFound, ValidationError
 from dunwell.platform.resources import Resources
+from dunwell.platform.text.revision import compute_revision
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 
@@ -56,7 +56,7 @@ async def edit(
     house: House, workflow_id: UUID, who: Actor, part: str, value: Any, *, seen: Any = None
 ) -> EditedDraft:
     """seen: the part as its editor saw it; as the first version has it, unless given."""
-    shown = fingerprint(PARTS.get(part) if seen is None else seen)
+    shown = compute_revision(PARTS.get(part) if seen is None else seen)
     async with house.work(who) as work:
         return await edit_draft(work, workflow_id, Edit(part, shown, value))
 
@@ -91,9 +91,9 @@ async def test_the_same_part_changed_since_is_refused_with_both_and_nothing_is_l
     house: House, workflow_id: UUID
 ) -> None:
     await edit(house, workflow_id, ADA, "step 2", wait_of(10))
-    with pytest.raises(PartOvertaken) as refusal:
+    with pytest.raises(EditConflict) as refusal:
         await edit(house, workflow_id, BEN, "step 2", wait_of(14))
-    assert refusal.value.theirs == wait_of(10)
+    assert refusal.value.current == wait_of(10)
     assert refusal.value.change is not None
     assert refusal.value.change.actor_id == ADA.actor_id
     assert list_parts(await draft_of(house, workflow_id))["step 2"] == wait_of(10)
@@ -104,11 +104,11 @@ async def test_the_same_part_changed_since_is_refused_with_both_and_nothing_is_l
 async def test_of_several_edits_all_are_made_or_none(house: House, workflow_id: UUID) -> None:
     await edit(house, workflow_id, ADA, "step 2", wait_of(10))
     async with house.work(BEN) as work:
-        with pytest.raises(PartOvertaken):
+        with pytest.raises(EditConflict):
             await edit_draft(
                 work, workflow_id,
-                Edit("snippets/new", fingerprint(None), {"de": "Neu", "en": "New"}),
-                Edit("step 2", fingerprint(PARTS["step 2"]), wait_of(14)),
+                Edit("snippets/new", compute_revision(None), {"de": "Neu", "en": "New"}),
+                Edit("step 2", compute_revision(PARTS["step 2"]), wait_of(14)),
             )  # fmt: skip
     assert "snippets/new" not in list_parts(await draft_of(house, workflow_id))
 

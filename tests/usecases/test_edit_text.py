@@ -5,12 +5,14 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.cases.rollout.texts.edit_text import TextOvertaken, edit_text, fingerprint_text
+from dunwell.cases.rollout.texts.edit_text import edit_text
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.store import load_draft
 from dunwell.core.workflows.text_places import Place, Written, read_text
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.errors import EditConflict
 from dunwell.platform.resources import Resources
+from dunwell.platform.text.revision import compute_revision
 from tests.support.house import House, a_house
 from tests.support.texts import a_texts_definition, a_texts_house
 
@@ -35,7 +37,7 @@ async def edit(
     house: House, workflow_id: UUID, place: Place, written: Written | None, **given: Any
 ) -> Definition:
     """given: seen, else what stands in the first draft."""
-    seen = given.get("seen", fingerprint_text(read_text(a_texts_definition(), place)))
+    seen = given.get("seen", compute_revision(read_text(a_texts_definition(), place)))
     async with house.work() as work:
         return (await edit_text(work, workflow_id, place, written, seen=seen)).definition
 
@@ -68,14 +70,14 @@ async def test_of_one_text_the_second_sees_the_firsts_and_nothing_is_lost(
     first, second = Written("Bitte zahlen Sie.", "Eins"), Written("Zahlen Sie bitte.", "Zwei")
     await edit(house, workflow_id, _GERMAN, first)
 
-    with pytest.raises(TextOvertaken) as overtaken:
+    with pytest.raises(EditConflict) as overtaken:
         await edit(house, workflow_id, _GERMAN, second)
 
-    assert overtaken.value.theirs == first
+    assert overtaken.value.current == first
     assert overtaken.value.change is not None
     assert overtaken.value.change.part == "templates/reminder"
     assert await read(house, workflow_id, _GERMAN) == first
-    await edit(house, workflow_id, _GERMAN, second, seen=fingerprint_text(first))
+    await edit(house, workflow_id, _GERMAN, second, seen=compute_revision(first))
     assert await read(house, workflow_id, _GERMAN) == second
 
 
@@ -93,7 +95,7 @@ async def test_a_new_text_makes_its_template_and_the_last_one_takes_it_along(
 ) -> None:
     made = await edit(house, workflow_id, _NEW, Written("{{ items }}", "Letzte"))
     gone = await edit(
-        house, workflow_id, _NEW, None, seen=fingerprint_text(Written("{{ items }}", "Letzte"))
+        house, workflow_id, _NEW, None, seen=compute_revision(Written("{{ items }}", "Letzte"))
     )
 
     assert list(made.templates) == ["reminder", "last"]

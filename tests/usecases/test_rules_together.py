@@ -15,7 +15,6 @@ from dunwell.cases.assignment.differences import ChangeKind
 from dunwell.cases.assignment.document import MAX_RULES
 from dunwell.cases.assignment.edit_rules import (
     CheckedRule,
-    RuleOvertaken,
     check_rule,
     edit_rules_draft,
 )
@@ -27,20 +26,19 @@ from dunwell.cases.assignment.editing import (
     RemoveRule,
     SetDefault,
     find_rule,
-    make_fingerprint,
 )
 from dunwell.cases.assignment.read_rules import RulesView, list_versions, read_rules, read_version
 from dunwell.cases.assignment.rules import Rule
 from dunwell.cases.assignment.rules_draft import (
-    DraftOvertaken,
     Wish,
     discard_rules_draft,
     publish_rules_draft,
     save_rules_draft,
 )
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.errors import NotFound, ValidationError
+from dunwell.platform.errors import EditConflict, NotFound, ValidationError
 from dunwell.platform.resources import Resources
+from dunwell.platform.text.revision import compute_revision
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 
@@ -85,7 +83,7 @@ async def see(house: House, name: str, /, **changes: Any) -> PutRule:
     """A change of a rule by somebody who sees it as it stands."""
     rule = find_rule((await read(house)).edited, name)
     assert rule is not None
-    return PutRule(msgspec.structs.replace(rule, **changes), name, make_fingerprint(rule))
+    return PutRule(msgspec.structs.replace(rule, **changes), name, compute_revision(rule))
 
 
 def names(view: RulesView) -> list[str]:
@@ -93,7 +91,7 @@ def names(view: RulesView) -> list[str]:
 
 
 async def test_a_draft_begins_with_what_is_published_and_keeps_who_did_what(house: House) -> None:
-    await edit(house, ANNA, CopyRule("Large"), (await read(house)).mark)
+    await edit(house, ANNA, CopyRule("Large"), (await read(house)).revision)
     await edit(house, KIM, await see(house, "Austria", active=False))
 
     view = await read(house)
@@ -117,13 +115,13 @@ async def test_of_two_who_change_the_same_rule_the_second_is_told_and_shown_it(
 ) -> None:
     annas, kims = await see(house, "Large", active=False), await see(house, "Large", name="Big")
     await edit(house, ANNA, annas)
-    with pytest.raises(RuleOvertaken) as refusal:
+    with pytest.raises(EditConflict) as refusal:
         await edit(house, KIM, kims)
-    assert refusal.value.standing is not None
-    assert (refusal.value.standing.name, refusal.value.standing.active) == ("Large", False)
-    with pytest.raises(RuleOvertaken) as refusal:
+    assert refusal.value.current is not None
+    assert (refusal.value.current.name, refusal.value.current.active) == ("Large", False)
+    with pytest.raises(EditConflict) as refusal:
         await edit(house, KIM, SetDefault(None, seen=None))
-    assert refusal.value.default == "Standard"
+    assert refusal.value.current == "Standard"
     view = await read(house)
     assert ([each.author for each in view.changes], names(view)) == (
         [f"USER:{UUID(int=1)}"], ["Large", "Austria"],
@@ -134,28 +132,28 @@ async def test_of_two_who_change_the_same_rule_the_second_is_told_and_shown_it(
 async def test_the_order_is_changed_by_who_has_seen_the_list_as_it_is(
     house: House, change: Edit
 ) -> None:
-    seen = (await read(house)).mark
+    seen = (await read(house)).revision
     await edit(house, ANNA, await see(house, "Large", active=False))
-    with pytest.raises(DraftOvertaken):
+    with pytest.raises(EditConflict):
         await edit(house, KIM, change, seen)
     assert names(await read(house)) == ["Large", "Austria"]
-    await edit(house, KIM, change, (await read(house)).mark)
+    await edit(house, KIM, change, (await read(house)).revision)
     assert names(await read(house)) != ["Large", "Austria"]
 
 
 async def test_a_draft_that_was_discarded_and_begun_anew_is_not_taken_for_the_old_one(
     house: House,
 ) -> None:
-    await edit(house, ANNA, CopyRule("Large"), (await read(house)).mark)
-    old = (await read(house)).mark
+    await edit(house, ANNA, CopyRule("Large"), (await read(house)).revision)
+    old = (await read(house)).revision
     async with house.work(ANNA) as work:
         await discard_rules_draft(work, known=old)
-    await edit(house, ANNA, CopyRule("Austria"), (await read(house)).mark)
+    await edit(house, ANNA, CopyRule("Austria"), (await read(house)).revision)
     for act in (discard_rules_draft, _publish):
-        with pytest.raises(DraftOvertaken):
+        with pytest.raises(EditConflict):
             async with house.work(KIM) as work:
                 await act(work, known=old)
-    with pytest.raises(DraftOvertaken):
+    with pytest.raises(EditConflict):
         await draft(house, [], known=old)
     view = await read(house)
     assert names(view) == ["Large", "Austria", "Austria (2)"]
@@ -169,7 +167,7 @@ async def _publish(work: Any, known: str) -> None:
 async def test_a_colleagues_changes_go_out_when_they_were_agreed_to(house: House) -> None:
     await edit(house, ANNA, await see(house, "Large", active=False))
     await edit(house, KIM, await see(house, "Austria", active=False))
-    wish = Wish((await read(house)).mark, comment="Spring cleaning")
+    wish = Wish((await read(house)).revision, comment="Spring cleaning")
     async with house.work(KIM) as work:
         with pytest.raises(ValidationError) as refusal:
             await publish_rules_draft(work, replace(wish, comment="x" * 501))
@@ -207,11 +205,11 @@ async def test_of_two_who_give_one_name_the_second_is_told(house: House) -> None
 async def test_no_more_rules_than_there_may_be(house: House) -> None:
     many = [{"name": f"R{number}", "target": "Standard"} for number in range(MAX_RULES)]
     await draft(house, many)
-    mark = (await read(house)).mark
+    mark = (await read(house)).revision
     with pytest.raises(ValidationError) as refusal:
         await edit(house, ANNA, CopyRule("R0"), mark)
     assert [fault.code for fault in refusal.value.faults] == ["TOO_MANY"]
-    assert (await read(house)).mark == mark
+    assert (await read(house)).revision == mark
 
 
 async def check(house: House, rule: dict[str, Any], name: str | None = None) -> CheckedRule:

@@ -11,6 +11,7 @@
     |- DuplicateReferenceNumber claimId
     |- IdempotencyConflict      -
     |- InvalidState             state
+    |  `- EditConflict          state; InvalidState on the wire
     |- PayloadTooLarge          limit
     |- AddressTooLong           limit
     |- HeadTooLarge             limit
@@ -98,6 +99,23 @@ class IdempotencyConflict(Refusal):
 
 class InvalidState(Refusal):
     """The state of the thing forbids it."""
+
+
+class EditConflict(InvalidState):
+    """Somebody else changed what this edit began with, and nothing was saved.
+
+    `part`: of what was edited. `current`: how it is now; None: it is gone, or not said. `change`:
+    who changed it last and when; None: unknown.
+    """
+
+    def __init__(
+        self, message: str, *, part: str = "", current: Any = None, change: Any = None,
+        state: str = "CHANGED",
+    ) -> None:  # fmt: skip
+        super().__init__(message, state=state)
+        self.part = part
+        self.current = current
+        self.change = change
 
 
 class PayloadTooLarge(Refusal):

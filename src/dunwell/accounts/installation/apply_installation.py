@@ -26,7 +26,7 @@ from dunwell.accounts.installation.store import (
     save_installation,
 )
 from dunwell.platform.database.database import Connection
-from dunwell.platform.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.errors import EditConflict, Fault, ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.shape import render_pointer
 
@@ -76,9 +76,8 @@ async def apply_installation(
             tx, revision, applied_at=resources.clock.now(), applied_by=_APPLIED_BY
         )
         if not is_saved:
-            raise InvalidState(
-                "Another installation file was applied meanwhile. Look, and apply yours again.",
-                state="CHANGED",
+            raise EditConflict(
+                "Another installation file was applied meanwhile. Look, and apply yours again."
             )
         await save_secrets(tx, resources.keys, secrets, resources.clock.now())
         await keep_secrets_of(tx, list(list_secret_files(after)))

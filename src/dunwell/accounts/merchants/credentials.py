@@ -33,7 +33,7 @@ from dunwell.accounts.merchants.store_revocations import (
     save_old_secret_end,
     save_revocation,
 )
-from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
 
 OLD_SECRET_LIVES = timedelta(hours=24)
 
@@ -105,7 +105,7 @@ async def rotate_credential(
     if known_made_at is not None:
         rotation = await read_rotation(work, client_id)
         if rotation.made_at != known_made_at:
-            raise InvalidState("The credential was rotated meanwhile.", state="CHANGED")
+            raise EditConflict("The credential was rotated meanwhile.")
     secret = render_client_secret(randomness)
     old_until = work.real_now + OLD_SECRET_LIVES
     rotated = await save_rotation(

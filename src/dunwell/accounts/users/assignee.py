@@ -5,7 +5,7 @@ which comes first. Pure.
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.platform.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.errors import EditConflict, Fault, ValidationError
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +29,15 @@ class Whose:
 EVERYBODYS = Whose()
 
 
-class AssignedMeanwhile(InvalidState):
-    """Somebody has given it to another since it was looked at."""
-
-    def __init__(self) -> None:
-        super().__init__("Somebody else has assigned it meanwhile.", state="CHANGED")
-
-
 def check_assignment(present: UUID | None, known: UUID | None, wanted: Assignee | None) -> bool:
     """Whether it changes anything. `known`: whose it was when it was looked at; `wanted`: none:
-    nobody's from now on. Raises AssignedMeanwhile, ValidationError."""
+    nobody's from now on. Raises EditConflict, ValidationError."""
     if wanted is not None and not wanted.is_able:
         raise no_colleague()
     if present == (None if wanted is None else wanted.user_id):
         return False
     if present != known:
-        raise AssignedMeanwhile
+        raise EditConflict("Somebody else has assigned it meanwhile.")
     return True
 
 

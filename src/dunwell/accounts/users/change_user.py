@@ -20,7 +20,7 @@ from dunwell.accounts.users.store import lock_admins, save_place, save_user_end
 from dunwell.accounts.users.store_entries import remove_entries_of, remove_invitations
 from dunwell.accounts.users.store_factors import remove_all_factors
 from dunwell.accounts.users.user import Place
-from dunwell.platform.errors import InvalidState, Said
+from dunwell.platform.errors import EditConflict, InvalidState, Said
 
 
 async def change_place(work: PeopleWork, user_id: UUID, place: Place, revision: int) -> None:
@@ -52,13 +52,12 @@ async def change_place(work: PeopleWork, user_id: UUID, place: Place, revision: 
         )
     await check_merchants(work, place)
     if not await save_place(work.tx, user_id, place, revision):
-        raise InvalidState(
+        raise EditConflict(
             Said(
                 "USER_CHANGED",
                 "Somebody else changed this user meanwhile. Look at what is there now, and change "
                 "it again if you still want to.",
-            ),
-            state="CHANGED",
+            )
         )
     await save_people_audit(
         work, "user.change", user_id,

@@ -8,36 +8,28 @@ from typing import Any
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.checking import check_rules, find_unknown_names
-from dunwell.cases.assignment.document import MAX_RULES, RuleDocument, resolve_names, write_rules
+from dunwell.cases.assignment.document import MAX_RULES, resolve_names, write_rules
 from dunwell.cases.assignment.editing import (
     CopyRule,
     Edit,
     MoveRule,
     PutRule,
     RemoveRule,
+    SetDefault,
     apply_edit,
     find_rule,
 )
 from dunwell.cases.assignment.overlaps import Overlap, find_overlaps_of
 from dunwell.cases.assignment.rules import Rule, RuleSet
-from dunwell.cases.assignment.rules_draft import DraftOvertaken, keep_draft, lock_standing
+from dunwell.cases.assignment.rules_draft import DRAFT_CHANGED, keep_draft, lock_standing
 from dunwell.cases.assignment.store import load_published_rules, load_targets
 from dunwell.cases.assignment.store_drafts import load_rules_draft
 from dunwell.cases.assignment.targets import make_rulebook
-from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.errors import EditConflict, Fault, ValidationError
 
 _REPEATED = Fault("/name", "Another rule is called so; choose another name.", "REPEATED")
 # What is done to a list as it was seen.
 _TO_LIST = (MoveRule, RemoveRule, CopyRule)
-
-
-class RuleOvertaken(DraftOvertaken):
-    """The rule, or the default, is not as it was seen. `standing`: as it is; none: it is gone."""
-
-    def __init__(self, standing: RuleDocument | None, default: str | None) -> None:
-        super().__init__()
-        self.standing = standing
-        self.default = default
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +44,18 @@ class CheckedRule:
 
 
 async def edit_rules_draft(work: Work, edit: Edit, *, known: str = "") -> None:
-    """known: the mark of the list that was seen, where the change is one of its order.
+    """known: the revision of the list that was seen, where the change is one of its order.
 
-    Raises DraftOvertaken; RuleOvertaken; ValidationError: there are as many rules as
+    Raises EditConflict with the rule as it is now, ValidationError: there are as many rules as
     there may be, or two of one name.
     """
     work.need(Right.CONFIGURE)
     standing = await lock_standing(work)
-    if isinstance(edit, _TO_LIST) and known != standing.mark:
-        raise DraftOvertaken
+    if isinstance(edit, _TO_LIST) and known != standing.revision:
+        raise EditConflict(DRAFT_CHANGED)
     rules = apply_edit(standing.rules, edit)
     if rules is None:
-        raise await _tell_standing(work, standing.rules, edit)
+        raise await _find_conflict(work, standing.rules, edit)
     if len(rules.rules) > MAX_RULES:
         message = f"A merchant has at most {MAX_RULES} rules; remove one first."
         raise ValidationError([Fault("/name", message, "TOO_MANY")])
@@ -110,9 +102,11 @@ def _find_faults(
         yield _REPEATED
 
 
-async def _tell_standing(work: Work, rules: RuleSet, edit: Edit) -> RuleOvertaken:
+async def _find_conflict(work: Work, rules: RuleSet, edit: Edit) -> EditConflict:
+    """With the rule, or the default, as it is now; None if there is none any more."""
     targets = await load_targets(work.tx, work.merchant_id)
     document = write_rules(rules, {row.workflow_id: row.name for row in targets.values()})
     name = edit.name if isinstance(edit, PutRule) else None
     rule = next((each for each in document.rules if each.name == name), None)
-    return RuleOvertaken(rule, document.default)
+    current = document.default if isinstance(edit, SetDefault) else rule
+    return EditConflict(DRAFT_CHANGED, current=current)

@@ -2,7 +2,6 @@
 that of two who change the same neither overwrites the other. Pure."""
 
 from dataclasses import dataclass
-from hashlib import sha256
 from itertools import count
 from typing import TypeAlias
 from uuid import UUID
@@ -10,13 +9,14 @@ from uuid import UUID
 import msgspec
 
 from dunwell.cases.assignment.rules import Rule, RuleSet
+from dunwell.platform.text.revision import compute_revision
 
 LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, slots=True)
 class PutRule:
-    """A rule in the place of the one called `name` that was seen with this fingerprint; no name:
+    """A rule in the place of the one called `name` that was seen with this revision; no name:
     behind all others."""
 
     rule: Rule
@@ -53,11 +53,6 @@ class SetDefault:
 Edit: TypeAlias = PutRule | MoveRule | RemoveRule | CopyRule | SetDefault
 
 
-def make_fingerprint(rule: Rule) -> str:
-    """Differs whenever the rules do."""
-    return sha256(msgspec.json.encode(rule)).hexdigest()[:32]
-
-
 def find_rule(rules: RuleSet, name: str | None) -> Rule | None:
     return next((rule for rule in rules.rules if rule.name == name), None)
 
@@ -69,7 +64,7 @@ def apply_edit(rules: RuleSet, edit: Edit) -> RuleSet | None:
     if isinstance(edit, PutRule) and edit.name is None:
         return RuleSet(rules.default, (*rules.rules, edit.rule))
     found = find_rule(rules, edit.name)
-    if found is None or (isinstance(edit, PutRule) and make_fingerprint(found) != edit.seen):
+    if found is None or (isinstance(edit, PutRule) and compute_revision(found) != edit.seen):
         return None
     return RuleSet(rules.default, _edit(rules, found, edit))
 

@@ -56,9 +56,9 @@ class RulesView:
         return {row.workflow_id: row.name for row in self.workflows.values()}
 
     @property
-    def mark(self) -> str:
+    def revision(self) -> str:
         """What stands, so that what is done about it can say what was seen."""
-        return make_mark(self.ruling, self.drafted)
+        return compute_draft_revision(self.ruling, self.drafted)
 
     @property
     def edited(self) -> RuleSet:
@@ -67,7 +67,7 @@ class RulesView:
         return standing.rules if standing else RuleSet()
 
 
-def make_mark(ruling: PublishedRules | None, draft: RulesDraft | None) -> str:
+def compute_draft_revision(ruling: PublishedRules | None, draft: RulesDraft | None) -> str:
     return f"{ruling.version if ruling else 0}.{draft.revision if draft else 0}"
 
 

@@ -15,7 +15,7 @@ from dunwell.cases.assignment.checking import find_unknown_names
 from dunwell.cases.assignment.differences import compare_rules
 from dunwell.cases.assignment.document import RulesDocument, resolve_names, write_rules
 from dunwell.cases.assignment.publish_rules import list_values, publish_rules
-from dunwell.cases.assignment.read_rules import make_mark
+from dunwell.cases.assignment.read_rules import compute_draft_revision
 from dunwell.cases.assignment.review import Review, review_rules
 from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.assignment.store import PublishedRules, load_published_rules, load_targets
@@ -27,17 +27,11 @@ from dunwell.cases.assignment.store_drafts import (
     load_rules_draft,
     save_draft,
 )
-from dunwell.platform.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.errors import EditConflict, Fault, InvalidState, ValidationError
 from dunwell.platform.text.texts import find_unprintable
 
 LONGEST_COMMENT = 500
-
-
-class DraftOvertaken(InvalidState):
-    """Somebody else has changed, published or discarded the draft since it was looked at."""
-
-    def __init__(self) -> None:
-        super().__init__("Somebody else has changed the draft of the rules.", state="CHANGED")
+DRAFT_CHANGED = "Somebody else has changed the draft of the rules."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +43,7 @@ class RulesPublication:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What whoever publishes has seen and agreed to: the mark of the draft, the authors whose
+    """What whoever publishes has seen and agreed to: the revision of the draft, the authors whose
     changes go out with their own (`DraftChange.author`), and what it is for."""
 
     known: str
@@ -65,8 +59,8 @@ class Standing:
     draft: RulesDraft | None
 
     @property
-    def mark(self) -> str:
-        return make_mark(self.ruling, self.draft)
+    def revision(self) -> str:
+        return compute_draft_revision(self.ruling, self.draft)
 
     @property
     def rules(self) -> RuleSet:
@@ -80,13 +74,13 @@ async def save_rules_draft(
 ) -> Review:
     """Store `document`, which has been checked (`checking.check_rules`), as the one draft.
 
-    known: the mark of what was seen; none: whatever stands is replaced. Raises ValidationError (it
-    names workflows that are not there) and DraftOvertaken.
+    known: the revision that was seen; none: whatever stands is replaced. Raises ValidationError (it
+    names workflows that are not there) and EditConflict.
     """
     work.need(Right.CONFIGURE)
     standing = await lock_standing(work)
-    if known not in (None, standing.mark):
-        raise DraftOvertaken
+    if known not in (None, standing.revision):
+        raise EditConflict(DRAFT_CHANGED)
     targets = await load_targets(work.tx, work.merchant_id)
     ids = {row.name: row.workflow_id for row in targets.values() if not row.is_deleted}
     faults = list(find_unknown_names(document, ids))
@@ -100,14 +94,14 @@ async def save_rules_draft(
 async def publish_rules_draft(work: Work, wish: Wish | None = None) -> RulesPublication:
     """No wish: whoever asks has seen to it that the draft may go out as it stands.
 
-    Raises InvalidState (no draft, or it changes nothing), DraftOvertaken and ValidationError (its
+    Raises InvalidState (no draft, or it changes nothing), EditConflict and ValidationError (its
     targets, a comment that is too long, authors that were not agreed to).
     """
     work.need(Right.PUBLISH)
     standing = await lock_standing(work)
     draft = standing.draft
-    if wish is not None and wish.known != standing.mark:
-        raise DraftOvertaken
+    if wish is not None and wish.known != standing.revision:
+        raise EditConflict(DRAFT_CHANGED)
     if draft is None:
         raise InvalidState("The rules have no draft; save one first.", state="PUBLISHED")
     if standing.ruling is not None and standing.ruling.rules == draft.rules:
@@ -126,11 +120,11 @@ async def publish_rules_draft(work: Work, wish: Wish | None = None) -> RulesPubl
 
 
 async def discard_rules_draft(work: Work, *, known: str | None = None) -> None:
-    """Raises InvalidState: there is no draft; DraftOvertaken."""
+    """Raises InvalidState: there is no draft; EditConflict."""
     work.need(Right.CONFIGURE)
     standing = await lock_standing(work)
-    if known not in (None, standing.mark):
-        raise DraftOvertaken
+    if known not in (None, standing.revision):
+        raise EditConflict(DRAFT_CHANGED)
     if standing.draft is None:
         raise InvalidState("The rules have no draft.", state="PUBLISHED")
     await delete_draft(work.tx, work.merchant_id)

@@ -22,7 +22,7 @@ async def assign_dispute(
 ) -> None:
     """known: whose it was when it was looked at. Giving it to whose it is changes nothing.
 
-    Raises NotFound, InvalidState (it has ended), AssignedMeanwhile, and ValidationError for who may
+    Raises NotFound, InvalidState (it has ended), EditConflict, and ValidationError for who may
     not answer here.
     """
     work.need(Right.ANSWER)

@@ -22,7 +22,7 @@ async def assign_modality(
 ) -> None:
     """known: whose it was when it was looked at. Giving it to whose it is changes nothing.
 
-    Raises NotFound, InvalidState (nobody waits for an answer), AssignedMeanwhile, and
+    Raises NotFound, InvalidState (nobody waits for an answer), EditConflict, and
     ValidationError for somebody who may not answer here.
     """
     work.need(Right.ANSWER)

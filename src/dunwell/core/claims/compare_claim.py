@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.claims.access import access_claim, check_claim
 from dunwell.platform.database.database import Connection
-from dunwell.platform.errors import InvalidState
+from dunwell.platform.errors import EditConflict
 
 # By primary key.
 _LOAD = """
@@ -22,21 +22,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-class ChangedMeanwhile(InvalidState):
-    """Somebody else was faster. since: the claim's last change that was seen."""
-
-    def __init__(self, since: datetime) -> None:
-        super().__init__("The claim was changed since it was looked at.", state="CHANGED")
-        self.since = since
-
-
 async def check_unchanged(work: Work, claim_id: int, seen: str) -> None:
     """seen: of `load_seen`, when the form was shown. The claim stays locked. Raises NotFound and
-    ChangedMeanwhile."""
+    EditConflict."""
     work.need(Right.READ_CLAIMS)
     await access_claim(work, claim_id)
     if await _load(work.tx, work.merchant_id, claim_id) != seen:
-        raise ChangedMeanwhile(_read_seen(seen.partition("-")[2]))
+        raise EditConflict("The claim was changed since it was looked at.")
 
 
 async def load_seen(work: Work, claim_id: int) -> str:
@@ -51,7 +43,8 @@ async def _load(tx: Connection, merchant_id: int, claim_id: int) -> str:
     return f"{row['written_by']}-{(row['updated_at'] - _EPOCH) // _MICROSECOND}"
 
 
-def _read_seen(seen: str) -> datetime:
-    """The beginning of time for what is none."""
-    is_sound = seen.isascii() and seen.isdigit() and len(seen) <= 17
-    return _EPOCH + _MICROSECOND * (int(seen) if is_sound else 0)
+def find_last_seen(seen: str) -> datetime:
+    """When the claim had last changed for who saw it so; the beginning of time for other texts."""
+    number = seen.partition("-")[2]
+    is_sound = number.isascii() and number.isdigit() and len(number) <= 17
+    return _EPOCH + _MICROSECOND * (int(number) if is_sound else 0)

@@ -35,7 +35,7 @@ from dunwell.core.events.store_endpoints import (
     save_secret,
 )
 from dunwell.platform.crypto import KeyRing
-from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.errors import EditConflict, InvalidState, NotFound, ValidationError
 
 __all__ = [
     "ALL_TYPES",
@@ -132,7 +132,7 @@ async def rotate_secret(
     endpoint = await _lock(work, endpoint_id)
     if seen is not None and seen != endpoint.secret_mark:
         message = "The secret was rotated since you looked at it. Nothing was done."
-        raise InvalidState(message, state="ROTATED")
+        raise EditConflict(message, state="ROTATED")
     secret = make_secret()
     sealed = seal_secret(keys, work.merchant_id, endpoint_id, secret)
     previous_until = work.real_now + OVERLAP

@@ -14,11 +14,12 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.core.workflows.audited import list_parts
 from dunwell.core.workflows.edit_draft import Edit, EditedDraft, edit_draft
 from dunwell.core.workflows.open_workflow import open_workflow
-from dunwell.core.workflows.parts import STEP_ORDER, find_step_id, fingerprint, name_step
+from dunwell.core.workflows.parts import STEP_ORDER, find_step_id, name_step
 from dunwell.core.workflows.store import load_current, load_draft
 from dunwell.core.workflows.store_draft_changes import load_open_changes
 from dunwell.core.workflows.store_history import load_known_steps
 from dunwell.platform.errors import NotFound
+from dunwell.platform.text.revision import compute_revision
 
 Parts = dict[str, Any]
 
@@ -35,8 +36,8 @@ async def add_step(
     place = 0 if after is None else order.index(after) + 1 if after in order else len(order)
     await edit_draft(
         work, workflow_id,
-        Edit(name_step(step_id), fingerprint(None), {**value, "id": step_id}),
-        Edit(STEP_ORDER, fingerprint(order), [*order[:place], step_id, *order[place:]]),
+        Edit(name_step(step_id), compute_revision(None), {**value, "id": step_id}),
+        Edit(STEP_ORDER, compute_revision(order), [*order[:place], step_id, *order[place:]]),
     )  # fmt: skip
     return step_id
 

@@ -12,14 +12,15 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.core.workflows.audited import list_parts
 from dunwell.core.workflows.checking import read_definition
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.draft_changes import DraftChange, find_last_change
+from dunwell.core.workflows.draft_changes import find_last_change
 from dunwell.core.workflows.drafts import delete_standing_draft
 from dunwell.core.workflows.open_workflow import open_workflow
-from dunwell.core.workflows.parts import find_step_id, fingerprint, is_part, join_parts
+from dunwell.core.workflows.parts import find_step_id, is_part, join_parts
 from dunwell.core.workflows.record_changes import store_changed_draft
 from dunwell.core.workflows.store import load_current, load_draft
 from dunwell.core.workflows.store_draft_changes import load_open_changes
-from dunwell.platform.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.errors import EditConflict, Fault, ValidationError
+from dunwell.platform.text.revision import compute_revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +43,10 @@ class EditedDraft:
     is_draft: bool = True
 
 
-class PartOvertaken(InvalidState):
-    """Somebody else has changed the part since; nothing was saved."""
-
-    def __init__(self, part: str, theirs: Any, change: DraftChange | None) -> None:
-        super().__init__(
-            f"{part} was changed since it was read. Look at it as it is, bring your change in and "
-            "save again.",
-            state="CHANGED",
-        )
-        self.part = part
-        # The part as it stands; None: it is not there.
-        self.theirs = theirs
-        # Who changed it last and when; None: the draft it stood in is published or discarded.
-        self.change = change
-
-
 async def edit_draft(work: Work, workflow_id: UUID, *edits: Edit) -> EditedDraft:
     """All of the edits, or none. The first makes the draft, from the current version.
 
-    Raises NotFound, InvalidState (the merchant has scenarios), PartOvertaken, and ValidationError:
+    Raises NotFound, InvalidState (the merchant has scenarios), EditConflict, and ValidationError:
     the shape is wrong. Whatever else is wrong keeps a draft from being published, not from being
     saved.
     """
@@ -101,9 +86,15 @@ async def _check_unchanged(
     for each in edits:
         theirs = parts.get(each.part)
         # Who wants what stands there already has lost nothing.
-        if each.seen != fingerprint(theirs) and wanted.get(each.part) != theirs:
+        if each.seen != compute_revision(theirs) and wanted.get(each.part) != theirs:
             changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
-            raise PartOvertaken(each.part, theirs, find_last_change(changes, each.part))
+            raise EditConflict(
+                f"{each.part} was changed since it was read. Look at it as it is, bring your "
+                "change in and save again.",
+                part=each.part,
+                current=theirs,
+                change=find_last_change(changes, each.part),
+            )
 
 
 def _change(parts: Mapping[str, Any], edits: Sequence[Edit]) -> dict[str, Any]:

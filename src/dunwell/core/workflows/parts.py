@@ -1,10 +1,7 @@
 """A definition taken apart and put together again: `audited.list_parts` names its parts. Pure."""
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
-
-import msgspec
 
 STEP_ORDER = "stepOrder"
 SETTINGS = "settings"
@@ -32,11 +29,6 @@ def is_part(name: str) -> bool:
     group, slash, member = name.partition("/")
     is_member = group in _GROUPS and bool(slash and member)
     return is_member or name in (SETTINGS, STEP_ORDER) or find_step_id(name) is not None
-
-
-def fingerprint(value: object) -> str:
-    """Of a part as it is shown, by which a change of it since is known; None: it is not there."""
-    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()[:20]
 
 
 def join_parts(parts: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from dunwell.core.workflows.store import load_current, load_draft, save_publicat
 from dunwell.core.workflows.store_draft_changes import load_open_changes, mark_published
 from dunwell.core.workflows.store_history import load_known_steps
 from dunwell.core.workflows.versions import Draft, Verdict, Version, find_next_number, find_verdict
-from dunwell.platform.errors import InvalidState, ValidationError
+from dunwell.platform.errors import EditConflict, InvalidState, ValidationError
 from dunwell.platform.text.texts import check_printable
 
 
@@ -57,7 +57,7 @@ async def publish_draft(
         raise InvalidState("The workflow has no draft; save one first.", state="PUBLISHED")
     await _check_ticks(work, workflow_id, ticks)
     if expected_id is not None and draft.version_id != expected_id:
-        raise InvalidState(
+        raise EditConflict(
             f"The draft was changed since version {expected_id} was read (it is "
             f"{draft.version_id} now). Look at it again before publishing.",
             state="DRAFT",

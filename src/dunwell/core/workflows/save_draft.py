@@ -15,7 +15,7 @@ from dunwell.core.workflows.record_changes import store_changed_draft
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows, save_workflow
 from dunwell.core.workflows.store_changes import load_name
 from dunwell.core.workflows.versions import Draft
-from dunwell.platform.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.errors import EditConflict, Fault, ValidationError
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ async def _check_unchanged(
     newest = standing or await load_current(work.tx, work.merchant_id, workflow_id)
     if newest is None or newest.version_id != expected_id:
         now = "there is no version yet" if newest is None else f"it is {newest.version_id} now"
-        raise InvalidState(
+        raise EditConflict(
             f"The workflow was changed since version {expected_id} was read ({now}). Read it "
             "again, bring your change in, and save with the id you read.",
             state="PUBLISHED" if standing is None else "DRAFT",

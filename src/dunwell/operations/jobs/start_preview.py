@@ -14,7 +14,7 @@ from dunwell.operations.jobs.job import Job, JobState, PreviewDraft
 from dunwell.operations.jobs.start_job import TooManyJobs, begin_job
 from dunwell.operations.jobs.store import load_jobs
 from dunwell.operations.jobs.store_previews import find_live_preview, find_preview, insert_preview
-from dunwell.platform.errors import InvalidState, Said
+from dunwell.platform.errors import EditConflict, Said
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ async def start_preview(work: Work, workflow_id: UUID, draft_id: UUID) -> Job:
     work.need(Right.CONFIGURE)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is None or draft.version_id != draft_id:
-        raise InvalidState("The draft was changed meanwhile. Look at it again.", state="DRAFT")
+        raise EditConflict("The draft was changed meanwhile. Look at it again.", state="DRAFT")
     running = await _find_running(work, draft_id)
     if running is not None:
         return running

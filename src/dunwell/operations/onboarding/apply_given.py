@@ -17,7 +17,7 @@ from dunwell.operations.onboarding.report import ApplyReport
 from dunwell.operations.onboarding.standing import Standing
 from dunwell.operations.onboarding.standing_rules import find_standing_faults
 from dunwell.operations.onboarding.write_file import write_file
-from dunwell.platform.errors import InvalidState, ValidationError
+from dunwell.platform.errors import EditConflict, ValidationError
 from dunwell.platform.resources import Resources
 
 
@@ -47,13 +47,13 @@ async def apply_given(
     *, publish: bool, known_revision: int,
 ) -> ApplyReport:  # fmt: skip
     """known_revision: of the merchant as it was planned for. Raises ValidationError, and
-    InvalidState when it has changed since."""
+    EditConflict when it has changed since."""
     work.need(Right.CONFIGURE)
     checked = check_merchant_file(source, surroundings)
     standing = await load_standing(work.tx, resources.keys, work.merchant.key, lock=True)
     merchant = standing.merchant
     if merchant is None or merchant.revision != known_revision:
-        raise InvalidState("The merchant was changed meanwhile. Look anew.", state="CHANGED")
+        raise EditConflict("The merchant was changed meanwhile. Look anew.")
     changes = _decide(checked, standing, surroundings, publish=publish)
     made = await perform_changes(
         resources, work.tx, merchant, changes=changes, actor=work.actor

@@ -25,8 +25,8 @@ from dunwell.operations.onboarding.performing import perform_changes
 from dunwell.operations.onboarding.reading import Source
 from dunwell.operations.onboarding.standing import Standing
 from dunwell.operations.onboarding.standing_rules import find_standing_faults
-from dunwell.operations.onboarding.write_file import mark_parts, write_settings
-from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.operations.onboarding.write_file import compute_parts_revision, write_settings
+from dunwell.platform.errors import EditConflict, Fault, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 
 # What every file says.
@@ -36,10 +36,10 @@ _NAMED = ("name", "language", "timezone")
 @dataclass(frozen=True, slots=True)
 class SettingsChange:
     """`parts`: keys of the merchant file with what they are to be. `logo`: the image that
-    `brand.logo` stands for, checked. `seen`: the mark of these keys as they were shown."""
+    `brand.logo` stands for, checked. `revision`: of these keys, as they were shown."""
 
     parts: Mapping[str, Any]
-    seen: str
+    revision: str
     logo: Logo | None = None
 
 
@@ -64,7 +64,7 @@ async def save_settings(
     work: Work, resources: Resources, change: SettingsChange, surroundings: Surroundings
 ) -> bool:
     """False: it is so already. Raises ValidationError with every fault, by pointers into the file,
-    and InvalidState when what was shown stands no more."""
+    and EditConflict when what was shown has changed."""
     work.need(Right.CONFIGURE)
     standing = await load_standing(
         work.tx, resources.keys, work.merchant.key, lock=True, counts_claims=False
@@ -81,8 +81,8 @@ def _check(standing: Standing, change: SettingsChange, surroundings: Surrounding
     merchant = standing.merchant
     assert merchant is not None
     present = write_settings(merchant)
-    if mark_parts(present, change.parts) != change.seen:
-        raise InvalidState("Somebody has changed these settings meanwhile.", state="CHANGED")
+    if compute_parts_revision(present, change.parts) != change.revision:
+        raise EditConflict("Somebody has changed these settings meanwhile.")
     named = {"key": merchant.key, **{key: present[key] for key in _NAMED}}
     checked = check_merchant_file(
         Source({**named, **change.parts}, {}, [], change.logo), surroundings

@@ -6,7 +6,6 @@ workflows that were never published. Pure.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -16,6 +15,7 @@ from dunwell.cases.assignment.document import render_document
 from dunwell.operations.onboarding.configuration import render_configuration
 from dunwell.operations.onboarding.logo_data import write_data
 from dunwell.operations.onboarding.standing import Standing
+from dunwell.platform.text.revision import compute_revision
 
 
 def write_settings(merchant: Merchant) -> dict[str, Any]:
@@ -31,10 +31,9 @@ def write_settings(merchant: Merchant) -> dict[str, Any]:
     return document
 
 
-def mark_parts(document: Mapping[str, Any], keys: Collection[str]) -> str:
-    """Of these keys of a document: another mark when any of them says something else."""
-    parts = {key: document.get(key) for key in sorted(keys)}
-    return sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()[:32]
+def compute_parts_revision(document: Mapping[str, Any], keys: Collection[str]) -> str:
+    """The revision of these keys of a document."""
+    return compute_revision({key: document.get(key) for key in keys})
 
 
 def write_file(standing: Standing) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from starlette.responses import Response
 
 from dunwell.cases.disputes.reasons import list_reasons
-from dunwell.core.claims.compare_claim import ChangedMeanwhile, check_unchanged, load_seen
+from dunwell.core.claims.compare_claim import check_unchanged, find_last_seen, load_seen
 from dunwell.core.claims.read_claim import ClaimView, read_claim
 from dunwell.interfaces.portal.claims.acts import ACTS, Act, Typed, fill_contact, place_fault
 from dunwell.interfaces.portal.claims.views import ActPage, describe_head
@@ -20,7 +20,7 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.operations.explanation.claim_life import Happening, read_claim_life
-from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.errors import EditConflict, InvalidState, NotFound, ValidationError
 
 
 @at_merchant
@@ -49,7 +49,7 @@ async def take_act(
     language, faults, refused = site.frame(visit, access).language, list[tuple[str, str]](), 0
     try:
         async with site.work(access) as work:
-            await check_unchanged(work, claim_id, fields["known_seen"])
+            await check_unchanged(work, claim_id, fields["revision"])
             claim = await read_claim(work, claim_id)
             typed = Typed(fields, claim, language, site.resources.keys)
             run = await act.prepare(work, typed)
@@ -58,10 +58,8 @@ async def take_act(
                 await run()
                 name = visit.path_params["act"]
                 return site.redirect(visit, access, "claim", claim_id=claim_id, done=name)
-    except ChangedMeanwhile as overtaken:
-        return await _answer_overtaken(
-            site, visit, access=access, fields=fields, overtaken=overtaken
-        )
+    except EditConflict:
+        return await _answer_conflict(site, visit, access, fields)
     except ValidationError as refusal:
         faults, refused = [place_fault(each) for each in refusal.faults], 422
     except InvalidState as refusal:
@@ -75,12 +73,8 @@ async def take_act(
     )
 
 
-async def _answer_overtaken(
-    site: PortalSite,
-    visit: PortalRequest,
-    access: Access,
-    fields: FormFields,
-    overtaken: ChangedMeanwhile,
+async def _answer_conflict(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
 ) -> Response:
     """Both texts: what was typed, and what is there now."""
     act, claim_id = _find_act(visit, access), read_claim_id(visit)
@@ -88,7 +82,7 @@ async def _answer_overtaken(
         seen = await load_seen(work, claim_id)
         view = await look_at_claim(work, access, claim_id)
         life = await read_claim_life(work, claim_id)
-    changed = [each for each in life if each.at >= overtaken.since]
+    changed = [each for each in life if each.at >= find_last_seen(fields["revision"])]
     values = {name: fields.text(name) for name in act.names}
     return _answer(
         site,
@@ -97,7 +91,7 @@ async def _answer_overtaken(
         (view, seen),
         values=values,
         changed=changed[:10],
-        is_overtaken=True,
+        is_conflict=True,
         status=409,
     )
 
@@ -105,10 +99,10 @@ async def _answer_overtaken(
 def _answer(  # noqa: PLR0913 - what a form shows, by name
     site: PortalSite, visit: PortalRequest, access: Access, shown: tuple[ClaimView, str], *,
     values: dict[str, str], faults: Sequence[tuple[str, str]] = (),
-    changed: Sequence[Happening] = (), is_overtaken: bool = False, status: int = 200,
+    changed: Sequence[Happening] = (), is_conflict: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
     name, (view, seen) = visit.path_params["act"], shown
-    stored = fill_contact(view) if name == "contact" and is_overtaken else {}
+    stored = fill_contact(view) if name == "contact" and is_conflict else {}
     page = ActPage(
         act=name,
         head=describe_head(view),
@@ -116,7 +110,7 @@ def _answer(  # noqa: PLR0913 - what a form shows, by name
         values=values,
         faults=faults,
         changed=changed,
-        is_overtaken=is_overtaken,
+        is_conflict=is_conflict,
         stored={field: text for field, text in stored.items() if text != values.get(field)},
         reasons=[each.name for each in list_reasons(access.merchant.configuration.disputes)],
         workflows=(),

@@ -132,7 +132,7 @@ class ActPage(Page, frozen=True):
     faults: Sequence[tuple[str, str]]
     # What happened since the form was opened, where somebody was faster.
     changed: Sequence[Happening]
-    is_overtaken: bool
+    is_conflict: bool
     # What is stored now, beside what was typed, by field.
     stored: Mapping[str, str]
     reasons: Sequence[str]

@@ -13,10 +13,11 @@ from dunwell.cases.disputes.dispute import Dispute, DisputeState
 from dunwell.cases.disputes.end_dispute import Outcome, Resolution, lock_dispute, resolve_dispute
 from dunwell.interfaces.portal.disputes.store_drafts import load_draft_row, save_draft_row
 from dunwell.operations.explanation.life_store import load_user_names
-from dunwell.platform.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.errors import EditConflict, Fault, InvalidState, ValidationError
 from dunwell.platform.text.texts import find_unprintable
 
 LONGEST_ANSWER = 2_000
+_CHANGED = "Somebody else has written on this answer."
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +40,6 @@ class Draft:
 
 
 NOTHING = Draft(Answer("", ends_claim=True, message=""), 0, None, "")
-
-
-class DraftOvertaken(InvalidState):
-    """Somebody else has written since."""
-
-    def __init__(self, standing: Draft) -> None:
-        super().__init__("Somebody else has written on this answer.", state="CHANGED")
-        self.standing = standing
 
 
 class AnsweredAlready(InvalidState):
@@ -73,7 +66,7 @@ async def save_draft(
     work: Work, claim_id: int, dispute_id: UUID, answer: Answer, *, known: int
 ) -> int:
     """known: the revision that was seen. The new one. Raises NotFound, ValidationError,
-    AnsweredAlready and DraftOvertaken."""
+    AnsweredAlready and EditConflict."""
     work.need(Right.ANSWER)
     _check(answer.message)
     await _lock_open(work, claim_id, dispute_id)
@@ -81,7 +74,7 @@ async def save_draft(
     if standing.answer == answer and standing.revision:
         return standing.revision
     if standing.revision != known:
-        raise DraftOvertaken(standing)
+        raise EditConflict(_CHANGED, current=standing)
     words = (answer.outcome, answer.ends_claim, answer.message)
     writer = (work.actor.kind, work.actor.actor_id)
     revision = await save_draft_row(
@@ -97,12 +90,12 @@ async def save_draft(
 
 async def send_answer(work: Work, claim_id: int, dispute_id: UUID, *, known: int) -> Dispute:
     """The draft that was seen becomes the answer, and goes. Raises NotFound, ValidationError (it is
-    not decided), AnsweredAlready and DraftOvertaken."""
+    not decided), AnsweredAlready and EditConflict."""
     work.need(Right.ANSWER)
     await _lock_open(work, claim_id, dispute_id)
     standing = await load_draft(work, dispute_id)
     if standing.revision != known:
-        raise DraftOvertaken(standing)
+        raise EditConflict(_CHANGED, current=standing)
     resolution = decide_resolution(standing.answer)
     dispute = await resolve_dispute(work, claim_id, dispute_id, resolution)
     await save_audit(

@@ -29,7 +29,6 @@ from dunwell.interfaces.portal.disputes.drafts import (
     Answer,
     AnsweredAlready,
     Draft,
-    DraftOvertaken,
     decide_resolution,
     load_draft,
     save_draft,
@@ -52,7 +51,7 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.children.process import run_apart
-from dunwell.platform.errors import NotFound, ValidationError
+from dunwell.platform.errors import EditConflict, NotFound, ValidationError
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +127,8 @@ async def take_answer(
             await save_draft(work, claim_id, dispute_id, typed, known=_read_revision(fields))
         if wish == "preview":
             decide_resolution(typed)
-    except (DraftOvertaken, AnsweredAlready) as overtaken:
-        return await _answer(site, visit, access, typed, overtaken=overtaken, status=409)
+    except (EditConflict, AnsweredAlready) as conflict:
+        return await _answer(site, visit, access, typed, conflict=conflict, status=409)
     except ValidationError as refusal:
         faults = [(each.path.rpartition("/")[2], each.code) for each in refusal.faults]
         return await _answer(site, visit, access, typed, faults=faults, status=422)
@@ -170,8 +169,8 @@ async def take_sending(
     try:
         async with site.work(access) as work:
             await send_answer(work, claim_id, dispute_id, known=_read_revision(fields))
-    except (DraftOvertaken, AnsweredAlready) as overtaken:
-        return await _answer(site, visit, access, overtaken=overtaken, status=409)
+    except (EditConflict, AnsweredAlready) as conflict:
+        return await _answer(site, visit, access, conflict=conflict, status=409)
     except ValidationError:
         return _back(site, visit, access)
     return site.redirect(
@@ -208,7 +207,7 @@ async def _load(work: Work, access: Access, visit: PortalRequest) -> _Case:
 async def _answer(  # noqa: PLR0913 - what the page shows, by name
     site: PortalSite, visit: PortalRequest, access: Access, typed: Answer | None = None, *,
     faults: list[tuple[str, str]] | None = None,
-    overtaken: DraftOvertaken | AnsweredAlready | None = None, status: int = 200,
+    conflict: EditConflict | AnsweredAlready | None = None, status: int = 200,
 ) -> Response:  # fmt: skip
     async with site.work(access) as work:
         case = await _load(work, access, visit)
@@ -230,8 +229,8 @@ async def _answer(  # noqa: PLR0913 - what the page shows, by name
         assignee=case.assignee,
         colleagues=colleagues,
         me=access.person.user_id,
-        is_overtaken=isinstance(overtaken, DraftOvertaken),
-        is_answered=isinstance(overtaken, AnsweredAlready),
+        is_conflict=isinstance(conflict, EditConflict),
+        is_answered=isinstance(conflict, AnsweredAlready),
     )
     return site.answer_at(visit, access, page, status)
 

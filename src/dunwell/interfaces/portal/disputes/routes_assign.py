@@ -2,7 +2,6 @@
 
 from starlette.responses import Response
 
-from dunwell.accounts.users.assignee import AssignedMeanwhile
 from dunwell.cases.disputes.assign_dispute import assign_dispute
 from dunwell.cases.disputes.end_dispute import confirm_right_person
 from dunwell.core.claims.access import check_claim
@@ -13,7 +12,7 @@ from dunwell.interfaces.portal.web.looking import read_claim_id, read_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.platform.errors import InvalidState, ValidationError
+from dunwell.platform.errors import EditConflict, InvalidState, ValidationError
 
 
 @takes_form_at_merchant
@@ -27,7 +26,7 @@ async def take_assignee(
     try:
         async with site.work(access) as work:
             await assign_dispute(work, claim_id, dispute_id, wanted, known=known)
-    except AssignedMeanwhile:
+    except EditConflict:
         done = "assigned_before"
     except (InvalidState, ValidationError):
         done = "not_assigned"

@@ -59,7 +59,7 @@ class DisputePage(Page, frozen=True):
     colleagues: Sequence[Assignee]
     me: UUID
     # Somebody else has written since: both texts are shown.
-    is_overtaken: bool
+    is_conflict: bool
     # Somebody has answered; what was typed is shown.
     is_answered: bool
 

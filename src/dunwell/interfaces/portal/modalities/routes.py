@@ -7,7 +7,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.accounts.users.assignee import EVERYBODYS, AssignedMeanwhile
+from dunwell.accounts.users.assignee import EVERYBODYS
 from dunwell.cases.modalities.answer_modality import approve_modality, reject_modality
 from dunwell.cases.modalities.assign_modality import assign_modality, read_assignees
 from dunwell.cases.modalities.list_modalities import (
@@ -29,7 +29,7 @@ from dunwell.interfaces.portal.web.paging import PAGE, find_page
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.errors import EditConflict, InvalidState, NotFound, ValidationError
 
 _SHOWN = {
     "waiting": ModalityFilter(state=ModalityState.REQUESTED, stands=True),
@@ -113,7 +113,7 @@ async def take_assignee(
     try:
         async with site.work(access) as work:
             await assign_modality(work, claim_id, plan_id, wanted, known=known)
-    except AssignedMeanwhile:
+    except EditConflict:
         done = "assigned_before"
     except (InvalidState, ValidationError):
         done = "not_assigned"

@@ -19,7 +19,7 @@ from dunwell.cases.payments.provider import ProviderAway
 from dunwell.cases.payments.request_states import BANK_TRANSFER, LIVE, RequestState
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.cases.payments.settle_payment import settle_payment
-from dunwell.core.claims.compare_claim import ChangedMeanwhile, check_unchanged, load_seen
+from dunwell.core.claims.compare_claim import check_unchanged, load_seen
 from dunwell.interfaces.portal.payments.views import PaymentPage, PaymentRequestPage, PaymentsPage
 from dunwell.interfaces.portal.render.sorting import read_sorting
 from dunwell.interfaces.portal.web.access import Access
@@ -29,7 +29,7 @@ from dunwell.interfaces.portal.web.paging import PAGE, find_page, read_day, span
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.errors import EditConflict, InvalidState, NotFound, ValidationError
 
 _MOST_TYPED = 200
 
@@ -124,11 +124,11 @@ async def take_back(
         async with site.work(access) as work:
             work.need(Right.RECORD_MONEY)
             claim_id = (await get_payment(work, payment_id)).payment.claim_id
-            await check_unchanged(work, claim_id, fields["known_seen"])
+            await check_unchanged(work, claim_id, fields["revision"])
             if not error:
                 await reverse_payment(work, claim_id, payment_id, reason)
-    except ChangedMeanwhile:
-        return await _answer_payment(site, visit, access, reason=reason, is_overtaken=True)
+    except EditConflict:
+        return await _answer_payment(site, visit, access, reason=reason, is_conflict=True)
     except ValidationError:
         error = "LINE"
     if error:
@@ -138,7 +138,7 @@ async def take_back(
 
 async def _answer_payment(
     site: PortalSite, visit: PortalRequest, access: Access, *, reason: str = "", error: str = "",
-    is_overtaken: bool = False,
+    is_conflict: bool = False,
 ) -> Response:  # fmt: skip
     payment_id = read_id(visit, "payment_id")
     async with site.work(access) as work:
@@ -152,10 +152,10 @@ async def _answer_payment(
         seen=seen,
         reason=reason,
         error=error,
-        is_overtaken=is_overtaken,
+        is_conflict=is_conflict,
         done_here=visit.ask("done"),
     )
-    status = 409 if is_overtaken else 422 if error else 200
+    status = 409 if is_conflict else 422 if error else 200
     return site.answer_at(visit, access, page, status)
 
 

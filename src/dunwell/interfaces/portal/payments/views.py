@@ -39,7 +39,7 @@ class PaymentPage(Page, frozen=True):
     seen: str
     reason: str
     error: str
-    is_overtaken: bool
+    is_conflict: bool
     done_here: str
 
 

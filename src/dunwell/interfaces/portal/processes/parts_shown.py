@@ -8,13 +8,14 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
-from dunwell.core.workflows.edit_draft import Edit, PartOvertaken, edit_draft
+from dunwell.core.workflows.edit_draft import Edit, edit_draft
 from dunwell.core.workflows.part_differences import compare_part
-from dunwell.core.workflows.parts import STEP_ORDER, find_step_id, fingerprint
-from dunwell.interfaces.portal.processes.views_editor import Overtaken
+from dunwell.core.workflows.parts import STEP_ORDER, find_step_id
+from dunwell.interfaces.portal.processes.views_editor import PartConflict
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.web.forms import AmountFormat, Form, FormContent, PlacedFaults
-from dunwell.platform.errors import ValidationError
+from dunwell.platform.errors import EditConflict, ValidationError
+from dunwell.platform.text.revision import compute_revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Outcome:
 
     is_saved: bool
     problems: PlacedFaults = ()
-    overtaken: Overtaken | None = None
+    conflict: PartConflict | None = None
     # What the page's next save is compared with; "": as it stands.
     seen: str = ""
 
@@ -42,11 +43,11 @@ async def save_part(
         if not content.faults:
             await edit_draft(work, workflow_id, edit)
             return Outcome(is_saved=True)
-    except PartOvertaken as overtaken:
+    except EditConflict as conflict:
         return Outcome(
             is_saved=False,
-            overtaken=describe_overtaken(overtaken, edit.value),
-            seen=fingerprint(overtaken.theirs),
+            conflict=build_part_conflict(conflict, edit.value),
+            seen=compute_revision(conflict.current),
         )
     except ValidationError:
         pass
@@ -63,13 +64,13 @@ async def check_part(
     return Outcome(is_saved=False, problems=problems, seen=edit.seen)
 
 
-def describe_overtaken(overtaken: PartOvertaken, typed: Any) -> Overtaken:
-    theirs = overtaken.theirs
+def build_part_conflict(conflict: EditConflict, typed: Any) -> PartConflict:
+    theirs = conflict.current
     differences = None
     if theirs is not None:
         whole = {**dict.fromkeys(theirs), **typed}
-        differences = compare_part(overtaken.part, theirs, whole)
-    return Overtaken(overtaken.change, differences, theirs is None)
+        differences = compare_part(conflict.part, theirs, whole)
+    return PartConflict(conflict.change, differences, theirs is None)
 
 
 def find_problems(look: LookedAtDraft, part: str, form: Form) -> PlacedFaults:

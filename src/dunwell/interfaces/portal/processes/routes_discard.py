@@ -46,7 +46,7 @@ async def _answer(
         look=look,
         authors=group_changes(look.changes, access.actor),
         currency=find_amount_format(access, look, "").currency,
-        is_overtaken=refusal is not None and not is_in_use,
+        is_conflict=refusal is not None and not is_in_use,
         refusal=refusal.message if refusal is not None and is_in_use else "",
     )
     return site.answer_at(visit, access, page, 409 if refusal else 200)

@@ -8,8 +8,8 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.look_at_draft import look_at_draft
 from dunwell.core.workflows.arrange_steps import double_step, move_step, shift_step
-from dunwell.core.workflows.edit_draft import Edit, PartOvertaken, edit_draft
-from dunwell.core.workflows.parts import STEP_ORDER, fingerprint, name_step
+from dunwell.core.workflows.edit_draft import Edit, edit_draft
+from dunwell.core.workflows.parts import STEP_ORDER, name_step
 from dunwell.interfaces.portal.processes.parts_shown import find_amount_format
 from dunwell.interfaces.portal.processes.told_faults import tell_faults
 from dunwell.interfaces.portal.processes.views_editor import (
@@ -24,7 +24,8 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
-from dunwell.platform.errors import NotFound, ValidationError
+from dunwell.platform.errors import EditConflict, NotFound, ValidationError
+from dunwell.platform.text.revision import compute_revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,8 @@ class _Told:
     """What did not go through: the order was changed, or the step."""
 
     done: str
-    is_order_overtaken: bool = False
-    overtaken_step: str = ""
+    is_order_conflict: bool = False
+    conflict_step: str = ""
 
 
 @at_merchant
@@ -55,8 +56,8 @@ async def arrange(
     try:
         async with site.work(access) as work:
             await _arrange(work, visit, fields, step_id)
-    except PartOvertaken as overtaken:
-        is_order = overtaken.part == STEP_ORDER
+    except EditConflict as conflict:
+        is_order = conflict.part == STEP_ORDER
         told = _Told("", is_order, "" if is_order else fields["name"])
         return await _answer(site, visit, access=access, told=told, status=409)
     except ValidationError:
@@ -69,12 +70,12 @@ async def _arrange(work: Work, visit: PortalRequest, fields: FormFields, step_id
     if wish == "double":
         await double_step(work, workflow_id, step_id)
     elif wish == "remove":
-        await edit_draft(work, workflow_id, Edit(name_step(step_id), fields["seen"], None))
+        await edit_draft(work, workflow_id, Edit(name_step(step_id), fields["revision"], None))
     elif wish in ("up", "down"):
-        await shift_step(work, workflow_id, step_id, wish, seen=fields["seen_order"])
+        await shift_step(work, workflow_id, step_id, wish, seen=fields["order_revision"])
     else:
         after = read_number(fields["after"]) if fields["after"] else None
-        await move_step(work, workflow_id, step_id, after=after, seen=fields["seen_order"])
+        await move_step(work, workflow_id, step_id, after=after, seen=fields["order_revision"])
 
 
 async def _answer(
@@ -86,11 +87,11 @@ async def _answer(
         look=look,
         cards=list_cards(look, access.merchant.configuration.letters.postal_days),
         faults=tell_faults(look.definition, find_other_faults(look)),
-        seen_order=fingerprint(look.parts.get(STEP_ORDER)),
+        order_revision=compute_revision(look.parts.get(STEP_ORDER)),
         currency=find_amount_format(access, look, "").currency,
         done_here=told.done,
-        is_order_overtaken=told.is_order_overtaken,
-        overtaken_step=told.overtaken_step,
+        is_order_conflict=told.is_order_conflict,
+        conflict_step=told.conflict_step,
     )
     return site.answer_at(visit, access, page, status)
 

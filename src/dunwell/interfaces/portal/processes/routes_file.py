@@ -62,13 +62,13 @@ async def take_file(
         async with site.work(access) as work:
             await replace_draft(work, workflow_id, read.definition, expected_id=known_id)
     except InvalidState:
-        return await _answer(site, visit, access, read, is_overtaken=True, status=409)
+        return await _answer(site, visit, access, read, is_conflict=True, status=409)
     return site.redirect(visit, access, "workflow", workflow_id=workflow_id, done="imported")
 
 
 async def _answer(
     site: PortalSite, visit: PortalRequest, access: Access, read: _Read | None, *,
-    is_overtaken: bool = False, status: int = 200,
+    is_conflict: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
@@ -80,7 +80,7 @@ async def _answer(
         text=read.text if read else render_text(look.definition),
         newest=find_newest(workflow),
         is_looked=given is not None,
-        is_overtaken=is_overtaken,
+        is_conflict=is_conflict,
         unreadable=read.unreadable if read else "",
         faults=read.faults if read else (),
         differences=compare_parts(look.parts, list_parts(given)) if given else (),

@@ -57,12 +57,12 @@ async def restore(
             known_id = read_known_id(fields, "known_newest")
             await replace_draft(work, workflow_id, version.definition, expected_id=known_id)
     except InvalidState:
-        return await _answer_version(site, visit, access, is_overtaken=True)
+        return await _answer_version(site, visit, access, is_conflict=True)
     return site.redirect(visit, access, "workflow", workflow_id=workflow_id, done="restored")
 
 
 async def _answer_version(
-    site: PortalSite, visit: PortalRequest, access: Access, *, is_overtaken: bool = False
+    site: PortalSite, visit: PortalRequest, access: Access, *, is_conflict: bool = False
 ) -> Response:
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
@@ -74,9 +74,9 @@ async def _answer_version(
         authors=group_changes(version.changes, access.actor),
         currency=find_currency(access, version),
         newest=find_newest(workflow),
-        is_overtaken=is_overtaken,
+        is_conflict=is_conflict,
     )
-    return site.answer_at(visit, access, page, 409 if is_overtaken else 200)
+    return site.answer_at(visit, access, page, 409 if is_conflict else 200)
 
 
 @at_merchant

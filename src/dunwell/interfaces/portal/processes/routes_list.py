@@ -20,7 +20,6 @@ from dunwell.core.workflows.change_workflow import (
     deactivate_workflow,
     rename_workflow,
 )
-from dunwell.core.workflows.parts import fingerprint
 from dunwell.core.workflows.save_draft import begin_workflow
 from dunwell.interfaces.portal.processes.beginning import FirstNames, begin_definition
 from dunwell.interfaces.portal.processes.views_list import ManagePage, SwitchPage, WorkflowsPage
@@ -31,6 +30,7 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+from dunwell.platform.text.revision import compute_revision
 
 
 @at_merchant
@@ -138,18 +138,18 @@ async def switch(
     is_ticked = "sure" in fields
     async with site.work(access) as work:
         report = await preview_switch(work)
-        is_overtaken = _mark(report) != fields["known_seen"]
-        if is_ticked and not is_overtaken:
+        is_conflict = _mark(report) != fields["revision"]
+        if is_ticked and not is_conflict:
             await switch_to_workflows(work)
             return site.redirect(visit, access, "workflows", done="switched")
-    page = SwitchPage(report, _mark(report), is_overtaken, not is_ticked)
-    return site.answer_at(visit, access, page, 409 if is_overtaken else 422)
+    page = SwitchPage(report, _mark(report), is_conflict, not is_ticked)
+    return site.answer_at(visit, access, page, 409 if is_conflict else 422)
 
 
 def _mark(report: SwitchReport) -> str:
     """Of what becomes of which scenario; the claims on it come and go."""
     shown = [(e.scenario_id, e.name, e.version_id, e.is_default) for e in report.scenarios]
-    return fingerprint(shown)
+    return compute_revision(shown)
 
 
 PAGES: RoutedPages = {

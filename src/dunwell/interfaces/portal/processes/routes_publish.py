@@ -63,7 +63,7 @@ async def publish(
             site, visit, access, comment=comment, is_unwritable=is_unwritable, status=422
         )
     except InvalidState:
-        return await _answer(site, visit, access, comment=comment, is_overtaken=True, status=409)
+        return await _answer(site, visit, access, comment=comment, is_conflict=True, status=409)
     return site.redirect(
         visit, access, "workflow_history", workflow_id=workflow_id, done="published"
     )
@@ -81,7 +81,7 @@ async def count_claims(
     except TooManyJobs:
         raise
     except InvalidState:
-        return await _answer(site, visit, access, is_overtaken=True, status=409)
+        return await _answer(site, visit, access, is_conflict=True, status=409)
     return site.redirect(visit, access, "workflow_publish", workflow_id=workflow_id)
 
 
@@ -95,7 +95,7 @@ async def go_back(site: PortalSite, visit: PortalRequest, access: Access) -> Res
 
 async def _answer(  # noqa: PLR0913 - what became of the form, by name
     site: PortalSite, visit: PortalRequest, access: Access, *, comment: str = "",
-    unseen: ChangesUnseen | None = None, is_overtaken: bool = False, is_unwritable: bool = False,
+    unseen: ChangesUnseen | None = None, is_conflict: bool = False, is_unwritable: bool = False,
     status: int = 200,
 ) -> Response:  # fmt: skip
     workflow_id = read_id(visit, "workflow_id")
@@ -121,7 +121,7 @@ async def _answer(  # noqa: PLR0913 - what became of the form, by name
         foreseen=show_outlook(preview.found) if preview else None,
         currency=find_amount_format(access, look, "").currency,
         comment=comment,
-        is_overtaken=is_overtaken or bool(came),
+        is_conflict=is_conflict or bool(came),
         is_unticked=bool(unticked) and not came,
         is_unwritable=is_unwritable,
     )

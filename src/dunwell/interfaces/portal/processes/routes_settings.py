@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
 from dunwell.core.workflows.edit_draft import Edit
-from dunwell.core.workflows.parts import SETTINGS, fingerprint
+from dunwell.core.workflows.parts import SETTINGS
 from dunwell.interfaces.portal.processes.part_forms import build_settings, open_settings
 from dunwell.interfaces.portal.processes.parts_shown import (
     Outcome,
@@ -22,6 +22,7 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import Form
 from dunwell.interfaces.web.responses import add_etag
+from dunwell.platform.text.revision import compute_revision
 
 
 @at_merchant
@@ -45,7 +46,7 @@ async def take_settings(
         look = await look_at_draft(work, workflow_id)
         form = _open(site, visit, access, look).fill(fields)
         content = form.read()
-        edit = Edit(SETTINGS, fields["seen"], build_settings(content))
+        edit = Edit(SETTINGS, fields["revision"], build_settings(content))
         if is_save:
             outcome = await save_part(work, workflow_id, edit, form=form, content=content)
         else:
@@ -55,7 +56,7 @@ async def take_settings(
         return site.redirect(
             visit, access, "workflow_settings", workflow_id=workflow_id, done="saved"
         )
-    status = 409 if outcome.overtaken else 422 if is_save else 200
+    status = 409 if outcome.conflict else 422 if is_save else 200
     return site.answer_at(visit, access, _compose(visit, look, form, outcome), status)
 
 
@@ -71,9 +72,9 @@ def _compose(
         look=look,
         form=form,
         problems=outcome.problems,
-        seen=outcome.seen or fingerprint(look.parts[SETTINGS]),
+        seen=outcome.seen or compute_revision(look.parts[SETTINGS]),
         is_saved=outcome.is_saved,
-        overtaken=outcome.overtaken,
+        conflict=outcome.conflict,
         currency=form.amounts.currency,
         done_here=visit.ask("done"),
     )

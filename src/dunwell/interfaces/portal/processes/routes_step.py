@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
 from dunwell.core.workflows.arrange_steps import add_step
 from dunwell.core.workflows.edit_draft import Edit
-from dunwell.core.workflows.parts import fingerprint, name_step
+from dunwell.core.workflows.parts import name_step
 from dunwell.interfaces.portal.processes.part_forms import KINDS, build_step, open_step
 from dunwell.interfaces.portal.processes.parts_shown import (
     Outcome,
@@ -32,6 +32,7 @@ from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import Form
 from dunwell.interfaces.web.responses import add_etag
 from dunwell.platform.errors import NotFound, ValidationError
+from dunwell.platform.text.revision import compute_revision
 
 # Stands for the id of a new step while it is checked. No stored step has it.
 _NEW_ID = 2_147_483_647
@@ -70,7 +71,7 @@ async def take_step(
         form = _open(site, visit, access, look=look, kind=kind, step=stored).fill(fields)
         content = form.read()
         step = {**build_step(kind, content, stored), "id": step_id}
-        edit = Edit(part, fields["seen"], step)
+        edit = Edit(part, fields["revision"], step)
         if is_save:
             outcome = await save_part(work, workflow_id, edit, form=form, content=content)
         else:
@@ -79,7 +80,7 @@ async def take_step(
     if outcome.is_saved:
         to = {"workflow_id": workflow_id, "step_id": step_id}
         return site.redirect(visit, access, "workflow_step", **to, done="saved")
-    status = 409 if outcome.overtaken else 422 if is_save else 200
+    status = 409 if outcome.conflict else 422 if is_save else 200
     page = _compose(visit, look, form, kind=kind, step_id=step_id, outcome=outcome)
     page = msgspec.structs.replace(page, extra_rows=count_extra_rows(fields["do"]))
     return site.answer_at(visit, access, page, status)
@@ -152,9 +153,9 @@ def _compose(
         look=look,
         form=form,
         problems=outcome.problems,
-        seen=outcome.seen or fingerprint(stored),
+        seen=outcome.seen or compute_revision(stored),
         is_saved=outcome.is_saved,
-        overtaken=outcome.overtaken,
+        conflict=outcome.conflict,
         currency=form.amounts.currency,
         done_here=visit.ask("done"),
         kind=kind,

@@ -11,12 +11,13 @@ from dunwell.cases.rollout.look_at_draft import LookedAtDraft
 from dunwell.core.workflows.definition import CommunicationStep, Step, WaitStep
 from dunwell.core.workflows.draft_changes import DraftChange
 from dunwell.core.workflows.part_differences import PartDifference
-from dunwell.core.workflows.parts import fingerprint, name_step
+from dunwell.core.workflows.parts import name_step
 from dunwell.interfaces.portal.processes.told_faults import ToldFault
 from dunwell.interfaces.web.condition_form import EXTRA_ROWS
 from dunwell.interfaces.web.forms import Form, PlacedFaults
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import Fault
+from dunwell.platform.text.revision import compute_revision
 
 
 class StepCard(msgspec.Struct, frozen=True, gc=False):
@@ -41,14 +42,14 @@ class EditorPage(Page, frozen=True):
     cards: Sequence[StepCard]
     # Those that are of no step.
     faults: Sequence[ToldFault]
-    seen_order: str
+    order_revision: str
     currency: str
     done_here: str
-    is_order_overtaken: bool = False
-    overtaken_step: str = ""
+    is_order_conflict: bool = False
+    conflict_step: str = ""
 
 
-class Overtaken(msgspec.Struct, frozen=True, gc=False):
+class PartConflict(msgspec.Struct, frozen=True, gc=False):
     """The same part, changed by somebody else. theirs: what stands there against what was typed;
     is_gone: it was taken out."""
 
@@ -68,7 +69,7 @@ class PartPage(Page, frozen=True):
     problems: PlacedFaults
     seen: str
     is_saved: bool
-    overtaken: Overtaken | None
+    conflict: PartConflict | None
     currency: str
     done_here: str
 
@@ -99,7 +100,7 @@ def list_cards(look: LookedAtDraft, postal_days: int) -> list[StepCard]:
             is_about=is_about,
             is_changed=step.id in changed,
             faults=[each for each in look.faults if _is_of(each, place)],
-            seen=fingerprint(look.parts[name_step(step.id)]),
+            seen=compute_revision(look.parts[name_step(step.id)]),
             is_first=place == 0,
             is_last=place == len(steps) - 1,
         )

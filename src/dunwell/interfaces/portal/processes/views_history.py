@@ -37,7 +37,7 @@ class VersionPage(Page, frozen=True):
     authors: Sequence[AuthorChanges]
     currency: str
     newest: UUID | None
-    is_overtaken: bool
+    is_conflict: bool
 
 
 class ComparePage(Page, frozen=True):
@@ -65,7 +65,7 @@ class FilePage(Page, frozen=True):
     text: str
     newest: UUID | None
     is_looked: bool
-    is_overtaken: bool
+    is_conflict: bool
     unreadable: str
     faults: Sequence[PlacedFault]
     differences: Sequence[PartDifference]

@@ -48,5 +48,5 @@ class SwitchPage(Page, frozen=True):
 
     report: SwitchReport
     seen: str
-    is_overtaken: bool = False
+    is_conflict: bool = False
     is_unticked: bool = False

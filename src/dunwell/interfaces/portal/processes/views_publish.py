@@ -69,7 +69,7 @@ def show_outlook(found: DraftEffectsView | None) -> ShownOutlook | None:
 
 class PublishPage(Page, frozen=True):
     """reached, staying: of claims in process, up to `most`. moves: of few claims, at once. preview:
-    by the worker, of very many claims, and of the days ahead. is_overtaken: the draft is another
+    by the worker, of very many claims, and of the days ahead. is_conflict: the draft is another
     one, or has new changes."""
 
     template: ClassVar[str] = "workflow_publish.html"
@@ -86,7 +86,7 @@ class PublishPage(Page, frozen=True):
     foreseen: ShownOutlook | None
     currency: str
     comment: str
-    is_overtaken: bool
+    is_conflict: bool
     is_unticked: bool
     # The comment has control characters.
     is_unwritable: bool
@@ -99,5 +99,5 @@ class DiscardPage(Page, frozen=True):
     look: LookedAtDraft
     authors: Sequence[AuthorChanges]
     currency: str
-    is_overtaken: bool
+    is_conflict: bool
     refusal: str

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dunwell.cases.assignment.document import RuleDocument, RulesDocument
-from dunwell.cases.assignment.editing import make_fingerprint
 from dunwell.cases.assignment.known_facts import KnownFact, find_shared
 from dunwell.cases.assignment.matching import RuleOutcome
 from dunwell.cases.assignment.overlaps import Extent, Overlap
 from dunwell.cases.assignment.rules import Rule, list_shares
 from dunwell.cases.assignment.targets import Rulebook
 from dunwell.cases.assignment.witness import find_witness
+from dunwell.platform.text.revision import compute_revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def list_shown(
     return [
         ShownRule(
             written,
-            make_fingerprint(rule),
+            compute_revision(rule),
             "" if published is None else _find_change(written, before),
             find_marks(rulebook, rule, overlaps),
         )

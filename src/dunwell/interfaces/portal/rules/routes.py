@@ -7,9 +7,8 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.cases.assignment.differences import compare_rules
-from dunwell.cases.assignment.edit_rules import RuleOvertaken, edit_rules_draft
+from dunwell.cases.assignment.edit_rules import edit_rules_draft
 from dunwell.cases.assignment.editing import CopyRule, MoveRule, RemoveRule, SetDefault
-from dunwell.cases.assignment.rules_draft import DraftOvertaken
 from dunwell.interfaces.portal.rules.looking import Looked, check_may, look
 from dunwell.interfaces.portal.rules.marks import list_shown
 from dunwell.interfaces.portal.rules.views import RulesPage
@@ -18,7 +17,7 @@ from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.platform.errors import ValidationError
+from dunwell.platform.errors import EditConflict, ValidationError
 
 _STEPS: Mapping[str, int] = {"up": -1, "down": 1}
 
@@ -43,9 +42,9 @@ async def change_list(
         edit = RemoveRule(name)
     try:
         async with site.work(access) as work:
-            await edit_rules_draft(work, edit, known=fields["known_mark"])
-    except DraftOvertaken:
-        return site.redirect(visit, access, "rules", done="overtaken")
+            await edit_rules_draft(work, edit, known=fields["revision"])
+    except EditConflict:
+        return site.redirect(visit, access, "rules", done="conflict")
     except ValidationError:
         return site.redirect(visit, access, "rules", done="too_many")
     if isinstance(edit, MoveRule):
@@ -65,7 +64,7 @@ async def change_default(
             ids = {row.name: row.workflow_id for row in looked.view.workflows.values()}
             edit = SetDefault(ids.get(wanted), _read_id(fields["known_default"]))
             await edit_rules_draft(work, edit)
-    except RuleOvertaken:
+    except EditConflict:
         return await _answer(site, visit, access, default_typed=wanted, status=409)
     return site.redirect(visit, access, "rules", done="default")
 

@@ -10,7 +10,7 @@ from dunwell.cases.assignment.checking import check_rules, find_unknown_names
 from dunwell.cases.assignment.differences import compare_rules
 from dunwell.cases.assignment.document import RulesDocument, render_document, write_rules
 from dunwell.cases.assignment.read_rules import RulesView, read_rules
-from dunwell.cases.assignment.rules_draft import DraftOvertaken, save_rules_draft
+from dunwell.cases.assignment.rules_draft import save_rules_draft
 from dunwell.interfaces.portal.rules.looking import check_may
 from dunwell.interfaces.portal.rules.views import FilePage
 from dunwell.interfaces.portal.web.access import Access
@@ -19,7 +19,7 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file
-from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.errors import EditConflict, Fault, ValidationError
 from dunwell.platform.text.yaml_document import DocumentFaulty, render_yaml
 
 
@@ -48,7 +48,7 @@ async def take_file(
         document = await site.around.documents.read(text, access.person.user_id, check_rules)
         async with site.work(access) as work:
             if fields["do"] != "check":
-                await save_rules_draft(work, document, known=fields["known_mark"])
+                await save_rules_draft(work, document, known=fields["revision"])
                 return site.redirect(visit, access, "rules", done="file")
             view = await read_rules(work)
         _check_names(view, document)
@@ -59,9 +59,9 @@ async def take_file(
     except ValidationError as refusal:
         found = await _place(site, access, text, refusal.faults)
         return await _answer_faults(site, visit, access=access, fields=fields, faults=found)
-    except DraftOvertaken:
-        return await _answer(site, visit, access, text, is_overtaken=True, status=409)
-    page = _make_page(access, view, text, seen=fields["known_mark"], document=document)
+    except EditConflict:
+        return await _answer(site, visit, access, text, is_conflict=True, status=409)
+    page = _make_page(access, view, text, seen=fields["revision"], document=document)
     return site.answer_at(visit, access, page)
 
 
@@ -75,13 +75,13 @@ def _check_names(view: RulesView, document: RulesDocument) -> None:
 
 async def _answer(
     site: PortalSite, visit: PortalRequest, access: Access, text: str | None = None, *,
-    is_overtaken: bool = False, status: int = 200,
+    is_conflict: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
     check_may(access)
     async with site.work(access) as work:
         view = await read_rules(work)
     page = _make_page(access, view, text)
-    if is_overtaken:
+    if is_conflict:
         page = msgspec.structs.replace(page, others=_render(view))
     return site.answer_at(visit, access, page, status)
 
@@ -96,7 +96,7 @@ async def _answer_faults(
     """faults: where in the text, by the line, and what is wrong there."""
     async with site.work(access) as work:
         view = await read_rules(work)
-    page = _make_page(access, view, fields["text"], seen=fields["known_mark"], faults=faults)
+    page = _make_page(access, view, fields["text"], seen=fields["revision"], faults=faults)
     return site.answer_at(visit, access, page, 422)
 
 
@@ -104,9 +104,9 @@ def _make_page(
     access: Access, view: RulesView, text: str | None, *, seen: str = "",
     faults: Sequence[tuple[str, str]] = (), document: RulesDocument | None = None,
 ) -> FilePage:  # fmt: skip
-    """seen: the mark that the text was written against; none: it is read now."""
+    """seen: the revision that the text was written against; none: it is read now."""
     return FilePage(
-        mark=seen or view.mark,
+        revision=seen or view.revision,
         is_draft=view.drafted is not None,
         text=_render(view) if text is None else text,
         faults=faults,

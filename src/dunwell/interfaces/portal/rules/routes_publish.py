@@ -8,7 +8,6 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.differences import compare_rules
 from dunwell.cases.assignment.read_rules import list_versions, read_rules, read_version
 from dunwell.cases.assignment.rules_draft import (
-    DraftOvertaken,
     Wish,
     discard_rules_draft,
     name_author,
@@ -24,7 +23,7 @@ from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
 
 _PAGE = 50
 _MOST_VERSION = 2**31 - 1
@@ -40,12 +39,12 @@ async def publish(
     site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
 ) -> Response:
     check_may(access, Right.PUBLISH)
-    wish = Wish(fields["known_mark"], fields.all("agreed"), fields.text("comment"))
+    wish = Wish(fields["revision"], fields.all("agreed"), fields.text("comment"))
     try:
         async with site.work(access) as work:
             await publish_rules_draft(work, wish)
-    except DraftOvertaken:
-        return await _answer_publishing(site, visit, access, fields, is_overtaken=True)
+    except EditConflict:
+        return await _answer_publishing(site, visit, access, fields, is_conflict=True)
     except ValidationError as refusal:
         return await _answer_publishing(site, visit, access, fields, faults=refusal.faults)
     except InvalidState:
@@ -60,9 +59,9 @@ async def discard(
     check_may(access)
     try:
         async with site.work(access) as work:
-            await discard_rules_draft(work, known=fields["known_mark"])
-    except DraftOvertaken:
-        return await _answer_publishing(site, visit, access, fields, is_overtaken=True)
+            await discard_rules_draft(work, known=fields["revision"])
+    except EditConflict:
+        return await _answer_publishing(site, visit, access, fields, is_conflict=True)
     except InvalidState:
         return site.redirect(visit, access, "rules", done="nothing")
     return site.redirect(visit, access, "rules", done="discarded")
@@ -70,7 +69,7 @@ async def discard(
 
 async def _answer_publishing(
     site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields, *,
-    faults: Sequence[Fault] = (), is_overtaken: bool = False,
+    faults: Sequence[Fault] = (), is_conflict: bool = False,
 ) -> Response:  # fmt: skip
     check_may(access)
     async with site.work(access) as work:
@@ -89,13 +88,13 @@ async def _answer_publishing(
         writers=looked.writers,
         currency=access.merchant.configuration.currency,
         comment=fields.text("comment"),
-        agreed=() if is_overtaken else fields.all("agreed"),
+        agreed=() if is_conflict else fields.all("agreed"),
         faults=[(each.path.partition("/")[2], each.code) for each in faults],
         targets_wrong=[each.message for each in faults if each.code not in _OWN_CODES],
-        is_overtaken=is_overtaken,
+        is_conflict=is_conflict,
     )
     status = 422 if faults else 200
-    return site.answer_at(visit, access, page, 409 if is_overtaken else status)
+    return site.answer_at(visit, access, page, 409 if is_conflict else status)
 
 
 # What stands beside a field of the form.
@@ -132,9 +131,9 @@ async def restore(
     try:
         async with site.work(access) as work:
             seen = await read_version(work, number)
-            await save_rules_draft(work, seen.document, known=fields["known_mark"])
-    except DraftOvertaken:
-        return await _answer_version(site, visit, access, is_overtaken=True, status=409)
+            await save_rules_draft(work, seen.document, known=fields["revision"])
+    except EditConflict:
+        return await _answer_version(site, visit, access, is_conflict=True, status=409)
     except ValidationError as refusal:
         gone = [each.message for each in refusal.faults]
         return await _answer_version(site, visit, access, faults=gone, status=422)
@@ -143,7 +142,7 @@ async def restore(
 
 async def _answer_version(
     site: PortalSite, visit: PortalRequest, access: Access, *, faults: Sequence[str] = (),
-    is_overtaken: bool = False, status: int = 200,
+    is_conflict: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
     check_may(access)
     number = _read_version_number(visit)
@@ -153,13 +152,13 @@ async def _answer_version(
         writers = await name_writers(work, (), [seen.version.actor_id])
     page = VersionPage(
         seen=seen,
-        mark=view.mark,
+        revision=view.revision,
         has_draft=view.drafted is not None,
         differences=[*compare_rules(view.published, seen.document)],
         writers=writers,
         currency=access.merchant.configuration.currency,
         faults=faults,
-        is_overtaken=is_overtaken,
+        is_conflict=is_conflict,
     )
     return site.answer_at(visit, access, page, status)
 

@@ -8,11 +8,10 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.document import RuleDocument, write_rules
 from dunwell.cases.assignment.edit_rules import (
     CheckedRule,
-    RuleOvertaken,
     check_rule,
     edit_rules_draft,
 )
-from dunwell.cases.assignment.editing import PutRule, find_rule, make_fingerprint
+from dunwell.cases.assignment.editing import PutRule, find_rule
 from dunwell.cases.assignment.read_rules import RulesView, read_rules
 from dunwell.cases.assignment.targets import make_rulebook
 from dunwell.interfaces.portal.rules.looking import check_may, list_choices, name_writers
@@ -26,7 +25,8 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.condition_form import count_extra_rows
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import AmountFormat, Form
-from dunwell.platform.errors import NotFound, ValidationError
+from dunwell.platform.errors import EditConflict, NotFound, ValidationError
+from dunwell.platform.text.revision import compute_revision
 
 # Buttons that only show the form again, with more rows to fill in.
 _MORE_ROWS = ("more_fields", "more_shares")
@@ -51,7 +51,7 @@ async def take_rule(
     site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
 ) -> Response:
     check_may(access)
-    name, wish, seen = fields["known_name"], fields["do"], fields["known_rule"]
+    name, wish, seen = fields["known_name"], fields["do"], fields["revision"]
     async with site.work(access) as work:
         view = await read_rules(work)
         stored = _find_written(view, name)
@@ -67,9 +67,9 @@ async def take_rule(
         try:
             async with site.work(access) as work:
                 await edit_rules_draft(work, PutRule(checked.rule, name or None, seen))
-        except RuleOvertaken as overtaken:
-            return await _answer_overtaken(
-                site, visit, access=access, form=form, overtaken=overtaken
+        except EditConflict as conflict:
+            return await _answer_conflict(
+                site, visit, access=access, form=form, current=conflict.current
             )
         except ValidationError as refusal:
             faults = place_rule_faults(form, refusal.faults)
@@ -80,19 +80,18 @@ async def take_rule(
     return site.answer_at(visit, access, page, 200 if wish == "check" else 422)
 
 
-async def _answer_overtaken(
-    site: PortalSite, visit: PortalRequest, access: Access, form: Form, overtaken: RuleOvertaken
+async def _answer_conflict(
+    site: PortalSite, visit: PortalRequest, access: Access, form: Form, current: RuleDocument | None
 ) -> Response:
     """Both are shown; saving once more means it. A rule that is gone is made anew by it."""
     async with site.work(access) as work:
         view = await read_rules(work)
         writers = await name_writers(work, view.changes)
-    standing = overtaken.standing
-    page = _make_page(view, standing.name if standing else "", form)
+    page = _make_page(view, current.name if current else "", form)
     page = msgspec.structs.replace(
         page,
-        is_overtaken=True,
-        standing=standing,
+        is_conflict=True,
+        standing=current,
         last=view.changes[-1] if view.changes else None,
         writers=writers,
     )
@@ -110,11 +109,11 @@ def _make_page(
     """seen: the fingerprint that the form was opened with; None: it is opened now. wish: the button
     that was pressed."""
     rule = find_rule(view.edited, name) if name else None
-    fresh = make_fingerprint(rule) if rule else ""
+    fresh = compute_revision(rule) if rule else ""
     shares = len(form.typed["target.name"]) + (2 if wish == "more_shares" else 0)
     return RulePage(
         known_name=name,
-        known_rule=fresh if seen is None else seen,
+        revision=fresh if seen is None else seen,
         form=form,
         extra_rows=count_extra_rows(wish),
         shares=max(shares, 2),

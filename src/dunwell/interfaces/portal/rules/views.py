@@ -28,7 +28,7 @@ class WorkflowChoice(msgspec.Struct, frozen=True, gc=False):
 class RulesPage(Page, frozen=True):
     """rows: of the draft, else of the published rules. writers: names by user id. at, by: the place
     that a rule was moved to just now, and by which button. default_typed: what somebody chose who
-    was overtaken; none: nobody."""
+    was conflict; none: nobody."""
 
     template: ClassVar[str] = "rules.html"
     area: ClassVar[str] = "rules"
@@ -50,14 +50,14 @@ class RulesPage(Page, frozen=True):
 
 class RulePage(Page, frozen=True):
     """known_name: "": a new rule. extra_rows: empty rows for custom fields. shares: how many rows
-    there are for workflows. standing: as it is now, of somebody who was overtaken. is_checked:
+    there are for workflows. standing: as it is now, of somebody who was conflict. is_checked:
     whether the marks are of what is typed."""
 
     template: ClassVar[str] = "rule.html"
     area: ClassVar[str] = "rules"
 
     known_name: str
-    known_rule: str
+    revision: str
     form: Form
     extra_rows: int
     shares: int
@@ -66,7 +66,7 @@ class RulePage(Page, frozen=True):
     faults: PlacedFaults = ()
     marks: Marks = Marks()
     is_checked: bool = False
-    is_overtaken: bool = False
+    is_conflict: bool = False
     standing: RuleDocument | None = None
     last: DraftChange | None = None
     writers: Mapping[str, str] = {}
@@ -89,7 +89,7 @@ class PublishPage(Page, frozen=True):
     agreed: Sequence[str]
     faults: Sequence[tuple[str, str]]
     targets_wrong: Sequence[str]
-    is_overtaken: bool
+    is_conflict: bool
 
 
 class VersionsPage(Page, frozen=True):
@@ -110,23 +110,23 @@ class VersionPage(Page, frozen=True):
     area: ClassVar[str] = "rules"
 
     seen: VersionView
-    mark: str
+    revision: str
     has_draft: bool
     differences: Sequence[RuleDifference]
     writers: Mapping[str, str]
     currency: str
     faults: Sequence[str]
-    is_overtaken: bool
+    is_conflict: bool
 
 
 class FilePage(Page, frozen=True):
     """text: of the draft, else of the published rules, or what somebody typed. faults: where in it,
-    and what is wrong there. others: what stands now, of somebody who was overtaken."""
+    and what is wrong there. others: what stands now, of somebody who was conflict."""
 
     template: ClassVar[str] = "rules_file.html"
     area: ClassVar[str] = "rules"
 
-    mark: str
+    revision: str
     is_draft: bool
     text: str
     faults: Sequence[tuple[str, str]]

@@ -25,7 +25,7 @@ from dunwell.interfaces.web.forms import (
     read_fields,
     show_fields,
 )
-from dunwell.operations.onboarding.write_file import mark_parts
+from dunwell.operations.onboarding.write_file import compute_parts_revision
 from dunwell.platform.errors import Fault
 
 _REASONS = "disputes.reasons."
@@ -39,9 +39,9 @@ class SectionForm(Form):
     document: Mapping[str, Any]
 
     @property
-    def seen(self) -> str:
-        """The mark of what is stored."""
-        return mark_parts(self.document, self.section.keys)
+    def revision(self) -> str:
+        """Of what is stored."""
+        return compute_parts_revision(self.document, self.section.keys)
 
     def fill(self, sent: FormFields) -> Self:
         form = Form.fill(self, sent)

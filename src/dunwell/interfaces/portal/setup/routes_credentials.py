@@ -96,7 +96,7 @@ async def change(
             elif do == "revoke":
                 await revoke_credential(work, client_id)
     except InvalidState:
-        return await _answer_one(site, visit, access, is_overtaken=True)
+        return await _answer_one(site, visit, access, is_conflict=True)
     except NotFound:
         return site.redirect(visit, access, "credentials", done="credential_over")
     if do == "rotate":
@@ -120,7 +120,7 @@ async def _answer_list(
 
 
 async def _answer_one(
-    site: PortalSite, visit: PortalRequest, access: Access, *, is_overtaken: bool = False
+    site: PortalSite, visit: PortalRequest, access: Access, *, is_conflict: bool = False
 ) -> Response:
     """Raises NotFound for one that is not there, or is revoked."""
     need_configure(access)
@@ -130,8 +130,8 @@ async def _answer_one(
         [credential] = [
             each for each in await list_credentials(work) if each.client_id == client_id
         ]
-    page = CredentialPage(credential, rotation, is_overtaken=is_overtaken)
-    return site.answer_at(visit, access, page, 409 if is_overtaken else 200)
+    page = CredentialPage(credential, rotation, is_conflict=is_conflict)
+    return site.answer_at(visit, access, page, 409 if is_conflict else 200)
 
 
 def _read_instant(text: str) -> datetime:

@@ -22,7 +22,7 @@ from dunwell.interfaces.web.responses import answer_file
 from dunwell.operations.onboarding.apply_given import apply_given, export_file, plan_given
 from dunwell.operations.onboarding.given_file import read_given
 from dunwell.operations.onboarding.reading import Source
-from dunwell.platform.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.errors import EditConflict, Fault, ValidationError
 from dunwell.platform.text.yaml_document import render_yaml
 
 
@@ -71,8 +71,8 @@ async def take_file(
         return await _plan(site, visit, access, text=text, publish=publish)
     except ValidationError as refusal:
         return await _answer_file(site, visit, access, text=text, faults=refusal.faults)
-    except InvalidState:
-        return await _plan(site, visit, access, text=text, publish=publish, is_overtaken=True)
+    except EditConflict:
+        return await _plan(site, visit, access, text=text, publish=publish, is_conflict=True)
 
 
 async def _plan(
@@ -82,7 +82,7 @@ async def _plan(
     *,
     text: str,
     publish: bool,
-    is_overtaken: bool = False,
+    is_conflict: bool = False,
 ) -> Response:
     source, surroundings = await _read_given(site, access, text), find_surroundings(site)
     async with site.work(access) as work:
@@ -90,8 +90,8 @@ async def _plan(
         merchant = await load_merchant(work.tx, work.merchant_id)
         report = await plan_given(work, site.resources, source, surroundings, publish=publish)
     revision = merchant.revision if merchant else 0
-    page = ChangesPage(report, text, publish, revision, is_overtaken=is_overtaken)
-    return site.answer_at(visit, access, page, 409 if is_overtaken else 200)
+    page = ChangesPage(report, text, publish, revision, is_conflict=is_conflict)
+    return site.answer_at(visit, access, page, 409 if is_conflict else 200)
 
 
 async def _read_given(site: PortalSite, access: Access, text: str) -> Source:

@@ -37,7 +37,7 @@ from dunwell.operations.onboarding.change_settings import (
 )
 from dunwell.operations.onboarding.logo import LOGO_PLACE
 from dunwell.operations.onboarding.vector_image import ImageRefused
-from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.platform.errors import EditConflict, Fault, NotFound, ValidationError
 
 
 @at_merchant
@@ -69,7 +69,7 @@ async def take_section(
     if "brand" in read.parts and logo is not None:
         # What stands in the form beside it; the image is given apart.
         read.parts["brand"]["logo"] = "logo"
-    change = SettingsChange(read.parts, upload.fields["known_seen"], logo)
+    change = SettingsChange(read.parts, upload.fields["revision"], logo)
     if read.faults or refused:
         # A key of which nothing can be read is checked as it is stored.
         stored = {key: form.document.get(key) for key in form.section.keys}
@@ -86,9 +86,9 @@ async def take_section(
     except ValidationError as refusal:
         faults = form.place(refusal.faults)
         return _answer(site, visit, access, form=form, faults=faults)
-    except InvalidState:
+    except EditConflict:
         form = (await _open(site, visit, access)).fill(upload.fields)
-        return _answer(site, visit, access, form=form, is_overtaken=True)
+        return _answer(site, visit, access, form=form, is_conflict=True)
     return site.redirect(visit, access, "settings", done="saved" if is_new else "unchanged")
 
 
@@ -101,7 +101,7 @@ async def _find_more_faults(
             await check_settings(work, site.resources, change, find_surroundings(site))
     except ValidationError as refusal:
         return form.place(refusal.faults)
-    except InvalidState:
+    except EditConflict:
         # Somebody was faster, which the next answer says: first it has to be readable.
         return []
     return []
@@ -121,7 +121,7 @@ async def _ask(
     differences = list(form.list_differences())
     if not differences:
         return site.redirect(visit, access, "settings", done="unchanged")
-    page = ConfirmPage(form.section.name, differences, _list_hidden(form.typed), change.seen)
+    page = ConfirmPage(form.section.name, differences, _list_hidden(form.typed), change.revision)
     return site.answer_at(visit, access, page)
 
 
@@ -162,7 +162,7 @@ async def _open(site: PortalSite, visit: PortalRequest, access: Access) -> Secti
 
 def _answer(
     site: PortalSite, visit: PortalRequest, access: Access, *, form: SectionForm,
-    faults: PlacedFaults = (), is_overtaken: bool = False,
+    faults: PlacedFaults = (), is_conflict: bool = False,
 ) -> Response:  # fmt: skip
     name, brand = form.section.name, None
     if name == "brand":
@@ -174,16 +174,16 @@ def _answer(
         is_weighty=form.section.is_weighty,
         form=form,
         groups=[(group, list(each)) for group, each in groupby(form.fields, attrgetter("group"))],
-        seen=form.seen,
+        revision=form.revision,
         faults=faults,
-        stored=stored if is_overtaken else {},
-        is_overtaken=is_overtaken,
+        stored=stored if is_conflict else {},
+        is_conflict=is_conflict,
         rows=list_rows(form.typed) if name == "disputes" else (),
         languages=list_languages(form.document) if name == "disputes" else (),
         brand=brand,
         timezones=TIMEZONES if name == "account" else (),
     )
-    status = 409 if is_overtaken else 422 if faults else 200
+    status = 409 if is_conflict else 422 if faults else 200
     return site.answer_at(visit, access, page, status)
 
 

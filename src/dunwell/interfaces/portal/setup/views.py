@@ -61,10 +61,10 @@ class SectionPage(_SettingsPage, frozen=True):
     is_weighty: bool
     form: Form
     groups: Sequence[tuple[str, Sequence[Field]]]
-    seen: str
+    revision: str
     faults: PlacedFaults
     stored: Mapping[str, object]
-    is_overtaken: bool
+    is_conflict: bool
     rows: Sequence[ReasonRow]
     languages: Sequence[str]
     brand: BrandView | None
@@ -79,7 +79,7 @@ class ConfirmPage(_SettingsPage, frozen=True):
     section: str
     differences: Sequence[tuple[str, object, object]]
     hidden_fields: Sequence[tuple[str, str]]
-    seen: str
+    revision: str
 
 
 class FilePage(_SettingsPage, frozen=True):
@@ -101,7 +101,7 @@ class ChangesPage(_SettingsPage, frozen=True):
     publish: bool
     revision: int
     is_applied: bool = False
-    is_overtaken: bool = False
+    is_conflict: bool = False
 
 
 class CredentialsPage(_SettingsPage, frozen=True):
@@ -118,7 +118,7 @@ class CredentialPage(_SettingsPage, frozen=True):
 
     credential: Credential
     rotation: Rotation
-    is_overtaken: bool = False
+    is_conflict: bool = False
 
 
 class SecretShownPage(_SettingsPage, frozen=True):

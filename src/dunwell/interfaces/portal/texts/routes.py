@@ -14,7 +14,7 @@ from dunwell.cases.rollout.preview_message import (
     prepare_message,
     render_preview,
 )
-from dunwell.cases.rollout.texts.edit_text import TextOvertaken, edit_text, fingerprint_text
+from dunwell.cases.rollout.texts.edit_text import edit_text
 from dunwell.cases.rollout.texts.grid import lay_out_texts
 from dunwell.cases.rollout.texts.review import review_text
 from dunwell.cases.rollout.texts.sentences import MOST_WORDS
@@ -35,7 +35,8 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.children.process import run_apart
-from dunwell.platform.errors import MerchantNotConfigured, NotFound, ValidationError
+from dunwell.platform.errors import EditConflict, MerchantNotConfigured, NotFound, ValidationError
+from dunwell.platform.text.revision import compute_revision
 
 # As much as a text of a definition may have.
 _MOST_CHARACTERS = 20_000
@@ -64,11 +65,11 @@ class _Typed:
     written: Written
     known: str = ""
     faults: Sequence[tuple[str, str]] = ()
-    overtaken: TextOvertaken | None = None
+    conflict: EditConflict | None = None
 
     @property
     def status(self) -> int:
-        return 409 if self.overtaken else 422 if self.faults else 200
+        return 409 if self.conflict else 422 if self.faults else 200
 
 
 @takes_form_at_merchant
@@ -76,7 +77,7 @@ async def take_text(
     site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
 ) -> Response:
     """Checks what was typed, puts a placeholder into it, or saves it in the draft."""
-    do, typed = fields["do"], _Typed(_read_typed(fields), fields["known_text"])
+    do, typed = fields["do"], _Typed(_read_typed(fields), fields["revision"])
     if do == "save":
         typed = replace(typed, faults=_find_faults(visit, typed.written))
     if do not in ("save", "remove") or typed.faults:
@@ -87,8 +88,8 @@ async def take_text(
             opened = await open_asked(work, visit)
             place = read_place(visit, opened.definition)
             await edit_text(work, opened.workflow_id, place, written, seen=typed.known)
-    except TextOvertaken as overtaken:
-        typed = replace(typed, known="", overtaken=overtaken)
+    except EditConflict as conflict:
+        typed = replace(typed, known="", conflict=conflict)
         return await _answer_typed(site, visit, access, typed)
     except ValidationError as refusal:
         faults = [("body", code) for code in describe_faults(refusal)]
@@ -140,7 +141,7 @@ async def _describe(
         where=name_place(place, "" if opened.is_newest else opened.version.name),
         is_there=standing is not None,
         typed=typed.written,
-        known=typed.known or fingerprint_text(standing),
+        known=typed.known or compute_revision(standing),
         review=await run_apart(review_text, wanted, place, configuration),
         most_words=MOST_WORDS,
         placeholders=placeholders,
@@ -148,7 +149,7 @@ async def _describe(
         problem=problem,
         currency=configuration.currency,
         faults=typed.faults,
-        overtaken=typed.overtaken,
+        conflict=typed.conflict,
     )
 
 

@@ -7,7 +7,6 @@ from typing import ClassVar
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.cases.rollout.preview_message import MessagePreview
 from dunwell.cases.rollout.sample_contact import Case
-from dunwell.cases.rollout.texts.edit_text import TextOvertaken
 from dunwell.cases.rollout.texts.grid import TextGrid
 from dunwell.cases.rollout.texts.open_texts import OpenedTexts
 from dunwell.cases.rollout.texts.review import Review
@@ -17,6 +16,7 @@ from dunwell.cases.rollout.trials.sms_costs import SmsCosts
 from dunwell.core.workflows.text_places import Place, Written
 from dunwell.interfaces.portal.texts.asking import Subject
 from dunwell.interfaces.web.templates import Page
+from dunwell.platform.errors import EditConflict
 
 
 class TextsPage(Page, frozen=True):
@@ -50,7 +50,7 @@ class TextPage(Page, frozen=True):
     # Of what a message costs.
     currency: str
     faults: Sequence[tuple[str, str]]
-    overtaken: TextOvertaken | None
+    conflict: EditConflict | None
 
 
 class TextPreviewPage(Page, frozen=True):

@@ -85,14 +85,14 @@ async def rotate(
             )
             known = await read_endpoint(work, endpoint_id)
     except InvalidState:
-        return await _answer_secret(site, visit, access, is_overtaken=True)
+        return await _answer_secret(site, visit, access, is_conflict=True)
     until = known.endpoint.previous_secret_until
-    page = SecretPage(endpoint_id, made.url, "", until, is_overtaken=False, made=made)
+    page = SecretPage(endpoint_id, made.url, "", until, is_conflict=False, made=made)
     return site.answer_at(visit, access, page)
 
 
 async def _answer_secret(
-    site: PortalSite, visit: PortalRequest, access: Access, *, is_overtaken: bool = False
+    site: PortalSite, visit: PortalRequest, access: Access, *, is_conflict: bool = False
 ) -> Response:
     endpoint_id = read_id(visit, "endpoint_id")
     async with site.work(access) as work:
@@ -101,9 +101,9 @@ async def _answer_secret(
     if until is not None and until <= site.now():
         until = None
     page = SecretPage(
-        endpoint_id, endpoint.url, endpoint.secret_mark, until, is_overtaken=is_overtaken
+        endpoint_id, endpoint.url, endpoint.secret_mark, until, is_conflict=is_conflict
     )
-    return site.answer_at(visit, access, page, 409 if is_overtaken else 200)
+    return site.answer_at(visit, access, page, 409 if is_conflict else 200)
 
 
 @takes_form_at_merchant

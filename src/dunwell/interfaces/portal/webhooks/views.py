@@ -79,5 +79,5 @@ class SecretPage(Page, frozen=True):
     url: str
     seen: str
     until: datetime | None
-    is_overtaken: bool
+    is_conflict: bool
     made: NewSecret | None = None

@@ -1,7 +1,7 @@
 // A form that checks itself while somebody types ([data-auto]), and saves itself where that says
 // "save". The server answers with the page; of it the faults, the draft's state and what somebody
 // else has changed are put in place, and nothing that is being typed. Without this, its button does
-// both. A form that was overtaken waits for the button.
+// both. A form that was conflict waits for the button.
 const form = document.querySelector("form[data-auto]");
 const state = form.querySelector("[data-state]");
 const words = form.querySelector("template[data-words]").content;
@@ -61,14 +61,14 @@ const run = async () => {
     return pressed ? send(pressed) : undefined;
   }
   const page = request.response;
-  const seen = page.querySelector("form[data-auto] [name=seen]").value;
+  const revision = page.querySelector("form[data-auto] [name=revision]").value;
   tell(page);
   swap(page, "told");
   if (deed === "save") {
-    form.elements.seen.value = seen;
+    form.elements.revision.value = revision;
     isStopped = request.status === 409;
-    if (isStopped) swap(page, "overtaken");
-    say(isStopped ? "overtaken" : request.status === 422 ? "faulty" : "saved");
+    if (isStopped) swap(page, "conflict");
+    say(isStopped ? "conflict" : request.status === 422 ? "faulty" : "saved");
   }
   if (pressed) return send(pressed);
   run();
