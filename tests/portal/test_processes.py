@@ -135,6 +135,18 @@ async def test_of_two_at_one_step_the_second_sees_both_and_loses_nothing(
     assert list_parts(await definition_of(house, at))["step 2"]["days"] == 14
 
 
+async def test_a_conflict_is_still_shown_after_a_value_was_corrected(
+    clerk: Clerk, colleague: Clerk, house: House, at: str
+) -> None:
+    path = f"{at}/steps/2"
+    await clerk.get(path)
+    await save_step(colleague, at, 2, days="10")
+    unreadable = await clerk.send(path, do="save", days="many")
+    assert (unreadable.status_code, 'value="many"' in unreadable.text) == (422, True)
+    assert (await clerk.send(path, do="save", days="14")).status_code == 409
+    assert list_parts(await definition_of(house, at))["step 2"]["days"] == 10
+
+
 async def test_two_at_different_steps_both_get_through(
     clerk: Clerk, colleague: Clerk, house: House, at: str
 ) -> None:

@@ -267,6 +267,19 @@ async def test_the_second_who_saves_sees_both_texts_and_loses_none(
     assert again.headers["Location"].endswith("done=saved")
 
 
+async def test_a_conflict_is_still_shown_after_a_value_was_corrected(whole: Clerk) -> None:
+    field = "guards.maxContactsPerWeek"
+    form = read_form((await whole.get("/settings/guards")).text, "revision")
+    await save(whole, "guards", guards__maxContactsPerWeek="7")
+
+    unreadable = await send(whole, "/settings/guards", {**form, field: "many"})
+
+    assert (unreadable.status_code, 'value="many"' in unreadable.text) == (422, True)
+    corrected = {**read_form(unreadable.text, "revision"), field: "9"}
+    second = await send(whole, "/settings/guards", corrected)
+    assert (second.status_code, "Stored now: 7" in second.text) == (409, True)
+
+
 async def test_who_changes_another_part_is_not_in_the_way(
     whole: Clerk, resources: Resources
 ) -> None:

@@ -13,7 +13,6 @@ from dunwell.interfaces.portal.setup.sections import (
     list_fields,
     unflatten,
 )
-from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import (
     AmountFormat,
     Field,
@@ -33,21 +32,23 @@ _REASONS = "disputes.reasons."
 
 @dataclass(frozen=True, slots=True)
 class SectionForm(Form):
-    """`document`: the settings as a merchant file has them."""
+    """`document`: the settings as a merchant file has them. `seen_revision`: the one that the user
+    saw; "": the form shows what is stored now."""
 
     section: Section
     document: Mapping[str, Any]
+    seen_revision: str = ""
 
     @property
     def revision(self) -> str:
-        """Of what is stored."""
-        return compute_parts_revision(self.document, self.section.keys)
+        """What the form is compared with when it is saved."""
+        return self.seen_revision or compute_parts_revision(self.document, self.section.keys)
 
-    def fill(self, sent: FormFields) -> Self:
-        form = Form.fill(self, sent)
+    def fill(self, sent: SentFields) -> Self:
+        form = replace(Form.fill(self, sent), seen_revision=sent["revision"])
         if self.section.name != "disputes":
             return form
-        reasons = {name: sent.text(name) for name in sent if name.startswith(_REASONS)}
+        reasons = {name: sent.text(name) for name in sent.list_names() if name.startswith(_REASONS)}
         return replace(form, typed={**form.typed, **reasons})
 
     def read(self) -> FormContent:

@@ -69,7 +69,7 @@ async def take_section(
     if "brand" in read.parts and logo is not None:
         # What stands in the form beside it; the image is given apart.
         read.parts["brand"]["logo"] = "logo"
-    change = SettingsChange(read.parts, upload.fields["revision"], logo)
+    change = SettingsChange(read.parts, form.revision, logo)
     if read.faults or refused:
         # A key of which nothing can be read is checked as it is stored.
         stored = {key: form.document.get(key) for key in form.section.keys}
@@ -88,6 +88,7 @@ async def take_section(
         return _answer(site, visit, access, form=form, faults=faults)
     except EditConflict:
         form = (await _open(site, visit, access)).fill(upload.fields)
+        form = replace(form, seen_revision="")
         return _answer(site, visit, access, form=form, is_conflict=True)
     return site.redirect(visit, access, "settings", done="saved" if is_new else "unchanged")
 
@@ -102,7 +103,7 @@ async def _find_more_faults(
     except ValidationError as refusal:
         return form.place(refusal.faults)
     except EditConflict:
-        # Somebody was faster, which the next answer says: first it has to be readable.
+        # The form keeps its revision, so the conflict is shown once everything can be read.
         return []
     return []
 
