@@ -13,7 +13,7 @@ from dunwell.cases.assignment.editing import (
     apply_edit,
 )
 from dunwell.cases.assignment.rules import RuleSet, Share
-from dunwell.platform.text.revision import compute_revision
+from dunwell.platform.text.differences import compute_revision
 from tests.support.rules import A, B, C, a_rule
 
 ONE, TWO, THREE = a_rule("one"), a_rule("two", B, country="DE"), a_rule("three", C)

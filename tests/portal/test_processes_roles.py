@@ -13,7 +13,7 @@ from dunwell.interfaces.portal.application import ROUTES
 from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.platform.text.revision import compute_revision
+from dunwell.platform.text.differences import compute_revision
 from tests.support.application import an_application
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house

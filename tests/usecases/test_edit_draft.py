@@ -20,7 +20,7 @@ from dunwell.core.workflows.store_draft_changes import load_open_changes, load_p
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import EditConflict, NotFound, ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.platform.text.revision import compute_revision
+from dunwell.platform.text.differences import compute_revision
 from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 

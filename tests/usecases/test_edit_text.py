@@ -12,7 +12,7 @@ from dunwell.core.workflows.text_places import Place, Written, read_text
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import EditConflict
 from dunwell.platform.resources import Resources
-from dunwell.platform.text.revision import compute_revision
+from dunwell.platform.text.differences import compute_revision
 from tests.support.house import House, a_house
 from tests.support.texts import a_texts_definition, a_texts_house
 

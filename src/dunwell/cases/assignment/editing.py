@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.cases.assignment.rules import Rule, RuleSet
-from dunwell.platform.text.revision import compute_revision
+from dunwell.platform.text.differences import compute_revision
 
 LONGEST_NAME = 255
 

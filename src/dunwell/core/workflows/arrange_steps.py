@@ -19,7 +19,7 @@ from dunwell.core.workflows.store import load_current, load_draft
 from dunwell.core.workflows.store_draft_changes import load_open_changes
 from dunwell.core.workflows.store_history import load_known_steps
 from dunwell.platform.errors import NotFound
-from dunwell.platform.text.revision import compute_revision
+from dunwell.platform.text.differences import compute_revision
 
 Parts = dict[str, Any]
 

@@ -20,7 +20,7 @@ from dunwell.core.workflows.record_changes import store_changed_draft
 from dunwell.core.workflows.store import load_current, load_draft
 from dunwell.core.workflows.store_draft_changes import load_open_changes
 from dunwell.platform.errors import EditConflict, Fault, ValidationError
-from dunwell.platform.text.revision import compute_revision
+from dunwell.platform.text.differences import compute_revision
 
 
 @dataclass(frozen=True, slots=True)

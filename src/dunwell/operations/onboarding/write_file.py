@@ -15,7 +15,7 @@ from dunwell.cases.assignment.document import render_document
 from dunwell.operations.onboarding.configuration import render_configuration
 from dunwell.operations.onboarding.logo_data import write_data
 from dunwell.operations.onboarding.standing import Standing
-from dunwell.platform.text.revision import compute_revision
+from dunwell.platform.text.differences import compute_revision
 
 
 def write_settings(merchant: Merchant) -> dict[str, Any]:

@@ -1,12 +1,19 @@
-"""What differs between two JSON values, in words a person reads before saying yes. Pure."""
+"""What differs between two JSON values, in words a person reads before saying yes; and the revision
+of a value, by which a form notices that somebody else has changed it. Pure."""
 
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import Any
 
 import msgspec
 
 # Longer values (texts of messages, mostly) are not quoted.
 _LONGEST_QUOTED = 60
+
+
+def compute_revision(value: object) -> str:
+    """Different for each content, and the same for the same content; None: it does not exist."""
+    return sha256(msgspec.json.encode(value, order="sorted")).hexdigest()[:32]
 
 
 def compare_values(name: str, old: Any, new: Any) -> Iterator[str]:

@@ -12,7 +12,7 @@ from dunwell.core.workflows.store import load_current, load_draft
 from dunwell.core.workflows.store_draft_changes import load_open_changes
 from dunwell.core.workflows.text_places import Place, Written, put_text, read_part, read_text
 from dunwell.platform.errors import EditConflict, InvalidState
-from dunwell.platform.text.revision import compute_revision
+from dunwell.platform.text.differences import compute_revision
 
 
 async def edit_text(

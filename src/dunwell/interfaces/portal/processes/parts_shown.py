@@ -15,7 +15,7 @@ from dunwell.interfaces.portal.processes.views_editor import PartConflict
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.web.forms import AmountFormat, Form, FormContent, PlacedFaults
 from dunwell.platform.errors import EditConflict, ValidationError
-from dunwell.platform.text.revision import compute_revision
+from dunwell.platform.text.differences import compute_revision
 
 
 @dataclass(frozen=True, slots=True)

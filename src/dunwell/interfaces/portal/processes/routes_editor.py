@@ -25,7 +25,7 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
 from dunwell.platform.errors import EditConflict, NotFound, ValidationError
-from dunwell.platform.text.revision import compute_revision
+from dunwell.platform.text.differences import compute_revision
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import Form
 from dunwell.interfaces.web.responses import add_etag
 from dunwell.platform.errors import NotFound, ValidationError
-from dunwell.platform.text.revision import compute_revision
+from dunwell.platform.text.differences import compute_revision
 
 # Stands for the id of a new step while it is checked. No stored step has it.
 _NEW_ID = 2_147_483_647

@@ -17,7 +17,7 @@ from dunwell.interfaces.web.condition_form import EXTRA_ROWS
 from dunwell.interfaces.web.forms import Form, PlacedFaults
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import Fault
-from dunwell.platform.text.revision import compute_revision
+from dunwell.platform.text.differences import compute_revision
 
 
 class StepCard(msgspec.Struct, frozen=True, gc=False):

@@ -11,7 +11,7 @@ from dunwell.cases.assignment.overlaps import Extent, Overlap
 from dunwell.cases.assignment.rules import Rule, list_shares
 from dunwell.cases.assignment.targets import Rulebook
 from dunwell.cases.assignment.witness import find_witness
-from dunwell.platform.text.revision import compute_revision
+from dunwell.platform.text.differences import compute_revision
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from dunwell.interfaces.web.condition_form import count_extra_rows
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import AmountFormat, Form
 from dunwell.platform.errors import EditConflict, NotFound, ValidationError
-from dunwell.platform.text.revision import compute_revision
+from dunwell.platform.text.differences import compute_revision
 
 # Buttons that only show the form again, with more rows to fill in.
 _MORE_ROWS = ("more_fields", "more_shares")

@@ -13,6 +13,7 @@ from dunwell.interfaces.portal.setup.sections import (
     list_fields,
     unflatten,
 )
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import (
     AmountFormat,
     Field,
@@ -44,11 +45,11 @@ class SectionForm(Form):
         """What the form is compared with when it is saved."""
         return self.seen_revision or compute_parts_revision(self.document, self.section.keys)
 
-    def fill(self, sent: SentFields) -> Self:
+    def fill(self, sent: FormFields) -> Self:
         form = replace(Form.fill(self, sent), seen_revision=sent["revision"])
         if self.section.name != "disputes":
             return form
-        reasons = {name: sent.text(name) for name in sent.list_names() if name.startswith(_REASONS)}
+        reasons = {name: sent.text(name) for name in sent if name.startswith(_REASONS)}
         return replace(form, typed={**form.typed, **reasons})
 
     def read(self) -> FormContent:

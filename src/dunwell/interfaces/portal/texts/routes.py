@@ -36,7 +36,7 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import EditConflict, MerchantNotConfigured, NotFound, ValidationError
-from dunwell.platform.text.revision import compute_revision
+from dunwell.platform.text.differences import compute_revision
 
 # As much as a text of a definition may have.
 _MOST_CHARACTERS = 20_000
