@@ -39,6 +39,9 @@ APART := --ignore tests/browser --ignore tests/clients --ignore tests/controls -
 # A lock names every file by its hash; nothing else is installed.
 INSTALL := $(BIN)/python tools/install.py
 
+# Without cached bytecode, each process of a test run compiles all modules and rewrites all assertions again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup demo test check check-types check-imports check-style check-size contract bench faults mutants pooler e2e pictures servers clients lock clean
 .PHONY: client-lint client-generated client-java client-hey client-types client-types-compiled client-typescript client-openapi-python client-models client-python
 .DELETE_ON_ERROR:
