@@ -13,7 +13,6 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.messages.letters.letter_files import LetterFiles
-from dunwell.contact.messages.letters.reseal_letters import SealedLetters
 from dunwell.contact.messages.links import derive_token, hash_token
 from dunwell.contact.messages.seal_ledger import seal_ledger
 from dunwell.contact.messages.suppression import (
@@ -25,6 +24,7 @@ from dunwell.contact.messages.suppression import (
 from dunwell.contact.messages.verify_ledger import verify_ledger
 from dunwell.core.files.storage import Storage
 from dunwell.operations.keys.reseal import Resealer
+from dunwell.operations.keys.sealed_files import SealedLetters
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import read_version
 from dunwell.platform.resources import Resources

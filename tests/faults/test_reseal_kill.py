@@ -9,12 +9,10 @@ import time
 
 import pytest
 
-from dunwell.core.events.reseal_endpoints import SealedEndpoints
 from dunwell.core.events.sealing import open_secret
-from dunwell.operations.keys.reseal import Resealer
 from dunwell.platform.resources import Resources
 from tests.faults.installation import ROUNDS
-from tests.support.keys import with_versions
+from tests.support.keys import count_sealed, reseal_table, with_versions
 from tests.support.webhooks import Outbox, an_outbox
 
 ENDPOINTS = 1000
@@ -43,12 +41,10 @@ async def test_secrets_open_after_a_kill_and_are_sealed_to_the_end(
     rotated = with_versions(resources, 2, 1)
     await asyncio.to_thread(_die_half_way, resources, random.Random(round_))
     await check_all_open(rotated)
-    resealer = Resealer(rotated, [SealedEndpoints()])
-    while await resealer.run_once():
-        pass
+    await reseal_table(rotated, "webhook_endpoints")
     await check_all_open(with_versions(resources, 2))
     async with resources.database.connection() as connection:
-        assert await SealedEndpoints().count(connection) == {2: ENDPOINTS}
+        assert await count_sealed(connection, "webhook_endpoints") == {2: ENDPOINTS}
 
 
 def _die_half_way(resources: Resources, chance: random.Random) -> None:

@@ -19,7 +19,6 @@ from dunwell.accounts.users.own_account import (
 )
 from dunwell.accounts.users.passwords import Passwords
 from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.reseal_factors import SealedFactors
 from dunwell.accounts.users.set_up_factor import (
     add_passkey,
     confirm_app,
@@ -29,7 +28,6 @@ from dunwell.accounts.users.set_up_factor import (
 )
 from dunwell.accounts.users.sign_in import Wrong, give_code, give_recovery_code
 from dunwell.accounts.users.totp import SECRET_BYTES
-from dunwell.operations.keys.reseal import Resealer
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
@@ -37,6 +35,7 @@ from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from tests.people.test_sessions import require
 from tests.support.durations import JUST
 from tests.support.keys import SECOND as SECOND_KEY
+from tests.support.keys import count_sealed, reseal_table
 from tests.support.passkeys import SoftwarePasskey
 from tests.support.people import (
     HOME,
@@ -216,9 +215,9 @@ async def test_apps_are_sealed_anew_with_a_newer_key(
     keys = reception.resources.keys
     both = KeyRing({2: SECOND_KEY, 1: dict(keys._secret_key)[1]})
     newer = replace(reception.resources, keys=both)
-    await Resealer(newer, [SealedFactors()], rest_seconds=0).run_once()
+    await reseal_table(newer, "factors")
     async with database.connection() as connection:
-        assert await SealedFactors().count(connection) == {2: 1}
+        assert await count_sealed(connection, "factors") == {2: 1}
     await sign_in(Reception(newer, reception.passwords), erika)
 
 

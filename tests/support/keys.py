@@ -1,8 +1,12 @@
 """An installation's processes while its secret key is rotated, each with its own versions."""
 
 import dataclasses
+from collections import Counter
 
+from dunwell.operations.keys.reseal import Resealer
+from dunwell.operations.keys.sealed_columns import SEALED_COLUMNS, SealedColumn
 from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
 from dunwell.platform.key_versions import admit_at
 from dunwell.platform.resources import Resources
 from tests.support.house import House
@@ -26,3 +30,23 @@ async def admit(resources: Resources) -> None:
     """What the first connection of a process does. Raises KeyRefused."""
     assert resources.settings.database_url is not None
     await admit_at(resources.settings.database_url, resources.keys)
+
+
+def list_columns(table: str) -> list[SealedColumn]:
+    """The sealed columns of a table."""
+    return [each for each in SEALED_COLUMNS if each.table == table]
+
+
+async def count_sealed(connection: Connection, table: str) -> dict[int, int]:
+    """The values of a table's sealed columns, by the version of the secret key."""
+    counted: Counter[int] = Counter()
+    for column in list_columns(table):
+        counted.update(await column.count(connection))
+    return dict(counted)
+
+
+async def reseal_table(resources: Resources, table: str) -> None:
+    """One pass of a worker that has just started."""
+    resealer = Resealer(resources, list_columns(table))
+    while await resealer.run_once():
+        pass

@@ -4,7 +4,6 @@ usual settings. It says when it has done a part.
 
 import asyncio
 
-from dunwell.core.events.reseal_endpoints import SealedEndpoints
 from dunwell.operations.keys.reseal import Resealer
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.config import load_settings
@@ -12,7 +11,7 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
-from tests.support.keys import with_versions
+from tests.support.keys import list_columns, with_versions
 
 
 async def main() -> None:
@@ -21,7 +20,7 @@ async def main() -> None:
     database = await Database.open(settings.database_url, size=2)
     keys = KeyRing(settings.secret_key)
     resources = Resources(settings, database, SystemClock(), RandomIds(), keys)
-    resealer = Resealer(with_versions(resources, 2, 1), [SealedEndpoints()])
+    resealer = Resealer(with_versions(resources, 2, 1), list_columns("webhook_endpoints"))
     while await resealer.run_once():
         print("part", flush=True)
     await asyncio.Event().wait()

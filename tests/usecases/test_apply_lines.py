@@ -10,15 +10,15 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation, plan_installation
 from dunwell.accounts.installation.document import check_installation
 from dunwell.accounts.installation.secret_files import read_secrets
-from dunwell.accounts.installation.secrets import SealedInstallation, load_secrets
+from dunwell.accounts.installation.secrets import load_secrets
 from dunwell.accounts.installation.standing import StandingInstallation
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.operations.onboarding.apply import apply_file
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import ValidationError
-from dunwell.platform.resealing import BEGINNING
 from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine
+from tests.support.keys import list_columns
 from tests.support.merchants import CONFIGURATION, a_merchant
 from tests.usecases.test_apply import ADAPTERS, FILE, PROVIDERS
 from tests.usecases.test_apply_faults import write
@@ -81,9 +81,9 @@ async def test_a_secret_is_sealed_anew_with_a_new_key(resources: Resources) -> N
     await apply(resources, {"post": POST})
     older = resources.settings.secret_key
     newer = KeyRing({2: b"n" * 32, **older})
-    values = SealedInstallation()
-    assert (await values.reseal(resources.database, newer, BEGINNING)).resealed == 1
-    assert (await values.reseal(resources.database, newer, BEGINNING)).resealed == 0
+    [values] = list_columns("installation_secrets")
+    assert (await values.reseal(resources.database, newer, values.beginning)).resealed == 1
+    assert (await values.reseal(resources.database, newer, values.beginning)).resealed == 0
     async with resources.database.transaction() as tx:
         assert await values.count(tx) == {2: 1}
         assert await load_secrets(tx, newer) == {NAME: b"s3cret"}

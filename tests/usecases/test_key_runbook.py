@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.core.events.reseal_endpoints import SealedEndpoints
-from dunwell.operations.keys.reseal import Resealer
 from dunwell.platform.clock import Clock, MovableClock
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing
@@ -18,7 +16,7 @@ from dunwell.platform.database.database import Database
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
-from tests.support.keys import admit
+from tests.support.keys import admit, reseal_table
 from tests.support.webhooks import Outbox, an_outbox
 
 PAGE = Path(__file__).parents[2] / "docs" / "operator" / "keys.md"
@@ -111,9 +109,7 @@ async def an_installation(resources: Resources) -> Outbox:
 
 
 async def reseal(resources: Resources) -> None:
-    resealer = Resealer(resources, [SealedEndpoints()])
-    while await resealer.run_once():
-        pass
+    await reseal_table(resources, "webhook_endpoints")
 
 
 def is_private(resources: Resources) -> bool:

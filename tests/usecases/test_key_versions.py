@@ -7,13 +7,12 @@ import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.list_audit import list_installation_audit
-from dunwell.contact.messages.letters.reseal_letters import SealedLetters
 from dunwell.core.events.endpoints import load_endpoints
-from dunwell.core.events.reseal_endpoints import SealedEndpoints
 from dunwell.core.events.sealing import open_authorization, open_secret
 from dunwell.core.files.storage import Storage
 from dunwell.operations.keys.reseal import Resealer
 from dunwell.operations.keys.sealed import SealedValues
+from dunwell.operations.keys.sealed_files import SealedLetters
 from dunwell.operations.keys.standing import Moment, give_up_version, load_standing, retire_version
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
@@ -21,7 +20,15 @@ from dunwell.platform.database.database import Database
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.key_versions import KeyRefused, KnownVersion, find_misfit, greet_with
 from dunwell.platform.resources import Resources
-from tests.support.keys import SECOND, THIRD, admit, with_versions
+from tests.support.keys import (
+    SECOND,
+    THIRD,
+    admit,
+    count_sealed,
+    list_columns,
+    reseal_table,
+    with_versions,
+)
 from tests.support.webhooks import Outbox, an_outbox
 
 FIRST = bytes(range(32))
@@ -118,14 +125,7 @@ async def opened(outbox: Outbox, resources: Resources) -> set[str]:
 
 async def counts(resources: Resources) -> dict[int, int]:
     async with resources.database.connection() as connection:
-        return dict(await SealedEndpoints().count(connection))
-
-
-async def reseal(resources: Resources) -> None:
-    """One pass of a worker that has just started."""
-    resealer = Resealer(resources, [SealedEndpoints()])
-    while await resealer.run_once():
-        pass
+        return await count_sealed(connection, "webhook_endpoints")
 
 
 async def test_webhook_secrets_open_before_during_and_after_they_are_sealed_anew(
@@ -134,13 +134,13 @@ async def test_webhook_secrets_open_before_during_and_after_they_are_sealed_anew
     outbox = await an_outbox(resources)
     await add_endpoints(outbox, 201)
     rotated = with_versions(resources, 2, 1)
-    resealer = Resealer(rotated, [SealedEndpoints()])
+    resealer = Resealer(rotated, list_columns("webhook_endpoints"))
     assert await counts(resources) == {1: 402}
-    assert await resealer.run_once() == 1
+    assert await resealer.run_once() == 2
     assert await counts(resources) == {1: 2, 2: 400}
     assert await opened(outbox, rotated) == {"Bearer x"}
     # As it is after a kill: another worker begins anew.
-    await reseal(rotated)
+    await reseal_table(rotated, "webhook_endpoints")
     assert await counts(resources) == {2: 402}
     assert await opened(outbox, rotated) == await opened(outbox, with_versions(resources, 1, 2))
 
@@ -148,7 +148,7 @@ async def test_webhook_secrets_open_before_during_and_after_they_are_sealed_anew
 async def test_with_one_version_there_is_nothing_to_seal_anew(resources: Resources) -> None:
     outbox = await an_outbox(resources)
     await add_endpoints(outbox, 1)
-    assert await Resealer(resources, [SealedEndpoints()]).run_once() == 0
+    assert await Resealer(resources, list_columns("webhook_endpoints")).run_once() == 0
 
 
 async def test_a_secret_given_meanwhile_is_not_written_over(resources: Resources) -> None:
@@ -156,7 +156,7 @@ async def test_a_secret_given_meanwhile_is_not_written_over(resources: Resources
     await add_endpoints(outbox, 1)
     async with resources.database.transaction() as giving:
         await giving.execute("UPDATE webhook_endpoints SET secret_sealed = 'given'")
-        resealer = Resealer(with_versions(resources, 2, 1), [SealedEndpoints()])
+        resealer = Resealer(with_versions(resources, 2, 1), list_columns("webhook_endpoints"))
         resealing = asyncio.create_task(resealer.run_once())
         await asyncio.sleep(0.2)
     await resealing
@@ -165,7 +165,10 @@ async def test_a_secret_given_meanwhile_is_not_written_over(resources: Resources
 
 
 def kinds(resources: Resources) -> list[SealedValues]:
-    return [SealedEndpoints(), SealedLetters(Storage.open(resources.settings.files_url))]
+    return [
+        *list_columns("webhook_endpoints"),
+        SealedLetters(Storage.open(resources.settings.files_url)),
+    ]
 
 
 def moment(resources: Resources) -> Moment:
@@ -194,7 +197,7 @@ async def test_a_version_is_retired_when_nothing_needs_it(resources: Resources) 
             await retire(rotated, version)
     with pytest.raises(NotFound):
         await retire(rotated, 3)
-    await reseal(rotated)
+    await reseal_table(rotated, "webhook_endpoints")
     with pytest.raises(InvalidState, match="for 9 days"):
         await retire(rotated, 1)
     async with resources.database.connection() as connection:

@@ -22,6 +22,7 @@ from dunwell.platform.resources import Resources
 from tests.support.bounces import a_plain_mail
 from tests.support.children import MAIL_READER
 from tests.support.house import ERP, House, ScriptedLine
+from tests.support.keys import reseal_table, with_versions
 from tests.support.lines import a_house_with_a_line
 
 _REPLIES = """
@@ -88,6 +89,15 @@ async def test_it_is_sealed_as_it_came(house: House) -> None:
         house.resources.keys, house.merchant.merchant_id, reply["reply_id"], reply["raw_sealed"]
     )
     assert opened == _MAIL
+
+
+async def test_an_answer_is_sealed_with_a_newer_key_and_opens(house: House) -> None:
+    await answer(house)
+    await reseal_table(with_versions(house.resources, 2, 1), "debtor_replies")
+    [reply] = await house.rows(_REPLIES)
+    newer = with_versions(house.resources, 2).keys
+    ids = house.merchant.merchant_id, reply["reply_id"]
+    assert open_reply(newer, *ids, reply["raw_sealed"]) == _MAIL
 
 
 async def test_the_same_answer_twice_is_one(house: House) -> None:

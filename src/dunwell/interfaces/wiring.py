@@ -71,8 +71,7 @@ from dunwell.operations.jobs.run_jobs import JOB_SECONDS, run_jobs
 from dunwell.operations.jobs.run_previews import run_previews
 from dunwell.operations.jobs.sweep_jobs import SWEEP_JOBS_SECONDS, sweep_jobs
 from dunwell.operations.keys.installation_seals import seal_installation
-from dunwell.operations.keys.reseal import RESEAL_SECONDS, Resealer
-from dunwell.operations.keys.sealed import list_sealed_values
+from dunwell.operations.keys.reseal import RESEAL_SECONDS, Resealer, list_sealed_values
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.children.fair_queue import PERSON_WAITS
 from dunwell.platform.embedded.postgres import find_database_url

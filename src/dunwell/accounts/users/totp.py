@@ -13,7 +13,7 @@ import pyotp
 from dunwell.platform.crypto import KeyRing
 
 SECRET_BYTES = 20
-_PURPOSE = "portal-totp"
+PURPOSE = "portal-totp"
 _OPENED = "portal-invitation-app"
 _STEP_SECONDS = 30
 _DIGITS = 6
@@ -24,7 +24,7 @@ _ISSUER = "Dunwell"
 
 def seal_secret(keys: KeyRing, user_id: UUID, secret: bytes) -> bytes:
     """Opens for this user alone."""
-    return keys.seal(_PURPOSE, secret, str(user_id))
+    return keys.seal(PURPOSE, secret, str(user_id))
 
 
 def derive_secret(keys: KeyRing, user_id: UUID, link: str, opener: str) -> bytes:
@@ -36,11 +36,7 @@ def derive_secret(keys: KeyRing, user_id: UUID, link: str, opener: str) -> bytes
 
 def open_secret(keys: KeyRing, user_id: UUID, sealed: bytes) -> str:
     """In base32, as apps take it. Raises SealBroken."""
-    return encode_secret(keys.open(_PURPOSE, sealed, str(user_id)))
-
-
-def reseal_secret(keys: KeyRing, user_id: UUID, sealed: bytes) -> bytes:
-    return keys.reseal(_PURPOSE, sealed, str(user_id))
+    return encode_secret(keys.open(PURPOSE, sealed, str(user_id)))
 
 
 def encode_secret(secret: bytes) -> str:

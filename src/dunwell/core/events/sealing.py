@@ -9,8 +9,8 @@ from uuid import UUID
 
 from dunwell.platform.crypto import KeyRing
 
-_SIGNING = "webhook secret"
-_AUTHORIZATION = "webhook authorization"
+SIGNING = "webhook secret"
+AUTHORIZATION = "webhook authorization"
 _SECRET_BYTES = 32
 
 
@@ -20,34 +20,23 @@ def make_secret() -> str:
 
 
 def seal_secret(keys: KeyRing, merchant_id: int, endpoint_id: UUID, secret: str) -> bytes:
-    return keys.seal(_SIGNING, secret.encode(), _owner(merchant_id, endpoint_id))
+    return keys.seal(SIGNING, secret.encode(), bind(merchant_id, endpoint_id))
 
 
 def open_secret(keys: KeyRing, merchant_id: int, endpoint_id: UUID, sealed: bytes) -> str:
     """Raises SealBroken."""
-    return keys.open(_SIGNING, sealed, _owner(merchant_id, endpoint_id)).decode()
+    return keys.open(SIGNING, sealed, bind(merchant_id, endpoint_id)).decode()
 
 
 def seal_authorization(keys: KeyRing, merchant_id: int, endpoint_id: UUID, value: str) -> bytes:
-    return keys.seal(_AUTHORIZATION, value.encode(), _owner(merchant_id, endpoint_id))
+    return keys.seal(AUTHORIZATION, value.encode(), bind(merchant_id, endpoint_id))
 
 
 def open_authorization(keys: KeyRing, merchant_id: int, endpoint_id: UUID, sealed: bytes) -> str:
     """Raises SealBroken."""
-    return keys.open(_AUTHORIZATION, sealed, _owner(merchant_id, endpoint_id)).decode()
+    return keys.open(AUTHORIZATION, sealed, bind(merchant_id, endpoint_id)).decode()
 
 
-def reseal_secret(keys: KeyRing, merchant_id: int, endpoint_id: UUID, sealed: bytes) -> bytes:
-    """With the version of the secret key that is in use. Raises SealBroken."""
-    return keys.reseal(_SIGNING, sealed, _owner(merchant_id, endpoint_id))
-
-
-def reseal_authorization(
-    keys: KeyRing, merchant_id: int, endpoint_id: UUID, sealed: bytes
-) -> bytes:
-    """The same."""
-    return keys.reseal(_AUTHORIZATION, sealed, _owner(merchant_id, endpoint_id))
-
-
-def _owner(merchant_id: int, endpoint_id: UUID) -> str:
+def bind(merchant_id: int, endpoint_id: UUID) -> str:
+    """What the endpoint's sealed values are bound to."""
     return f"{merchant_id}/{endpoint_id}"

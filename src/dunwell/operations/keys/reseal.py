@@ -10,8 +10,11 @@ from collections.abc import Sequence
 
 import structlog
 
-from dunwell.operations.keys.sealed import SealedValues
-from dunwell.platform.resealing import BEGINNING, RowKey
+from dunwell.core.files.storage import Storage
+from dunwell.operations.keys.sealed import RowKey, SealedValues
+from dunwell.operations.keys.sealed_columns import SEALED_COLUMNS
+from dunwell.operations.keys.sealed_files import SealedLetters, SealedUploads
+from dunwell.platform.config import Settings
 from dunwell.platform.resources import Resources
 
 RESEAL_SECONDS = 5.0
@@ -19,6 +22,11 @@ RESEAL_SECONDS = 5.0
 _REST_SECONDS = 600.0
 
 log = structlog.get_logger(__name__)
+
+
+def list_sealed_values(settings: Settings) -> Sequence[SealedValues]:
+    """All kinds. A version that seals a value of no kind would be retired under it."""
+    return [*SEALED_COLUMNS, SealedLetters(Storage.open(settings.files_url)), SealedUploads()]
 
 
 class Resealer:
@@ -32,7 +40,7 @@ class Resealer:
         self._resources = resources
         self._rest_seconds = rest_seconds
         # How far each has come, and what it has sealed anew on its way; none: it is through.
-        self._under_way: dict[str, tuple[RowKey, int]] = {}
+        self._under_way: dict[SealedValues, tuple[RowKey, int]] = {}
         self._kinds = kinds
         self._next_pass_at = 0.0
 
@@ -44,21 +52,21 @@ class Resealer:
         if not self._under_way:
             if time.monotonic() < self._next_pass_at:
                 return 0
-            self._under_way = {kind.name: (BEGINNING, 0) for kind in self._kinds}
+            self._under_way = {kind: (kind.beginning, 0) for kind in self._kinds}
         for kind in self._kinds:
-            if kind.name in self._under_way:
+            if kind in self._under_way:
                 await self._go_on(kind)
         if not self._under_way:
             self._next_pass_at = time.monotonic() + self._rest_seconds
         return len(self._under_way)
 
     async def _go_on(self, kind: SealedValues) -> None:
-        after, resealed = self._under_way[kind.name]
+        after, resealed = self._under_way[kind]
         part = await kind.reseal(self._resources.database, self._resources.keys, after)
         resealed += part.resealed
         if part.last is not None:
-            self._under_way[kind.name] = part.last, resealed
+            self._under_way[kind] = part.last, resealed
             return
-        del self._under_way[kind.name]
+        del self._under_way[kind]
         if resealed:
             log.info("resealed", kind=kind.name, count=resealed)

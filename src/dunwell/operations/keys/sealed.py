@@ -1,43 +1,43 @@
-"""What is kept sealed with the secret key, one kind beside the other; each value names its version.
-
-A kind stands with the rows or files it is about; all are named here, for a version that seals one
-that is not would be retired under it.
+"""What every kind of sealed value offers, so that the worker can seal it with a new secret key and
+an operator can see which versions of the key are still needed.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
 
-from dunwell.accounts.installation.secrets import SealedInstallation
-from dunwell.accounts.users.reseal_factors import SealedFactors
-from dunwell.cases.replies.reseal_replies import SealedReplies
-from dunwell.contact.messages.letters.reseal_letters import SealedLetters
-from dunwell.core.events.reseal_endpoints import SealedEndpoints
-from dunwell.core.files.sealed_uploads import SealedUploads
-from dunwell.core.files.storage import Storage
-from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, Database
-from dunwell.platform.resealing import Part, RowKey
+
+# The values of a primary key, in its order.
+RowKey: TypeAlias = tuple[Any, ...]
+# Rows in one transaction.
+PART_SIZE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the rows that was gone through. `last` is its last row, or None when no row was
+    left."""
+
+    last: RowKey | None
+    resealed: int = 0
 
 
 class SealedValues(Protocol):
-    name: str
+    """A kind of sealed values. Each value names the version of the secret key that sealed it."""
+
+    @property
+    def name(self) -> str:
+        """As operators are shown it; several kinds can share a name."""
+
+    @property
+    def beginning(self) -> RowKey:
+        """A key before all others."""
 
     async def count(self, tx: Connection) -> Mapping[int, int]:
-        """How many are sealed with each version."""
+        """The number of values by version."""
 
     async def reseal(self, database: Database, keys: KeyRing, after: RowKey) -> Part:
-        """Seals with the version in use what an older one seals in the next part. What somebody
-        else changes meanwhile stays as they wrote it; may be broken off at any point."""
-
-
-def list_sealed_values(settings: Settings) -> Sequence[SealedValues]:
-    letters = SealedLetters(Storage.open(settings.files_url))
-    return [
-        SealedEndpoints(),
-        letters,
-        SealedUploads(),
-        SealedFactors(),
-        SealedInstallation(),
-        SealedReplies(),
-    ]
+        """Reseal the values of the next part that an older version sealed. A value that is changed
+        meanwhile stays as it was written. It is safe to break this off at any point."""

@@ -1,5 +1,6 @@
 """How the versions of the secret key stand: what still names each, and when one can be retired."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -58,7 +59,9 @@ async def load_standing(
 ) -> list[VersionStanding]:
     """The newest first."""
     known = {each.version: each for each in await load_versions(tx)}
-    sealed = {kind.name: await kind.count(tx) for kind in kinds}
+    sealed: dict[str, Counter[int]] = {kind.name: Counter() for kind in kinds}
+    for kind in kinds:
+        sealed[kind.name].update(await kind.count(tx))
     digests = {
         name: dict(map(tuple, await tx.fetch(statement)))
         for name, statement in _COUNT_DIGESTS.items()

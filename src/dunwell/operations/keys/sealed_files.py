@@ -1,7 +1,8 @@
-"""Printed letters in the file storage as `kit.resealing` goes over them.
+"""Sealed files: printed letters, which are sealed with a new version of the secret key, and
+uploads, which are only counted.
 
-A letter is written in place of itself before its row says so. Broken off in between, it names its
-version itself and opens; the next worker finds the row as it was.
+A letter's file is replaced before its row names the new version. If this is broken off in between,
+the file names its version itself and opens; the next worker finds the row as it was.
 """
 
 from collections.abc import Mapping
@@ -12,9 +13,9 @@ import structlog
 
 from dunwell.contact.messages.letters.letter_files import reseal_letter
 from dunwell.core.files.storage import ContentMissing, Storage
+from dunwell.operations.keys.sealed import PART_SIZE, Part, RowKey
 from dunwell.platform.crypto import KeyRing, SealBroken
 from dunwell.platform.database.database import Connection, Database
-from dunwell.platform.resealing import PART_SIZE, Part, RowKey
 
 # By primary key.
 _LOAD_PART = """
@@ -40,6 +41,12 @@ FROM communication_contents
 WHERE document_key IS NOT NULL
 GROUP BY document_key_version
 """
+# By primary keys; uploads are few beside claims, and counted when a person asks.
+_COUNT_UPLOADS = """
+SELECT version, (SELECT count(*) FROM uploads)
+FROM key_versions
+WHERE retired_at IS NULL AND version < (SELECT max(version) FROM key_versions)
+"""
 
 log = structlog.get_logger(__name__)
 
@@ -53,6 +60,7 @@ class _Row(msgspec.Struct, frozen=True, gc=False):
 
 class SealedLetters:
     name = "letters"
+    beginning = (0, UUID(int=0))
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -101,3 +109,18 @@ async def _save(tx: Connection, rows: list[_Row], version: int) -> set[str]:
         version,
     )
     return {key for (key,) in found}
+
+
+class SealedUploads:
+    """Uploads are not sealed anew. Only the file shows which version sealed it, so each version
+    before the newest counts as needed by all of them."""
+
+    name = "uploads"
+    beginning = ()
+
+    async def count(self, tx: Connection) -> Mapping[int, int]:
+        counted = dict(map(tuple, await tx.fetch(_COUNT_UPLOADS)))
+        return {version: count for version, count in counted.items() if count}
+
+    async def reseal(self, _database: Database, _keys: KeyRing, _after: RowKey) -> Part:
+        return Part(None)

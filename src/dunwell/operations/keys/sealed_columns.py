@@ -1,0 +1,173 @@
+"""The table of sealed columns, and how each of them is sealed with a new version of the secret key.
+
+A column that is missing here would become unreadable when an old version is retired, so a test
+compares the table with the schema.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+from uuid import UUID
+
+import structlog
+
+from dunwell.accounts.installation import secrets as installation_secrets
+from dunwell.accounts.users import totp
+from dunwell.cases.replies import sealing as replies
+from dunwell.core.events import sealing as webhooks
+from dunwell.operations.keys.sealed import PART_SIZE, Part, RowKey
+from dunwell.platform.crypto import KeyRing, SealBroken, read_version
+from dunwell.platform.database.database import Connection, Database
+from dunwell.platform.database.sql import compose
+
+# By primary key.
+_LOAD_PART = """
+SELECT {keys}, {bound_by}, {column} AS sealed
+FROM {table}
+WHERE ({keys}) > ({after}) AND {column} IS NOT NULL
+ORDER BY {keys}
+LIMIT {limit}
+"""
+# By primary key. A value that was changed meanwhile is sealed with the version in use already.
+_SAVE = """
+UPDATE {table} t SET {column} = n.new
+FROM unnest({arrays}) AS n ({keys}, old, new)
+WHERE {is_same_row} AND t.{column} = n.old
+"""
+# The version is in the first bytes.
+_LOAD_HEADS = "SELECT substring({column} FROM 1 FOR 32) FROM {table} WHERE {column} IS NOT NULL"
+
+log = structlog.get_logger(__name__)
+
+
+class KeyColumn(NamedTuple):
+    """A column of a primary key. `least` is smaller than its values, or equal to the smallest."""
+
+    name: str
+    type: str
+    least: object
+
+
+def _uuid(name: str) -> KeyColumn:
+    return KeyColumn(name, "uuid", UUID(int=0))
+
+
+_MERCHANT = KeyColumn("merchant_id", "integer", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class SealedColumn:
+    """A `SealedValues`. `bind` makes what a value is bound to from the row's columns `bound_by`."""
+
+    name: str
+    table: str
+    keys: tuple[KeyColumn, ...]
+    column: str
+    purpose: str
+    bound_by: tuple[str, ...]
+    bind: Callable[..., str]
+    rows_at_once: int = PART_SIZE
+
+    @property
+    def beginning(self) -> RowKey:
+        return tuple(key.least for key in self.keys)
+
+    async def count(self, tx: Connection) -> Mapping[int, int]:
+        statement = compose(_LOAD_HEADS, column=self.column, table=self.table)
+        return Counter(read_version(head) for (head,) in await tx.fetch(statement))
+
+    async def reseal(self, database: Database, keys: KeyRing, after: RowKey) -> Part:
+        count = len(self.keys)
+        async with database.transaction() as tx:
+            rows = await tx.fetch(self._compose_load(), *after, self.rows_at_once)
+            if not rows:
+                return Part(None)
+            changed = []
+            for row in rows:
+                new = self._reseal_value(keys, row["sealed"], tuple(row)[count:-1])
+                if new != row["sealed"]:
+                    changed.append((*tuple(row)[:count], row["sealed"], new))
+            if changed:
+                await tx.execute(self._compose_save(), *map(list, zip(*changed, strict=True)))
+        return Part(tuple(rows[-1])[:count], len(changed))
+
+    def _reseal_value(self, keys: KeyRing, sealed: bytes, owner: tuple[object, ...]) -> bytes:
+        """A value that cannot be opened stays as it is, for an operator to look at."""
+        try:
+            return keys.reseal(self.purpose, sealed, self.bind(*owner))
+        except SealBroken:
+            log.exception("cannot be opened", table=self.table, owner=str(owner))
+            return sealed
+
+    def _compose_load(self) -> str:
+        places = range(1, len(self.keys) + 1)
+        return compose(
+            _LOAD_PART,
+            keys=", ".join(key.name for key in self.keys),
+            bound_by=", ".join(self.bound_by),
+            column=self.column,
+            table=self.table,
+            after=", ".join(f"${place}" for place in places),
+            limit=f"${len(self.keys) + 1}",
+        )
+
+    def _compose_save(self) -> str:
+        types = [*(key.type for key in self.keys), "bytea", "bytea"]
+        return compose(
+            _SAVE,
+            table=self.table,
+            column=self.column,
+            arrays=", ".join(f"${place}::{type_}[]" for place, type_ in enumerate(types, 1)),
+            keys=", ".join(key.name for key in self.keys),
+            is_same_row=" AND ".join(f"t.{key.name} = n.{key.name}" for key in self.keys),
+        )
+
+
+def _webhook_column(column: str, purpose: str) -> SealedColumn:
+    """A removed endpoint's values are sealed anew, too."""
+    return SealedColumn(
+        name="webhook secrets",
+        table="webhook_endpoints",
+        keys=(_MERCHANT, _uuid("endpoint_id")),
+        column=column,
+        purpose=purpose,
+        bound_by=("merchant_id", "endpoint_id"),
+        bind=webhooks.bind,
+    )
+
+
+SEALED_COLUMNS = (
+    _webhook_column("secret_sealed", webhooks.SIGNING),
+    _webhook_column("previous_secret_sealed", webhooks.SIGNING),
+    _webhook_column("authorization_sealed", webhooks.AUTHORIZATION),
+    SealedColumn(
+        name="authenticator apps",
+        table="factors",
+        keys=(_uuid("factor_id"),),
+        column="secret_sealed",
+        purpose=totp.PURPOSE,
+        bound_by=("user_id",),
+        bind=str,
+    ),
+    SealedColumn(
+        name="secrets of the installation file",
+        table="installation_secrets",
+        keys=(KeyColumn("name", "text", ""),),
+        column="sealed",
+        purpose=installation_secrets.PURPOSE,
+        bound_by=("name",),
+        bind=str,
+    ),
+    SealedColumn(
+        name="answers of debtors",
+        table="debtor_replies",
+        keys=(_MERCHANT, _uuid("reply_id")),
+        column="raw_sealed",
+        purpose=replies.PURPOSE,
+        bound_by=("merchant_id", "reply_id"),
+        bind=replies.bind,
+        # Each may be several megabytes.
+        rows_at_once=20,
+    ),
+)
