@@ -45,11 +45,12 @@ class ClaimPreview:
 
 
 async def prepare_claim_preview(
-    site: DebtorSite, work: Work, claim_id: int, level: Level
+    site: DebtorSite, work: Work, claim_id: int, *, is_link_only: bool
 ) -> ClaimPreview:
-    """level: how much a session would see. Raises NotFound."""
+    """is_link_only: show what a link without a known fact shows. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
     merchant = work.merchant
+    level = Level.LINK if is_link_only else Level.FACT
     opened = await load_previewed_claim(
         work.tx, work.merchant_id, claim_id=claim_id, level=level, now=work.real_now
     )

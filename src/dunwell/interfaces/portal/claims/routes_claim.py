@@ -8,7 +8,6 @@ from dunwell.contact.messages.list_communications import get_communication
 from dunwell.core.files.names import name_for_reader
 from dunwell.core.files.read_attachments import list_all_attachments, read_attachment
 from dunwell.interfaces.landing.claim.preview import answer_claim_preview, prepare_claim_preview
-from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.portal.claims.views import (
     AccountPage,
     ClaimPage,
@@ -125,10 +124,12 @@ async def send_document(site: PortalSite, visit: PortalRequest, access: Access) 
 async def show_debtors_page(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
     """Nobody is told of it, and nothing on it can be sent."""
     claim_id = read_claim_id(visit)
-    level = Level.LINK if visit.ask("level") == "link" else Level.FACT
+    is_link_only = visit.ask("level") == "link"
     async with site.work(access) as work:
         await look_at_claim(work, access, claim_id)
-        preview = await prepare_claim_preview(site.debtors, work, claim_id, level)
+        preview = await prepare_claim_preview(
+            site.debtors, work, claim_id, is_link_only=is_link_only
+        )
     return answer_claim_preview(site.debtors, visit, preview)
 
 
