@@ -58,9 +58,9 @@ async def open_claim(bench: BenchMerchant, claim_id: int, level: Level) -> str:
     )  # fmt: skip
     async with bench.resources.database.transaction() as tx:
         work = replace(bench.work(tx), real_now=now)
-        value = await open_session(work, bench.resources.keys, opening)
-    handle = derive_handle(value.encode())
-    return f"{name_cookie(handle, is_secure=False)}={value}"
+        opened = await open_session(work, bench.resources.keys, opening)
+    handle = derive_handle(opened.session.session_id)
+    return f"{name_cookie(handle, is_secure=False)}={opened.cookie_value}"
 
 
 def find_place(path: str, cookie: str) -> str:

@@ -99,7 +99,14 @@ async def test_openings_at_once_over_two_processes_raise_one_event(doorstep: Doo
     )
 
     assert {answer.status_code for answer in answers} == {303}
-    assert len({answer.headers["Set-Cookie"] for answer in answers}) == 1
+    # Each answer has a token of its own for the same session, under the same cookie name.
+    cookies = [answer.headers["Set-Cookie"].partition("=") for answer in answers]
+    assert len({name for name, _, _ in cookies}) == 1
+    assert len({value for _, _, value in cookies}) == 8
+    rows = await doorstep.till.house.rows(
+        "SELECT count(DISTINCT session_id) FROM debtor_sessions WHERE merchant_id = $1"
+    )
+    assert rows[0]["count"] == 1
     assert len(await doorstep.accesses()) == 1
 
 

@@ -23,7 +23,11 @@ _READS = {None, Right.READ_CLAIMS.name, Right.AUDIT.name}
 
 # Use cases without a row by why.
 _NO_ROW = {
+    "The first of two equal requests wrote the row.": (
+        "interfaces.landing.session.open_session.repeat_opening",
+    ),
     "It only reads.": (
+        "interfaces.portal.processes.parts_shown.check_part",
         "operations.alerts.read_alarms.read_alarms",
         "core.events.read_log.find_deliveries", "core.events.read_log.prove_deliveries",
         "core.events.read_log.read_delivery", "core.events.read_log.read_endpoint",

@@ -170,10 +170,12 @@ async def test_a_migration_that_fails_changes_nothing_and_can_be_repeated(
     postgres: EmbeddedPostgres, migrations: Migrations
 ) -> None:
     async with a_database(postgres) as url:
+        newest = migrations.newest
+        await migrations.run(url)
         migrations.add(f"{_ADD_COLUMN}\nSELECT count(*) FROM needed_table;")
         with pytest.raises(asyncpg.UndefinedTableError):
             await migrations.run(url)
-        assert await _revision(url) == _BASELINE
+        assert await _revision(url) == newest
         async with connected(url) as connection:
             await connection.execute("CREATE TABLE needed_table ()")
         await migrations.run(url)
@@ -213,7 +215,8 @@ async def test_a_database_lists_the_migrations_that_ran(
         await migrations.run(url)
         async with connected(url) as connection:
             rows = await connection.fetch("SELECT revision, name FROM schema_migrations")
-    assert [tuple(row) for row in rows] == [("0001", "baseline"), ("0002", "added")]
+    assert tuple(rows[0]) == ("0001", "baseline")
+    assert tuple(rows[-1]) == (migrations.newest, "added")
 
 
 async def test_a_migration_that_cannot_lock_a_table_keeps_those_before_it(

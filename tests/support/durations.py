@@ -48,8 +48,8 @@ def list_durations(source: Path = SOURCE) -> Mapping[str, Found]:
         for name, said in _find_in(ast.parse(path.read_text("utf-8"))):
             if not said:
                 continue
-                before = found.get(f"{file} {name}", Found(file, ()))
-                found[f"{file} {name}"] = Found(file, (*before.expressions, *said))
+            before = found.get(f"{file} {name}", Found(file, ()))
+            found[f"{file} {name}"] = Found(file, (*before.expressions, *said))
     return found
 
 

@@ -214,9 +214,6 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_whoever_asks_again_within_five_minutes_gets_the_same_page_and_no_other_link"
         ),
     ),
-    "interfaces/landing/entering/openings.py TOGETHER": (
-        "tests/api/test_landing_openings.py::test_clicks_within_ten_seconds_are_one_opening",
-    ),
     "interfaces/landing/entering/send_code.py LASTS": (
         "tests/api/test_landing_verify.py::test_a_code_works_for_ten_minutes",
     ),
@@ -227,7 +224,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         ),
     ),
     "interfaces/landing/entering/try_sent_code.py _REPEATED_WITHIN": (
-        "tests/api/test_landing_verify_twice.py::test_a_code_is_a_second_click_for_ten_seconds",
+        "tests/api/test_landing_verify_twice.py::test_a_proof_is_a_second_click_for_ten_seconds",
     ),
     "interfaces/landing/reaching/change_address.py LASTS": (
         "tests/api/test_landing_preferences.py::test_a_code_works_for_ten_minutes",
@@ -238,11 +235,13 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_drafts_go_after_thirty_days_and_files_nobody_sent_with_them"
         ),
     ),
-    "interfaces/landing/session/extend_session.py REPEATED_WITHIN": (
-        "tests/api/test_landing_staying.py::test_after_some_minutes_the_old_cookie_gets_nothing",
-    ),
     "interfaces/landing/session/session.py LASTS": (
         "tests/api/test_landing_claim.py::test_after_an_hour_the_page_says_so_and_shows_nothing",
+    ),
+    "interfaces/landing/session/session.py PREVIOUS_LASTS": (
+        "tests/api/test_landing_staying.py::test_the_previous_cookie_is_valid_for_ten_seconds",
+        "tests/api/test_landing_openings.py::test_clicks_within_ten_seconds_are_one_opening",
+        "tests/api/test_landing_verify_twice.py::test_a_proof_is_a_second_click_for_ten_seconds",
     ),
     "interfaces/landing/session/session.py REMEMBERED": (f"{_AGES}[debtor_sessions]",),
     "interfaces/landing/session/session.py WARNING": (

@@ -84,7 +84,8 @@ async def read_sent_link(doorstep: Doorstep) -> str:
 async def levels(doorstep: Doorstep) -> list[str]:
     """Of all sessions there are."""
     rows = await doorstep.till.house.rows(
-        "SELECT level FROM debtor_sessions WHERE merchant_id = $1 ORDER BY opened_at, session_hash"
+        "SELECT DISTINCT opened_at, session_id, level FROM debtor_sessions WHERE merchant_id = $1"
+        " ORDER BY opened_at, session_id"
     )
     return [row["level"] for row in rows]
 

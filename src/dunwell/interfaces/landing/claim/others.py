@@ -14,11 +14,15 @@ from dunwell.contact.messages.identities import digest_address, normalize_addres
 from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.session.details import KEY, Detail
-from dunwell.interfaces.landing.session.open_session import Opening, open_session
-from dunwell.interfaces.landing.session.session import Level, Session, render_value
-from dunwell.interfaces.landing.session.store import find_session
+from dunwell.interfaces.landing.session.open_session import (
+    OpenedSession,
+    Opening,
+    open_session,
+    repeat_opening,
+)
+from dunwell.interfaces.landing.session.session import Level, Session
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
-from dunwell.platform.crypto import KeyRing, sha256
+from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.sql import compose, load_statement, nest_rows
 
 MOST = 50
@@ -75,25 +79,26 @@ def list_others(keys: KeyRing, opened: OpenedClaim) -> Sequence[OtherClaim]:
     return sorted(found.values(), key=lambda each: each.claim_id)
 
 
-async def open_other(work: Work, keys: KeyRing, session: Session, other: OtherOpening) -> str:
-    """The cookie's value. What the code has proven of this session's claim it proves of the other,
-    for as long. Of forms that come together one opens it."""
+async def open_other(
+    work: Work, keys: KeyRing, session: Session, other: OtherOpening
+) -> OpenedSession:
+    """Open the other claim at this session's level, for the rest of this session's time. A form
+    that is sent twice within ten seconds opens one session; see `repeat_opening`."""
     work.need(Right.READ_CLAIMS)
     await lock_claim(work.tx, work.merchant_id, other.claim_id)
-    # The same form, sent twice, gets the same one.
-    derived = keys.digest(_PURPOSE, session.session_hash + other.claim_id.to_bytes(8))
-    value = render_value(derived)
-    standing = await find_session(work.tx, sha256(value.encode()))
-    if standing is not None and standing.is_live(work.real_now):
-        return value
+    origin = keys.digest(_PURPOSE, session.session_id.bytes + other.claim_id.to_bytes(8))
+    repeated = await repeat_opening(work, origin, other.randomness)
+    if repeated is not None:
+        return repeated
     opening = Opening(
         claim_id=other.claim_id,
         communication_id=None,
         channel=None,
         level=session.level,
         session_id=other.session_id,
-        randomness=derived if standing is None else other.randomness,
+        randomness=other.randomness,
         goes_on_from=session,
+        previous_hash=origin,
     )
     return await open_session(work, keys, opening)
 

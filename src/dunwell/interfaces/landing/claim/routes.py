@@ -8,8 +8,12 @@ from dunwell.interfaces.landing.claim.look_ahead import look_ahead
 from dunwell.interfaces.landing.claim.others import OTHERS, list_others
 from dunwell.interfaces.landing.claim.routes_room import find_closing
 from dunwell.interfaces.landing.claim.views import RoomPage, describe_claim, describe_withheld
+from dunwell.interfaces.landing.entering.browser_sessions import (
+    extend_opened,
+    is_extended_by_form,
+    renew_previous_token,
+)
 from dunwell.interfaces.landing.entering.notices import describe_notices
-from dunwell.interfaces.landing.entering.staying import find_stayed, is_its_form, is_repeated, stay
 from dunwell.interfaces.landing.paying.methods import has_method
 from dunwell.interfaces.landing.session.details import NOTHING
 from dunwell.interfaces.landing.session.extend_session import end_session
@@ -45,15 +49,16 @@ async def extend(site: DebtorSite, visit: DebtorRequest) -> Response:
     if opened is None:
         return site.answer_ended(visit, None)
     frame = site.frame_opened(visit, opened)
-    if site.is_live(opened):
-        if is_repeated(site, opened, form) or not opened.session.can_be_extended:
-            return site.redirect(frame, "claim")
-        site.check_token(opened.session, form)
-        return site.redirect(frame, "claim", cookie=await stay(site, opened))
-    value = await find_stayed(site, opened) if is_its_form(site, opened, form) else None
-    if value is None:
+    if not site.is_live(opened):
         return site.answer_ended(visit, opened)
-    return site.redirect(frame, "claim", cookie=value)
+    if visit.has_previous_token:
+        site.check_token(opened.session, form)
+        value = await renew_previous_token(site, opened, visit.session_hash or b"")
+        return site.redirect(frame, "claim", cookie=value)
+    if is_extended_by_form(site, opened, form) or not opened.session.can_be_extended:
+        return site.redirect(frame, "claim")
+    site.check_token(opened.session, form)
+    return site.redirect(frame, "claim", cookie=await extend_opened(site, opened))
 
 
 @takes_form_with(NOTHING, also_withheld=True)

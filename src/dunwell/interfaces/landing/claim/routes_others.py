@@ -9,7 +9,11 @@ from dunwell.interfaces.landing.claim.others import (
     open_other,
 )
 from dunwell.interfaces.landing.claim.views import OthersPage
-from dunwell.interfaces.landing.entering.settling import find_live, lead_back, settle
+from dunwell.interfaces.landing.entering.browser_sessions import (
+    find_session_of_claim,
+    redirect_to_claim,
+    redirect_with_session_cookie,
+)
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
@@ -48,15 +52,15 @@ async def go_to_other(
     if claim_id is None:
         raise NotFound("This is none of the debtor's other claims.")
     merchant_id, held = opened.merchant.merchant_id, await find_held(site, visit)
-    back = find_live(site, held, merchant_id, claim_id, level=opened.session.level)
+    back = find_session_of_claim(site, held, merchant_id, claim_id, level=opened.session.level)
     if back is not None:
-        return lead_back(site, frame, back)
+        return redirect_to_claim(site, frame, back)
     session_id = site.resources.ids.new(site.now())
     other = OtherOpening(claim_id, session_id, site.draw_randomness())
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, session_id)
-        value = await open_other(work, keys, opened.session, other)
-    return settle(site, frame, held=held, merchant_id=merchant_id, claim_id=claim_id, value=value)
+        session = await open_other(work, keys, opened.session, other)
+    return redirect_with_session_cookie(site, frame, held, session)
 
 
 @in_session

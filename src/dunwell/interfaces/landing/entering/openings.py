@@ -5,15 +5,18 @@ of them. Counted for the visitor, and for the link over all visitors.
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.interfaces.landing.entering.open_sent import find_sent_value
 from dunwell.interfaces.landing.entering.store_ways import WayIn
 from dunwell.interfaces.landing.entering.tries import Locked, lock_for
-from dunwell.interfaces.landing.session.open_session import Opening, open_session
+from dunwell.interfaces.landing.session.open_session import (
+    OpenedSession,
+    Opening,
+    open_session,
+    repeat_opening,
+)
 from dunwell.interfaces.landing.session.session import Level, Session
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.attempts import LOOKED_BACK, Attempts, count_attempt, load_attempts
@@ -21,10 +24,7 @@ from dunwell.platform.security_events import tell_security_event
 
 MOST_OF_VISITOR = 10
 MOST_OF_LINK = 30
-# Of them, or of an opening and the click that follows it.
-TOGETHER = timedelta(seconds=10)
 _PURPOSE = "landing-opening"
-_VALUE_PURPOSE = "landing-opened-session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ class Entry:
     level: Level
     visitor: bytes
     session_id: UUID
+    randomness: bytes
     before: Session | None = None
 
 
@@ -49,10 +50,8 @@ def is_opened_by(session: Session, way: WayIn) -> bool:
     )
 
 
-async def open_once(work: Work, keys: KeyRing, entry: Entry) -> str | Locked:
-    """The cookie's value. A form that comes twice within seconds gets the one of the first, whose
-    answer the browser may have thrown away; its value is derived, with a key, from who opened
-    what and when."""
+async def open_claim_once(work: Work, keys: KeyRing, entry: Entry) -> OpenedSession | Locked:
+    """A form that is sent twice within ten seconds opens one session; see `repeat_opening`."""
     work.need(Right.READ_CLAIMS)
     way, now = entry.way, work.real_now
     name = f"{work.merchant_id} {way.claim_id} {way.communication_id} {way.channel} {entry.level}"
@@ -60,24 +59,24 @@ async def open_once(work: Work, keys: KeyRing, entry: Entry) -> str | Locked:
     visitor = keys.digest(_PURPOSE, link + entry.visitor)
     links = _forget_old(work, await load_attempts(work.tx, link))
     known = _forget_old(work, await load_attempts(work.tx, visitor))
-    if known is not None and now < known.last_at + TOGETHER:
-        value = await find_sent_value(work.tx, _derive(keys, visitor, known), now)
-        if value is not None:
-            return value
+    repeated = await repeat_opening(work, visitor, entry.randomness)
+    if repeated is not None:
+        return repeated
     for attempts, most in ((known, MOST_OF_VISITOR), (links, MOST_OF_LINK)):
         if attempts is not None and attempts.count >= most:
             tell_security_event("LINK_LOCKED", merchant_id=work.merchant_id, claim_id=way.claim_id)
             return Locked(lock_for(attempts.first_at + LOOKED_BACK - now))
     await count_attempt(work.tx, link, links, now)
-    counted = await count_attempt(work.tx, visitor, known, now)
+    await count_attempt(work.tx, visitor, known, now)
     opening = Opening(
         claim_id=way.claim_id,
         communication_id=way.communication_id,
         channel=way.channel,
         level=entry.level,
         session_id=entry.session_id,
-        randomness=_derive(keys, visitor, counted),
+        randomness=entry.randomness,
         goes_on_from=entry.before,
+        previous_hash=visitor,
     )
     return await open_session(work, keys, opening)
 
@@ -85,8 +84,3 @@ async def open_once(work: Work, keys: KeyRing, entry: Entry) -> str | Locked:
 def _forget_old(work: Work, attempts: Attempts | None) -> Attempts | None:
     is_old = attempts is not None and attempts.first_at + LOOKED_BACK <= work.real_now
     return None if is_old else attempts
-
-
-def _derive(keys: KeyRing, visitor: bytes, attempts: Attempts) -> bytes:
-    which = f" {attempts.first_at.timestamp()} {attempts.count}"
-    return keys.digest(_VALUE_PURPOSE, visitor + which.encode())

@@ -1,8 +1,8 @@
 """Takes forms that prove something and so raise what a session shows, also when they come twice.
 
-A second click brings the old cookie, which opens nothing any more. It proves the same once more, so
-it gets the same new cookie: the browser may have thrown the first answer away. Whoever brings the
-old cookie without the proof gets nothing, not even why.
+The second of two clicks sends the old cookie, which opens nothing any more. Within ten seconds it
+gets another valid cookie for the same proof, because the browser may have dropped the first answer.
+The old cookie without the proof gets nothing, not even the reason.
 """
 
 from collections.abc import Awaitable, Callable
@@ -13,18 +13,14 @@ import msgspec
 
 from dunwell.interfaces.landing.entering.tries import Locked, Slowed, Wrong
 from dunwell.interfaces.landing.entering.try_sent_code import Right
-from dunwell.interfaces.landing.session.raise_session import (
-    derive_raised_value,
-    find_raised_value,
-    raise_session,
-)
+from dunwell.interfaces.landing.session.raise_session import raise_session, repeat_raise
 from dunwell.interfaces.landing.session.session import Level, is_form_token
+from dunwell.interfaces.landing.session.store import find_successor
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim, load_opened_claim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.requests import ForeignForm
-from dunwell.platform.crypto import sha256
 from dunwell.platform.database.database import Connection
 
 
@@ -96,22 +92,22 @@ async def _find_brought(
     if session_hash is None:
         return None
     if opened is None:
-        value = derive_raised_value(site.resources.keys, session_hash)
         async with site.resources.database.connection() as connection:
-            opened = await load_opened_claim(connection, sha256(value.encode()))
+            successor = await find_successor(connection, session_hash, site.now())
+            if successor is not None:
+                opened = await load_opened_claim(connection, successor.session_hash)
     if opened is None or not site.is_live(opened):
         return None
     return Brought(site=site, visit=visit, opened=opened, form=form, session_hash=session_hash)
 
 
 async def _raise(tx: Connection, brought: Brought, level: Level, tried: Right) -> str | None:
-    site, keys = brought.site, brought.site.resources.keys
-    if tried.is_repeated:
-        return await find_raised_value(
-            tx, keys, brought.session_hash, level=level, real_now=site.now()
-        )
+    site = brought.site
     session = msgspec.structs.replace(brought.opened.session, session_hash=brought.session_hash)
     work = site.work(tx, brought.opened.merchant, session.session_id)
+    randomness = site.draw_randomness()
+    if tried.is_repeated:
+        return await repeat_raise(work, brought.session_hash, level, randomness=randomness)
     return await raise_session(
-        work, keys, session=session, level=level, proven=tried.proven_digests
+        work, session, level, randomness=randomness, proven=tried.proven_digests
     )

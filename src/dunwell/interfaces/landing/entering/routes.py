@@ -7,9 +7,14 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.contact.messages.links import hash_token, is_token
+from dunwell.interfaces.landing.entering.browser_sessions import (
+    find_session_of_link,
+    find_session_with_higher_level,
+    redirect_to_claim,
+    redirect_with_session_cookie,
+)
 from dunwell.interfaces.landing.entering.notices import describe_notices
-from dunwell.interfaces.landing.entering.open_sent import derive_sent_randomness, find_sent_value
-from dunwell.interfaces.landing.entering.openings import Entry, open_once
+from dunwell.interfaces.landing.entering.openings import Entry, open_claim_once
 from dunwell.interfaces.landing.entering.proofs import (
     AskCode,
     AskFact,
@@ -25,7 +30,6 @@ from dunwell.interfaces.landing.entering.sent_codes import (
     describe_lock,
     read_typed_code,
 )
-from dunwell.interfaces.landing.entering.settling import find_back, find_before, lead_back, settle
 from dunwell.interfaces.landing.entering.store_tries import is_undelivered
 from dunwell.interfaces.landing.entering.store_ways import WayIn, find_link
 from dunwell.interfaces.landing.entering.tries import Locked, Slowed, Wrong
@@ -41,7 +45,12 @@ from dunwell.interfaces.landing.entering.views import (
 )
 from dunwell.interfaces.landing.entering.visitors import count_wrong_code, digest_visitor
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
-from dunwell.interfaces.landing.session.open_session import Opening, open_session
+from dunwell.interfaces.landing.session.open_session import (
+    OpenedSession,
+    Opening,
+    open_session,
+    repeat_opening,
+)
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages
@@ -52,6 +61,7 @@ from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.database.database import Connection
 
 # What may stand behind a link in a text, and in no token.
+_PURPOSE = "landing-sent-session"
 _AFTER_LINK = ".,;:!?)]}>\"'*»\u2019\u201d"
 
 
@@ -97,9 +107,9 @@ async def open_link(site: DebtorSite, visit: DebtorRequest) -> Response:
     way = await _find_way(site, visit)
     if way is None:
         return _answer_dead_link(site, visit)
-    back = find_back(site, await find_held(site, visit), way)
+    back = find_session_of_link(site, await find_held(site, visit), way)
     if back is not None:
-        return lead_back(site, _frame(site, visit, way), back)
+        return redirect_to_claim(site, _frame(site, visit, way), back)
     asked = _decide(way)
     if isinstance(asked, Open):
         return await _open(site, visit, frame=_frame(site, visit, way), way=way, level=way.level)
@@ -168,14 +178,7 @@ async def enter_links_code(site: DebtorSite, visit: DebtorRequest) -> Response:
     if isinstance(tried, Wrong):
         return await _answer_links_code(site, visit, way, is_wrong=True)
     held = await find_held(site, visit)
-    return settle(
-        site,
-        frame,
-        held=held,
-        merchant_id=way.merchant.merchant_id,
-        claim_id=way.claim_id,
-        value=tried,
-    )
+    return redirect_with_session_cookie(site, frame, held, tried)
 
 
 async def go_to_link(site: DebtorSite, visit: DebtorRequest) -> Response:
@@ -238,48 +241,53 @@ async def _open(
     """Back into the session that the same way has opened, or a new one; what was proven in one that
     it takes the place of is proven in this one."""
     held = await find_held(site, visit)
-    back = find_back(site, held, way)
+    back = find_session_of_link(site, held, way)
     if back is not None:
-        return lead_back(site, frame, back)
+        return redirect_to_claim(site, frame, back)
     claim = (way.merchant.merchant_id, way.claim_id)
-    before = find_before(site, held, *claim, level)
+    before = find_session_with_higher_level(site, held, *claim, level)
     level = before.level if before else level
     resources, session_id = site.resources, site.resources.ids.new(site.now())
     visitor = digest_visitor(resources.keys, visit.client_host)
     async with resources.database.transaction() as tx:
         work = site.work(tx, way.merchant, session_id)
-        value = await open_once(
+        opened = await open_claim_once(
             work,
             resources.keys,
-            Entry(way, level, visitor=visitor, session_id=session_id, before=before),
+            Entry(
+                way,
+                level,
+                visitor=visitor,
+                session_id=session_id,
+                randomness=site.draw_randomness(),
+                before=before,
+            ),
         )
-    if isinstance(value, Locked):
-        return answer_problem(site, frame, too_many(value.retry_after_seconds, "OPENED_OFTEN"))
-    return settle(site, frame, held, *claim, value)
+    if isinstance(opened, Locked):
+        return answer_problem(site, frame, too_many(opened.retry_after_seconds, "OPENED_OFTEN"))
+    return redirect_with_session_cookie(site, frame, held, opened)
 
 
 async def _try_sent(
     site: DebtorSite, tx: Connection, way: WayIn, typed: Typed
-) -> str | Wrong | Locked:
-    """The cookie's value."""
+) -> OpenedSession | Wrong | Locked:
+    """To a visitor who did not use the code first, a code that was used is a wrong one."""
     keys, now = site.resources.keys, site.now()
     tried = await try_sent_code(tx, keys, typed, now)
     if not isinstance(tried, Right):
         return tried
     assert tried.notice_id is not None
-    randomness = derive_sent_randomness(keys, tried.notice_id, typed.visitor)
+    origin = keys.digest(_PURPOSE, tried.notice_id.bytes + typed.visitor)
     if not tried.is_repeated:
-        return await _open_by_code(
-            site, tx, way=way, randomness=randomness, proven=tried.proven_digests
-        )
-    value = await find_sent_value(tx, randomness, now)
-    return value or await count_wrong_code(tx, now)
+        return await _open_by_code(site, tx, way=way, origin=origin, proven=tried.proven_digests)
+    work = site.work(tx, way.merchant, way.claim_id)
+    repeated = await repeat_opening(work, origin, site.draw_randomness())
+    return repeated or await count_wrong_code(tx, now)
 
 
 async def _open_by_code(
-    site: DebtorSite, tx: Connection, way: WayIn, randomness: bytes, proven: Sequence[bytes]
-) -> str:
-    """The cookie's value."""
+    site: DebtorSite, tx: Connection, way: WayIn, origin: bytes, proven: Sequence[bytes]
+) -> OpenedSession:
     session_id = site.resources.ids.new(site.now())
     opening = Opening(
         claim_id=way.claim_id,
@@ -287,7 +295,8 @@ async def _open_by_code(
         channel=way.channel,
         level=Level.CODE,
         session_id=session_id,
-        randomness=randomness,
+        randomness=site.draw_randomness(),
+        previous_hash=origin,
         proven_digests=proven,
     )
     work = site.work(tx, way.merchant, session_id)

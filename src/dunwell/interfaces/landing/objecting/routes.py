@@ -10,12 +10,11 @@ from starlette.responses import Response
 from dunwell.cases.disputes.dispute import RECENT, Dispute, NewDispute, find_standing, has_room
 from dunwell.cases.disputes.reasons import Reason
 from dunwell.cases.disputes.store import load_recent_disputes
-from dunwell.interfaces.landing.entering.staying import (
+from dunwell.interfaces.landing.entering.browser_sessions import (
+    extend_opened,
     find_opened_by,
-    find_stayed,
-    is_its_form,
-    is_repeated,
-    stay,
+    is_extended_by_form,
+    renew_previous_token,
 )
 from dunwell.interfaces.landing.objecting.answers import Answered, read_answers
 from dunwell.interfaces.landing.objecting.disputing import (
@@ -140,16 +139,19 @@ async def _take(
         overtaking=typed.fields if kept.is_overtaken else None,
         is_stale=received.is_stale,
     )
-    is_longer = opened.session.can_be_extended and not is_repeated(site, opened, received.fields)
-    if wish == _STAY and not showing.is_news and is_longer:
-        value = await stay(site, opened)
-        return await _answer_stay(site, visit, reason, showing=showing, value=value)
+    if wish == _STAY and not showing.is_news:
+        is_repeated = is_extended_by_form(site, opened, received.fields)
+        if visit.has_previous_token and visit.session_hash:
+            value = await renew_previous_token(site, opened, visit.session_hash)
+            return await _answer_stay(site, visit, reason, showing=showing, value=value)
+        if opened.session.can_be_extended and not is_repeated:
+            value = await extend_opened(site, opened)
+            return await _answer_stay(site, visit, reason, showing=showing, value=value)
     return await _answer_kept(site, visit, opened, reason=reason, showing=showing)
 
 
 async def _answer_late(site: DebtorSite, visit: DebtorRequest, received: Received) -> Response:
-    """The session has ended: what came is kept, as far as the form was its own, and not sent. A
-    second click on "one more hour" gets the first one's cookie."""
+    """Keep what was typed, if the form belongs to the ended session, and send nothing."""
     opened = received.opened
     reason = _find_late_reason(visit, opened)
     if opened is None or reason is None:
@@ -157,13 +159,7 @@ async def _answer_late(site: DebtorSite, visit: DebtorRequest, received: Receive
         return site.answer_ended(visit, opened, form=received.fields)
     kept = await keep_typed(site, opened, read_typed(site, reason, received), "")
     await discard(site, opened, [each for each in received.uploads if each not in kept.taken])
-    value = None
-    if received.fields.get("do") == _STAY and is_its_form(site, opened, received.fields):
-        value = await find_stayed(site, opened)
-    if value is None:
-        return site.answer_ended(visit, opened, is_kept=kept.made_id is None, form=received.fields)
-    showing = Showing(site.resources.ids.new(site.now()), refusals=list_refusals(received, kept))
-    return await _answer_stay(site, visit, reason, showing=showing, value=value)
+    return site.answer_ended(visit, opened, is_kept=kept.made_id is None, form=received.fields)
 
 
 def _find_late_reason(visit: DebtorRequest, opened: OpenedClaim | None) -> Reason | None:

@@ -1,7 +1,7 @@
 """The cookies of opened claims: one for each, under a handle of its own (CONTRACT 17).
 
 The handle stands in the claim's addresses too, so that a page and a form say which claim they are
-about. It is made of the first session's hash and tells nothing; a longer or a raised session, and
+about. It is made of the first session's id and tells nothing; a longer or a raised session, and
 the claim opened anew, go on under it, so that what stands open in another tab keeps its address.
 """
 
@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeGuard
+from typing import TypeAlias, TypeGuard
+from uuid import UUID
 
 from dunwell.interfaces.landing.session.session import Session, hash_value
 from dunwell.platform.crypto import sha256
@@ -26,17 +27,19 @@ HANDLE = f"[a-z2-7]{{{_LENGTH}}}"
 _HANDLE = re.compile(HANDLE)
 
 
+SessionsByHandle: TypeAlias = Mapping[str, Session | None]
+
+
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a claim lives in a browser, and the handles that go for it: of claims that are not open
-    any more."""
+class CookieSlot:
+    """The cookie handle for a claim, and the handles of ended sessions that it evicts."""
 
     handle: str
-    dropped: tuple[str, ...] = ()
+    evicted_handles: tuple[str, ...] = ()
 
 
-def derive_handle(session_hash: bytes) -> str:
-    digest = sha256(b"handle " + session_hash)
+def derive_handle(session_id: UUID) -> str:
+    digest = sha256(b"handle " + session_id.bytes)
     return base64.b32encode(digest).decode()[:_LENGTH].lower()
 
 
@@ -69,13 +72,13 @@ def render_cookie(handle: str, value: str, *, is_secure: bool) -> str:
     return "; ".join(parts)
 
 
-def choose_place(
-    held: Mapping[str, Session | None], merchant_id: int, claim_id: int, session_hash: bytes,
-    now: datetime,
-) -> Place:  # fmt: skip
-    """For a session of this claim that was opened just now. held: what the browser's cookies name,
-    by handle; none: nothing any more."""
-    handle, ordered = derive_handle(session_hash), sort_by_age(held)
+def choose_cookie_slot(held: SessionsByHandle, opened: Session, now: datetime) -> CookieSlot:
+    """Choose the handle of a session that was just opened.
+
+    held: the sessions of the browser's cookies, or None for a cookie that is not known any more.
+    """
+    merchant_id, claim_id = opened.merchant_id, opened.claim_id
+    handle, ordered = derive_handle(opened.session_id), sort_by_age(held)
     for each in ordered:
         session = held[each]
         if session and (session.merchant_id, session.claim_id) == (merchant_id, claim_id):
@@ -83,10 +86,10 @@ def choose_place(
     others = [each for each in ordered if each != handle]
     excess = max(0, len(others) + 1 - MOST_OPEN)
     ended = [each for each in others if not _is_live(held[each], now)]
-    return Place(handle, tuple(ended[:excess]))
+    return CookieSlot(handle, tuple(ended[:excess]))
 
 
-def list_to_close(held: Mapping[str, Session | None], handle: str, now: datetime) -> list[str]:
+def list_to_close(held: SessionsByHandle, handle: str, now: datetime) -> list[str]:
     """The handles of the open claims that must close so that this one may stay open, the oldest
     first. Nothing for a claim that has found room, or that is not open."""
     live = [(session.opened_at, each) for each, session in held.items() if _is_live(session, now)]
@@ -96,7 +99,7 @@ def list_to_close(held: Mapping[str, Session | None], handle: str, now: datetime
     return opened[: len(opened) - MOST_OPEN]
 
 
-def sort_by_age(held: Mapping[str, Session | None]) -> list[str]:
+def sort_by_age(held: SessionsByHandle) -> list[str]:
     """The handles of what was opened first, before those of what was opened last; what is known no
     more comes first."""
 

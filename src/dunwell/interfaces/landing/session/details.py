@@ -36,7 +36,7 @@ PREVIEW = _compose(
            $4::timestamptz + interval '1 hour' AS expires_at, NULL::timestamptz AS ended_at,
            ''::bytea AS session_hash, gen_random_uuid() AS session_id,
            NULL::uuid AS communication_id, NULL::text AS channel,
-           '{}'::bytea[] AS proven_digests)""",
+           '{}'::bytea[] AS proven_digests, NULL::bytea AS previous_hash)""",
     found="true",
 )
 

@@ -15,7 +15,12 @@ from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.events.payloads import details_accessed
 from dunwell.interfaces.landing.session.addresses import digest_addresses, list_addresses
 from dunwell.interfaces.landing.session.session import ALL_LAST, LASTS, Level, Session, render_value
-from dunwell.interfaces.landing.session.store import load_on_file, save_session
+from dunwell.interfaces.landing.session.store import (
+    find_successor,
+    insert_token,
+    load_on_file,
+    save_session,
+)
 from dunwell.platform.crypto import KeyRing, sha256
 
 
@@ -31,12 +36,22 @@ class Opening:
     session_id: UUID
     randomness: bytes
     goes_on_from: Session | None = None
+    # The hash of the token that the new one replaces, or what a repeated request is known by.
+    previous_hash: bytes | None = None
     # Of the address that a code went to which was typed in now.
     proven_digests: Sequence[bytes] = ()
 
 
-async def open_session(work: Work, keys: KeyRing, opening: Opening) -> str:
-    """The cookie's value, which is kept nowhere. Raises NotFound when the claim is gone."""
+@dataclass(frozen=True, slots=True)
+class OpenedSession:
+    """cookie_value: is stored nowhere."""
+
+    session: Session
+    cookie_value: str
+
+
+async def open_session(work: Work, keys: KeyRing, opening: Opening) -> OpenedSession:
+    """Raises NotFound if the claim does not exist any more."""
     work.need(Right.READ_CLAIMS)
     value = render_value(opening.randomness)
     before = opening.goes_on_from
@@ -54,6 +69,7 @@ async def open_session(work: Work, keys: KeyRing, opening: Opening) -> str:
         opened_at=work.real_now,
         first_opened_at=first_opened_at,
         proven_digests=[*opening.proven_digests, *(before.proven_digests if before else ())],
+        previous_hash=opening.previous_hash,
     )
     # First, as it locks the claim.
     await raise_event(
@@ -67,4 +83,21 @@ async def open_session(work: Work, keys: KeyRing, opening: Opening) -> str:
     known = [digest for each in digests.values() for digest in each]
     await save_session(work.tx, session, known)
     await save_audit(work, "session.open", f"claim:{session.claim_id}", level=session.level)
-    return value
+    return OpenedSession(session, value)
+
+
+async def repeat_opening(
+    work: Work, previous_hash: bytes, randomness: bytes, level: Level = Level.LINK
+) -> OpenedSession | None:
+    """Give a session another token if this request opened it within the last ten seconds.
+
+    The browser may have dropped the answer to the first of two clicks, so that both get a valid
+    token. None: no live session of this level was opened by this request.
+    """
+    work.need(Right.READ_CLAIMS)
+    session = await find_successor(work.tx, previous_hash, work.real_now)
+    if session is None or not session.level.reaches(level):
+        return None
+    value = render_value(randomness)
+    await insert_token(work.tx, session, sha256(value.encode()))
+    return OpenedSession(session, value)

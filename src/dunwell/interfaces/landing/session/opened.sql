@@ -11,7 +11,8 @@ SELECT json_build_object(
                                 s.claim_id, s.communication_id, s.channel, s.level, s.expires_at,
                                 s.ended_at, s.opened_at,
                                 coalesce(s.first_opened_at, s.opened_at),
-                                ARRAY(SELECT encode(p, 'base64') FROM unnest(s.proven_digests) p)),
+                                ARRAY(SELECT encode(p, 'base64') FROM unnest(s.proven_digests) p),
+                                encode(s.previous_hash, 'base64')),
     'drafts', ARRAY(
         SELECT t.subject
         FROM debtor_drafts t

@@ -1,59 +1,40 @@
-"""Lets a session show more, under a new cookie: a copy of the old one opens nothing any more.
+"""Raises the level of a session and rotates its token: a copy of the old cookie opens nothing.
 
-It stays the same session for the merchant (sessionId), so nothing is told again. The new cookie's
-value is derived from the old one, with a key: the same form sent twice gets the same one, whichever
-answer the browser keeps, and nobody can make it of a cookie they know.
+It stays the same session for the merchant (sessionId), so that no event is raised again. The same
+form, sent twice within ten seconds, gets another valid token with its proof. The old token alone
+gets nothing, because somebody who lacks the proof may have it.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
+from dunwell.interfaces.landing.session.open_session import repeat_opening
 from dunwell.interfaces.landing.session.session import Level, Session, render_value
-from dunwell.interfaces.landing.session.store import find_session, save_raised
-from dunwell.platform.crypto import KeyRing, sha256
-from dunwell.platform.database.database import Connection
-
-_PURPOSE = "landing-raised-session"
-
-
-def derive_raised_value(keys: KeyRing, session_hash: bytes) -> str:
-    """The cookie's value of a session that went under this hash before it was raised."""
-    return _list_raised_values(keys, session_hash)[0]
+from dunwell.interfaces.landing.session.store import save_raised
+from dunwell.platform.crypto import sha256
 
 
 async def raise_session(
-    work: Work, keys: KeyRing, session: Session, level: Level, proven: Sequence[bytes] = ()
+    work: Work, session: Session, level: Level, *, randomness: bytes, proven: Sequence[bytes] = ()
 ) -> str | None:
-    """The new cookie's value; none when the session has ended. A form sent at the same time may
-    have raised it: then nothing is done, and the value is that form's. `proven`: digests of the
-    address that the code went to which raises it."""
+    """Return the new cookie value, or None if the session has ended. If the same form has raised it
+    just before, return another value. proven: digests of the address to which the code was sent."""
     work.need(Right.READ_CLAIMS)
-    value = derive_raised_value(keys, session.session_hash)
+    value = render_value(randomness)
     if await save_raised(
         work.tx, session, sha256(value.encode()), level=level, now=work.real_now,
         proven_digests=proven,
     ):  # fmt: skip
         await save_audit(work, "session.raise", f"claim:{session.claim_id}", level=level)
         return value
-    return await find_raised_value(
-        work.tx, keys, session.session_hash, level=level, real_now=work.real_now
-    )
+    return await repeat_raise(work, session.session_hash, level, randomness=randomness)
 
 
-async def find_raised_value(
-    tx: Connection, keys: KeyRing, session_hash: bytes, level: Level, real_now: datetime
+async def repeat_raise(
+    work: Work, previous_hash: bytes, level: Level, *, randomness: bytes
 ) -> str | None:
-    """The new cookie's value of a session that was raised to `level` from this hash, and lasts."""
-    for value in _list_raised_values(keys, session_hash):
-        raised = await find_session(tx, sha256(value.encode()))
-        if raised is not None and raised.is_live(real_now) and raised.level.reaches(level):
-            return value
-    return None
-
-
-def _list_raised_values(keys: KeyRing, session_hash: bytes) -> list[str]:
-    """Under each version of the secret key, the one in use first."""
-    return [render_value(digest) for digest in keys.digests(_PURPOSE, session_hash)]
+    """Return another cookie value of the session that was raised from this token to `level`."""
+    repeated = await repeat_opening(work, previous_hash, randomness, level)
+    return repeated.cookie_value if repeated else None

@@ -22,6 +22,9 @@ LASTS = timedelta(hours=1)
 ALL_LAST = timedelta(hours=8)
 # After its end a page can still say that it timed out, and keep what was typed.
 REMEMBERED = timedelta(days=1)
+# How long the previous token stays valid after a session got another one, so that a double click
+# or a second tab does not lose the session.
+PREVIOUS_LASTS = timedelta(seconds=10)
 # From when on the page asks whether to go on (WCAG 2.2.1 asks for 20 seconds at least).
 WARNING = timedelta(minutes=5)
 _VALUE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
@@ -65,6 +68,8 @@ class Session(msgspec.Struct, frozen=True, array_like=True, gc=False):
     first_opened_at: datetime
     # Of the address that a code went to which was typed in, as suppressions know it; none: no code.
     proven_digests: list[bytes] = []
+    # The hash of the previous token; see `PREVIOUS_LASTS`.
+    previous_hash: bytes | None = None
 
     @property
     def can_be_extended(self) -> bool:

@@ -2,27 +2,48 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from uuid import UUID
 
 from dunwell.interfaces.landing.session.on_file import OnFile
-from dunwell.interfaces.landing.session.session import Level, Session
+from dunwell.interfaces.landing.session.session import PREVIOUS_LASTS, Level, Session
 from dunwell.platform.database.database import Connection, Row
 
 _OPEN = """
 INSERT INTO debtor_sessions
     (merchant_id, session_hash, session_id, claim_id, communication_id, channel, level, opened_at,
-     expires_at, address_digests, first_opened_at, proven_digests)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+     expires_at, address_digests, first_opened_at, proven_digests, previous_hash, previous_until)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 """
+# Uses debtor_sessions_session.
 _END = """
 UPDATE debtor_sessions
 SET ended_at = $3
-WHERE merchant_id = $1 AND session_hash = $2 AND ended_at IS NULL AND expires_at > $3
+WHERE merchant_id = $1 AND session_id = $2 AND ended_at IS NULL AND expires_at > $3
 RETURNING session_id
 """
-# By primary key. The row goes on under another hash; never at a lower level, nor at the same.
+# Uses debtor_sessions_previous.
+_FIND_SUCCESSOR = """
+SELECT merchant_id, session_hash, session_id, claim_id, communication_id, channel, level,
+       expires_at, ended_at, opened_at,
+       coalesce(first_opened_at, opened_at) AS first_opened_at, proven_digests, previous_hash
+FROM debtor_sessions
+WHERE previous_hash = $1 AND previous_until > $2 AND ended_at IS NULL AND expires_at > $2
+LIMIT 1
+"""
+# Uses the primary key.
+_COPY_SESSION = """
+INSERT INTO debtor_sessions
+    (merchant_id, session_hash, session_id, claim_id, communication_id, channel, level, opened_at,
+     expires_at, address_digests, first_opened_at, proven_digests, previous_hash, previous_until)
+SELECT merchant_id, $3, session_id, claim_id, communication_id, channel, level, opened_at,
+       expires_at, address_digests, first_opened_at, proven_digests, previous_hash, previous_until
+FROM debtor_sessions
+WHERE merchant_id = $1 AND session_hash = $2
+"""
+# By primary key. The row gets another hash, and never a lower level or the same.
 _RAISE = """
 UPDATE debtor_sessions
-SET session_hash = $3, level = $4, proven_digests = $7
+SET session_hash = $3, level = $4, proven_digests = $7, previous_hash = $2, previous_until = $8
 WHERE merchant_id = $1 AND session_hash = $2 AND ended_at IS NULL AND expires_at > $5
     AND level = ANY($6)
 RETURNING session_id
@@ -38,14 +59,14 @@ WHERE (merchant_id, session_hash) IN (
 _FIND_SESSION = """
 SELECT merchant_id, session_hash, session_id, claim_id, communication_id, channel, level,
        expires_at, ended_at, opened_at,
-       coalesce(first_opened_at, opened_at) AS first_opened_at, proven_digests
+       coalesce(first_opened_at, opened_at) AS first_opened_at, proven_digests, previous_hash
 FROM debtor_sessions
 WHERE session_hash = $1
 """
 _FIND_SESSIONS = """
 SELECT merchant_id, session_hash, session_id, claim_id, communication_id, channel, level,
        expires_at, ended_at, opened_at,
-       coalesce(first_opened_at, opened_at) AS first_opened_at, proven_digests
+       coalesce(first_opened_at, opened_at) AS first_opened_at, proven_digests, previous_hash
 FROM debtor_sessions
 WHERE session_hash = ANY($1)
 """
@@ -76,13 +97,24 @@ async def save_session(tx: Connection, session: Session, address_digests: Sequen
         _OPEN, session.merchant_id, session.session_hash, session.session_id, session.claim_id,
         session.communication_id, session.channel, session.level, session.opened_at,
         session.expires_at, address_digests, session.first_opened_at,
-        session.proven_digests,
+        session.proven_digests, session.previous_hash, session.opened_at + PREVIOUS_LASTS,
     )  # fmt: skip
 
 
-async def save_end(tx: Connection, merchant_id: int, session_hash: bytes, now: datetime) -> bool:
-    """False: it had ended before."""
-    return await tx.fetchval(_END, merchant_id, session_hash, now) is not None
+async def find_successor(tx: Connection, previous_hash: bytes, now: datetime) -> Session | None:
+    """Find the live session that replaced this token within the last ten seconds."""
+    row = await tx.fetchrow(_FIND_SUCCESSOR, previous_hash, now)
+    return None if row is None else _read_session(row)
+
+
+async def insert_token(tx: Connection, session: Session, new_hash: bytes) -> None:
+    """Add a token to a session that has one."""
+    await tx.execute(_COPY_SESSION, session.merchant_id, session.session_hash, new_hash)
+
+
+async def save_end(tx: Connection, merchant_id: int, session_id: UUID, now: datetime) -> bool:
+    """End the session with all its tokens. False: it had ended before."""
+    return await tx.fetchval(_END, merchant_id, session_id, now) is not None
 
 
 async def save_raised(
@@ -93,7 +125,7 @@ async def save_raised(
     lower = [each for each in Level if not each.reaches(level)]
     raised = await tx.fetchval(
         _RAISE, session.merchant_id, session.session_hash, new_hash, level, now, lower,
-        proven_digests,
+        proven_digests, now + PREVIOUS_LASTS,
     )  # fmt: skip
     return raised is not None
 
@@ -124,4 +156,5 @@ def _read_session(row: Row) -> Session:
         opened_at=row["opened_at"],
         first_opened_at=row["first_opened_at"],
         proven_digests=row["proven_digests"],
+        previous_hash=row["previous_hash"],
     )

@@ -39,3 +39,8 @@ class DebtorRequest(PageRequest):
     def session_hash(self) -> bytes | None:
         """The hash of the cookie for the claim that the address names."""
         return self.session_hashes.get(self.handle)
+
+    @property
+    def has_previous_token(self) -> bool:
+        """Whether the cookie's token was replaced within the last ten seconds."""
+        return self.opened is not None and self.opened.session.session_hash != self.session_hash

@@ -20,7 +20,6 @@ from dunwell.core.files.sealed_files import SealedFiles
 from dunwell.interfaces.landing.render.pages import DebtorPageContext, DebtorPages, Shown
 from dunwell.interfaces.landing.session.cookies import render_cookie
 from dunwell.interfaces.landing.session.details import NOTHING, Detail
-from dunwell.interfaces.landing.session.extend_session import is_extended_by
 from dunwell.interfaces.landing.session.session import (
     VALUE_BYTES,
     WARNING,
@@ -29,6 +28,7 @@ from dunwell.interfaces.landing.session.session import (
     is_form_token,
     is_like_token,
 )
+from dunwell.interfaces.landing.session.store import find_successor
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim, load_opened_claim
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
@@ -120,18 +120,25 @@ class DebtorSite(WebSite):
             return None
         ids = detail.list_arguments(visit.path_params)
         async with self.resources.database.connection() as connection:
-            visit.opened = await load_opened_claim(connection, session_hash, detail, *ids)
+            opened = await load_opened_claim(connection, session_hash, detail, *ids)
+            if opened is not None and opened.session.ended_at is not None:
+                # The previous token of an extended session is valid for ten seconds.
+                successor = await find_successor(connection, session_hash, self.now())
+                if successor is not None:
+                    current = successor.session_hash
+                    opened = await load_opened_claim(connection, current, detail, *ids)
+            visit.opened = opened
         return visit.opened
 
     def is_live(self, opened: OpenedClaim | None) -> bool:
         return opened is not None and opened.session.is_live(self.now())
 
     def check_token(self, session: Session, form: Mapping[str, str]) -> None:
-        """Raises ForeignForm unless the form is this session's, or the one's that it took the place
-        of: a page that stays open beside the one where somebody asked for another hour."""
+        """Raise ForeignForm unless the form belongs to this session or to the one that it replaces:
+        a page may have stayed open in another tab while the session was extended."""
         keys, token = self.resources.keys, form.get("token", "")
-        is_own = is_form_token(keys, session.session_hash, token)
-        if not is_own and not is_extended_by(keys, session, token):
+        hashes = filter(None, (session.session_hash, session.previous_hash))
+        if not any(is_form_token(keys, each, token) for each in hashes):
             raise ForeignForm("The form belongs to another session.")
 
     def answer_ended(
