@@ -63,6 +63,19 @@ def _extract_from_template(path: Path) -> Iterator[MessageId]:
 
 
 def _extract_from_module(path: Path, function: str) -> Iterator[MessageId]:
+    yield from (text for text, _ in _list_calls(path, function))
+
+
+def list_given_facts() -> dict[str, set[str]]:
+    """Return the facts of each `LazyText`. A translation can use one that the English omits."""
+    given: dict[str, set[str]] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        for text, facts in _list_calls(path, "LazyText"):
+            given.setdefault(text, set()).update(facts)
+    return given
+
+
+def _list_calls(path: Path, function: str) -> Iterator[tuple[str, list[str]]]:
     source = path.read_text()
     if f"{function}(" not in source:
         return
@@ -70,7 +83,7 @@ def _extract_from_module(path: Path, function: str) -> Iterator[MessageId]:
         if isinstance(node, ast.Call) and node.args and _name(node.func) == function:
             text = node.args[0]
             if isinstance(text, ast.Constant) and isinstance(text.value, str):
-                yield text.value
+                yield text.value, [each.arg for each in node.keywords if each.arg]
 
 
 def _name(function: ast.expr) -> str:

@@ -49,7 +49,7 @@ def test_a_missing_part_is_named_and_others_texts_are_not_its_matter() -> None:
     [fault] = review("Bitte. {{ landing.url }}").faults
 
     assert fault.path == "/templates/reminder/EMAIL/body/de"
-    assert getattr(fault.message, "facts", None) == {"part": "amount"}
+    assert getattr(fault.message, "facts", None) == {"choice": "{{ outstanding }} or {{ items }}"}
 
 
 def test_a_snippet_gives_what_is_missing() -> None:

@@ -232,7 +232,7 @@ async def test_a_new_workflow_begins_with_one_message_or_like_another(
 async def test_a_contact_without_a_wait_is_warned_about_before_and_after_publishing(
     clerk: Clerk, house: House, at: str
 ) -> None:
-    told = "No wait follows the last contact “First reminder”"
+    told = 'No wait follows the last contact "First reminder"'
     steps = [DOCUMENT["steps"][0]]
     assert told not in (await clerk.get(at)).text
     async with house.work() as work:

@@ -1,74 +1,77 @@
-"""What use cases refuse and explain is said in the reader's language: every code of a `Said` has
-words of its own, and no English stands in a German page."""
+"""What use cases refuse and explain is shown in the reader's language."""
 
 import ast
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 import dunwell
 from dunwell.cases.modalities.answer_modality import approve_modality
-from dunwell.interfaces.portal.render.pages import TEMPLATES
+from dunwell.interfaces.portal.render.pages import load_environment
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
+from dunwell.platform.text.lazy_text import CountText, InstantText, LazyText
+from dunwell.platform.text.translation import STAFF_CATALOGUES, load_languages
 from tests.support.application import an_application
 from tests.support.house import a_house
 from tests.support.portal import Clerk, read_fields, sign_in
 from tests.support.portal_world import PortalWorld, a_portal_world
 
 _ROOT = Path(dunwell.__file__).parent
-# The second: what is wrong with a text.
-_SAID = [
-    folder / name
-    for folder in TEMPLATES
-    for name in ("_said.html", "_text_words.html")
-    if (folder / name).exists()
-]
-_OF_TEXTS = ("checking.py", "forbidden_words.py", "merchant_rules.py")
+_TEXT_CHECKS = (
+    "contact/messages/checking.py", "contact/messages/forbidden_words.py",
+    "contact/messages/merchant_rules.py", "core/workflows/text_rules.py",
+)  # fmt: skip
 
 
-def _list_codes() -> Iterator[tuple[str, str]]:
-    """Of every `Said` that is written out: file and code."""
-    for path in _ROOT.rglob("*.py"):
-        source = path.read_text()
-        if "Said(" not in source:
-            continue
-        for node in ast.walk(ast.parse(source)):
-            if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "Said":
-                continue
-            code = node.args[0]
-            if isinstance(code, ast.Constant) and code.value:
-                yield path.name, str(code.value)
+def _list_messages(path: Path) -> Iterator[ast.expr]:
+    """Return what is passed as the message of each `Fault`, and what is assigned to `message`."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Fault":
+            yield node.args[1]
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "message":
+            yield node.value
 
 
-def test_every_code_of_a_reason_has_words_in_the_portal() -> None:
-    known = "".join(path.read_text() for path in _SAID)
-    codes = set(_list_codes())
+@pytest.mark.parametrize("name", _TEXT_CHECKS)
+def test_every_fault_of_a_text_can_be_translated(name: str) -> None:
+    messages = list(_list_messages(_ROOT / name))
 
-    assert len(codes) > 30
-    assert [each for each in codes if f'"{each[1]}"' not in known] == []
-
-
-def test_every_fault_of_a_text_has_words_in_the_portal() -> None:
-    known = _SAID[-1].read_text()
-    paths = [_ROOT / "contact" / "messages" / name for name in _OF_TEXTS]
-    sources = [
-        each.read_text() for each in (*paths, _ROOT / "core" / "workflows" / "text_rules.py")
+    assert messages
+    fixed = [
+        ast.unparse(each) for each in messages if isinstance(each, ast.Constant | ast.JoinedStr)
     ]
-    codes = {
-        str(node.args[2].value)
-        for source in sources
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Call)
-        and getattr(node.func, "id", "") == "Fault"
-        and isinstance(node.args[2], ast.Constant)
-    }
+    # Of the settings, whose form says it in its own words.
+    assert [each for each in fixed if "quiet hours" not in each] == []
 
-    # Of a template and of the settings, not of a text.
-    codes -= {"EMPTY_TEMPLATE", "EMPTY_HOURS"}
-    assert len(codes) > 15
-    assert [each for each in codes if f'"{each}"' not in known] == []
+
+def test_a_translated_text_has_its_facts_in_the_readers_language_and_escaped() -> None:
+    environment = load_environment(load_languages(STAFF_CATALOGUES)["de"])
+    template = environment.from_string("{{ text | translated }}")
+
+    over = LazyText("The claim has ended (%(claim_status)s).", claim_status="COLLECTED")
+    assert template.render(text=over) == "Die Forderung ist zu Ende (Bezahlt)."
+    assert over == "The claim has ended (COLLECTED)."
+    waits = InstantText("2026-03-09 10:00 Europe/Berlin", datetime(2026, 3, 9, 9, tzinfo=UTC))
+    attachment = LazyText("it waits for an attachment, until %(until)s", until=waits)
+    shown = template.render(text=attachment, timezone="Europe/Berlin")
+    assert "09.03.2026" in shown
+    assert "10:00" in shown
+    skipped = LazyText("skipped: %(reason)s", reason=LazyText("its conditions do not hold"))
+    assert template.render(text=skipped).startswith("übersprungen: ")
+    named = LazyText('The wait "%(name)s" ends then.', name="<b>")
+    assert "&lt;b&gt;" in template.render(text=named)
+    size = LazyText(
+        "Its markup takes %(characters)s characters; the most is %(most)s. Use fewer paragraphs, "
+        "lists and marks.",
+        characters=CountText(12_345), most=CountText(10_000),
+    )  # fmt: skip
+    assert "12,345" in size
+    assert template.render(text="A provider's <words>") == (
+        '<span lang="en">A provider&#39;s &lt;words&gt;</span>'
+    )
 
 
 @pytest.fixture

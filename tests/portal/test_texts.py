@@ -46,7 +46,7 @@ async def test_the_grid_marks_gaps_and_missing_parts_by_links(clerk: Clerk, path
 
     assert "1 text is missing." in page.text
     assert "1 text cannot be published as it is." in page.text
-    assert "The text does not say who the creditor is." in page.text
+    assert "The text does not say who the creditor is; add" in page.text
     gap = clerk.at(f"{path}{_GAP}").replace("&", "&amp;")
     assert f'<a href="{gap}"><span class="tag bad">Missing</span>' in page.text
     assert "sent by: First reminder" in page.text
@@ -77,8 +77,8 @@ async def test_a_text_is_checked_without_being_saved(clerk: Clerk, house: House,
     page = await clerk.post(address, {**form, "do": "check", "body": body})
 
     assert page.status_code == 200
-    assert "The text does not say how much is to be paid." in said(page.text)
-    assert "may say &#34;Polizei&#34;" in said(page.text)
+    assert "The text does not say how much is to be paid; add" in said(page.text)
+    assert "No message to a debtor says &#34;Polizei&#34;" in said(page.text)
     assert "1 sentence has more than 20 words." in said(page.text)
     assert "Die Polizei kommt." in read_fields(page.text)["body"]
     assert await read(house, path) == before

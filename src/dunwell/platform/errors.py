@@ -27,23 +27,8 @@ own is no Refusal: it is any other exception, shown to callers as InternalError 
 Pure.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
-
-
-class Said(str):
-    """A sentence in English, with the code and the facts that it is made from: who answers in
-    another language says it anew. `str` of it is the sentence alone."""
-
-    __slots__ = ("code", "facts")
-    code: str
-    facts: Mapping[str, Any]
-
-    def __new__(cls, code: str, text: str, **facts: Any) -> Self:
-        said = super().__new__(cls, text)
-        said.code, said.facts = code, facts
-        return said
+from typing import Any
 
 
 class Refusal(Exception):  # noqa: N818 - the field's word; most refusals are no faults of ours
@@ -52,8 +37,8 @@ class Refusal(Exception):  # noqa: N818 - the field's word; most refusals are no
     def __init__(self, message: str, **details: Any) -> None:
         super().__init__(message)
         self.message = str(message)
-        # With its code, where it has one.
-        self.said = message
+        # A `LazyText` where pages show it in the reader's language.
+        self.text = message
         self.details: dict[str, Any] = details
 
     @property

@@ -20,7 +20,8 @@ from dunwell.accounts.users.store import lock_admins, save_place, save_user_end
 from dunwell.accounts.users.store_entries import remove_entries_of, remove_invitations
 from dunwell.accounts.users.store_factors import remove_all_factors
 from dunwell.accounts.users.user import Place
-from dunwell.platform.errors import EditConflict, InvalidState, Said
+from dunwell.platform.errors import EditConflict, InvalidState
+from dunwell.platform.text.lazy_text import LazyText
 
 
 async def change_place(work: PeopleWork, user_id: UUID, place: Place, revision: int) -> None:
@@ -35,16 +36,14 @@ async def change_place(work: PeopleWork, user_id: UUID, place: Place, revision: 
     user = await require_user(work, user_id)
     if user.provider is not None:
         raise InvalidState(
-            Said(
-                "PLACE_OF_GROUPS",
+            LazyText(
                 "What this user may do comes from their groups at each sign-in. Change the groups.",
             ),
             state="LINKED",
         )
     if user.is_break_glass and place.everywhere is not Role.ADMIN:
         raise InvalidState(
-            Said(
-                "PLACE_OF_BREAK_GLASS",
+            LazyText(
                 "This is a break-glass admin. Take that back first, at the server: "
                 "dunwell user break-glass EMAIL --off",
             ),
@@ -53,8 +52,7 @@ async def change_place(work: PeopleWork, user_id: UUID, place: Place, revision: 
     await check_merchants(work, place)
     if not await save_place(work.tx, user_id, place, revision):
         raise EditConflict(
-            Said(
-                "USER_CHANGED",
+            LazyText(
                 "Somebody else changed this user meanwhile. Look at what is there now, and change "
                 "it again if you still want to.",
             )
@@ -114,8 +112,7 @@ async def _check_others(work: PeopleWork, user_id: UUID) -> None:
     has_joined = admins.pop(user_id)
     if not any(each or not has_joined for each in admins.values()):
         raise InvalidState(
-            Said(
-                "LAST_ADMIN",
+            LazyText(
                 "This is the last admin. Make somebody else one first, who has joined.",
             ),
             state="LAST_ADMIN",

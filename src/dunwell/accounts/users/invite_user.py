@@ -25,7 +25,8 @@ from dunwell.accounts.users.store import (
 from dunwell.accounts.users.store_entries import remove_entries_of, save_invitation
 from dunwell.accounts.users.store_factors import remove_all_factors
 from dunwell.accounts.users.user import NewUser, Place, User, find_place_faults, find_user_faults
-from dunwell.platform.errors import Fault, InvalidState, NotFound, Said, ValidationError
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.platform.text.lazy_text import LazyText
 
 LINK_LASTS = timedelta(hours=72)
 # What a link draws: its secret.
@@ -90,9 +91,7 @@ async def require_user(work: PeopleWork, user_id: UUID) -> User:
     if user is None:
         raise NotFound("There is no such user.")
     if user.ended_at is not None:
-        raise InvalidState(
-            Said("USER_ENDED", "This user was ended. Invite the person anew."), state="ENDED"
-        )
+        raise InvalidState(LazyText("This user was ended. Invite the person anew."), state="ENDED")
     return user
 
 
@@ -101,16 +100,14 @@ async def _require_local(work: PeopleWork, user_id: UUID) -> None:
     user = await require_user(work, user_id)
     if user.provider is not None:
         raise InvalidState(
-            Said(
-                "USER_OF_PROVIDER",
+            LazyText(
                 "This user comes by single sign-on. Let them in there, by their groups.",
             ),
             state="LINKED",
         )
     if not await may_sign_in_here(work.tx, user):
         raise InvalidState(
-            Said(
-                "PROVIDER_REQUIRED",
+            LazyText(
                 "Single sign-on is required here: people come by their groups. Only a break-glass "
                 "admin is made by a link, at the server.",
             ),

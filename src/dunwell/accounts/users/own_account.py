@@ -31,8 +31,9 @@ from dunwell.accounts.users.store_sessions import (
 from dunwell.accounts.users.tries import give_back_try, list_own_subjects, take_try
 from dunwell.accounts.users.user import NewUser, User, find_user_faults
 from dunwell.accounts.users.visitor import Visitor
-from dunwell.platform.errors import Fault, InvalidState, NotFound, Said, ValidationError
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.security_events import tell_security_event
+from dunwell.platform.text.lazy_text import LazyText
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +136,7 @@ async def remove_own_factor(work: PeopleWork, signed_in: SignedIn, factor_id: UU
         raise NotFound("There is no such second factor.")
     if not can_sign_in(others, has_password=user.has_password):
         raise InvalidState(
-            Said(
-                "LAST_FACTOR",
+            LazyText(
                 "Without it you could not sign in any more. Set up another one first.",
             ),
             state="LAST",

@@ -6,16 +6,17 @@ from uuid import UUID
 from dunwell.cases.assignment.matching import Match, RuleOutcome, RuleTarget, RuleVerdict
 from dunwell.cases.assignment.overlaps import Extent, Overlap
 from dunwell.cases.assignment.rules import RuleSet, list_targets
+from dunwell.platform.text.lazy_text import LazyText
 
-_OUTCOMES = {
-    RuleOutcome.MATCHED: "matches",
-    RuleOutcome.INACTIVE: "not active",
-    RuleOutcome.UNMET: "does not match",
-    RuleOutcome.SKIPPED_DEACTIVATED: "skipped: its workflow is deactivated",
-    RuleOutcome.SKIPPED_DELETED: "skipped: its workflow is deleted",
-    RuleOutcome.SKIPPED_UNPUBLISHED: "skipped: its workflow was never published",
-    RuleOutcome.SKIPPED_CURRENCY: "skipped: its workflow takes another currency",
-    RuleOutcome.NOT_REACHED: "not reached",
+RULE_OUTCOMES: Mapping[RuleOutcome, LazyText] = {
+    RuleOutcome.MATCHED: LazyText("matches"),
+    RuleOutcome.INACTIVE: LazyText("not active"),
+    RuleOutcome.UNMET: LazyText("does not match"),
+    RuleOutcome.SKIPPED_DEACTIVATED: LazyText("skipped: its workflow is deactivated"),
+    RuleOutcome.SKIPPED_DELETED: LazyText("skipped: its workflow is deleted"),
+    RuleOutcome.SKIPPED_UNPUBLISHED: LazyText("skipped: its workflow was never published"),
+    RuleOutcome.SKIPPED_CURRENCY: LazyText("skipped: its workflow takes another currency"),
+    RuleOutcome.NOT_REACHED: LazyText("not reached"),
 }
 _OBSTACLES = {
     RuleOutcome.SKIPPED_DEACTIVATED: "is deactivated",
@@ -26,7 +27,7 @@ _OBSTACLES = {
 
 def describe_verdict(verdict: RuleVerdict) -> str:
     """What became of a rule; with the conditions that do not hold."""
-    words = _OUTCOMES[verdict.outcome]
+    words = RULE_OUTCOMES[verdict.outcome]
     return f"{words}: {', '.join(verdict.unmet)}" if verdict.unmet else words
 
 
@@ -34,7 +35,7 @@ def describe_default(match: Match) -> str:
     """What became of the default."""
     if match.default is None:
         return "none"
-    return "taken" if match.default is RuleOutcome.MATCHED else _OUTCOMES[match.default]
+    return "taken" if match.default is RuleOutcome.MATCHED else RULE_OUTCOMES[match.default]
 
 
 def describe_overlap(overlap: Overlap) -> str:

@@ -15,7 +15,8 @@ import msgspec
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.configuration import Disputes
 from dunwell.cases.disputes.reasons import BUILT_IN, DisputeType, Reason, list_offered, list_reasons
-from dunwell.platform.errors import Fault, InvalidState, Said, ValidationError
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.shape import render_nearest
 from dunwell.platform.text.texts import find_unprintable
 
@@ -155,19 +156,16 @@ def check_room(reason: Reason, earlier: Sequence[Dispute], now: datetime) -> Non
     """
     if find_standing(reason.name, earlier) is not None:
         raise InvalidState(
-            Said(
-                "DISPUTE_STANDS",
-                f"A dispute of the reason {reason.name} is open already.",
-                reason=reason.name,
+            LazyText(
+                "A dispute of the reason %(dispute_reason)s is open already.",
+                dispute_reason=reason.name,
             ),
             state=str(DisputeState.OPEN),
         )
     if not has_room(earlier, now):
         raise InvalidState(
-            Said(
-                "DISPUTES_MANY",
-                f"{MOST_RECENT} disputes were opened in {RECENT.days} days: answer by phone or"
-                " letter.",
+            LazyText(
+                "%(count)s disputes were opened in %(days)s days: answer by phone or letter.",
                 count=MOST_RECENT,
                 days=RECENT.days,
             ),
@@ -181,10 +179,9 @@ def check_move(dispute: Dispute, following: DisputeState) -> bool:
         return False
     if following not in FOLLOWING[dispute.state]:
         raise InvalidState(
-            Said(
-                "DISPUTE_OVER",
-                f"The dispute is {dispute.state} already, which is final.",
-                state=dispute.state,
+            LazyText(
+                "The dispute is %(dispute_state)s already, which is final.",
+                dispute_state=dispute.state,
             ),
             state=str(dispute.state),
         )

@@ -40,7 +40,8 @@ from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import ACTIVE, Happening
 from dunwell.core.claims.store import LockedClaim
 from dunwell.core.claims.store_holds import end_hold_at
-from dunwell.platform.errors import Fault, InvalidState, NotFound, Said, ValidationError
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.platform.text.lazy_text import LazyText
 
 Outcome = Literal[DisputeState.ACCEPTED, DisputeState.REJECTED]
 
@@ -130,7 +131,7 @@ async def confirm_right_person(work: Work, claim_id: int, dispute_id: UUID) -> D
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
     if dispute.reason not in BUILT_IN:
         raise InvalidState(
-            Said("NOT_WITHHELD", "This dispute does not say that the person is the wrong one."),
+            LazyText("This dispute does not say that the person is the wrong one."),
             state=str(dispute.state),
         )
     if dispute.state is DisputeState.OPEN:

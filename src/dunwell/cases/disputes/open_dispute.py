@@ -32,7 +32,8 @@ from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.claims.states import ACTIVE
 from dunwell.core.events.payloads import disputed
 from dunwell.platform.crypto import KeyRing
-from dunwell.platform.errors import InvalidState, Said
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.text.lazy_text import LazyText
 
 
 async def open_dispute(
@@ -48,10 +49,9 @@ async def open_dispute(
     reason = check_new_dispute(new, work.merchant.configuration.disputes, work.actor.kind)
     if claim.status not in ACTIVE:
         raise InvalidState(
-            Said(
-                "CLAIM_OVER",
-                f"A claim that is {claim.status} cannot be disputed any more.",
-                status=claim.status,
+            LazyText(
+                "A claim that is %(claim_status)s cannot be disputed any more.",
+                claim_status=claim.status,
             ),
             state=claim.status,
         )

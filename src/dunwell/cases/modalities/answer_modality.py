@@ -28,7 +28,8 @@ from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
 from dunwell.core.claims.store import LockedClaim
 from dunwell.core.claims.store_holds import lift_holds_of_claims
-from dunwell.platform.errors import InvalidState, NotFound, Said
+from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.texts import check_printable
 
 
@@ -91,10 +92,9 @@ async def withdraw_modality(work: Work, claim_id: int, modality_id: UUID) -> Mod
         return modality
     if modality.ended_reason is not None:
         raise InvalidState(
-            Said(
-                "PLAN_OVER",
+            LazyText(
                 "The payment modality has ended already.",
-                reason=modality.ended_reason,
+                modality_end=modality.ended_reason,
             ),
             state=str(modality.ended_reason),
         )
@@ -148,9 +148,9 @@ async def _lock_request(
     return claim, modality, True
 
 
-def _say_ended(reason: EndReason, status: Status) -> Said:
+def _say_ended(reason: EndReason, status: Status) -> LazyText:
     if reason is EndReason.PASSED:
-        passed = "The first date that was asked for is over, and with it the request."
-        return Said("PLAN_PASSED", passed)
-    left = f"There is nothing left to answer: the claim is {status}."
-    return Said("CLAIM_OVER", left, status=status)
+        return LazyText("The first date that was asked for is over, and with it the request.")
+    return LazyText(
+        "There is nothing left to answer: the claim is %(claim_status)s.", claim_status=status
+    )

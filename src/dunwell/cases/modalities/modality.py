@@ -15,7 +15,8 @@ import msgspec
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.cases.modalities.plans import Instalment
 from dunwell.core.claims.holds import HoldKind
-from dunwell.platform.errors import InvalidState, Said
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.text.lazy_text import LazyText
 
 # What a live modality holds its claim by; a claim has one modality at a time.
 HOLDS = (HoldKind.MODALITY_REQUESTED, HoldKind.MODALITY_ACTIVE)
@@ -89,10 +90,9 @@ def check_answer(modality: Modality, answer: ModalityState) -> bool:
     ended = modality.ended_reason
     if ended is not None and ended is not EndReason.REJECTED:
         raise InvalidState(
-            Said(
-                "PLAN_OVER",
+            LazyText(
                 "The payment modality has ended; it cannot be answered any more.",
-                reason=ended,
+                modality_end=ended,
             ),
             state=str(ended),
         )
@@ -100,10 +100,9 @@ def check_answer(modality: Modality, answer: ModalityState) -> bool:
         return False
     if answer not in FOLLOWING[modality.state]:
         raise InvalidState(
-            Said(
-                "PLAN_ANSWERED",
-                f"The payment modality is {modality.state} already; an answer is final.",
-                state=modality.state,
+            LazyText(
+                "The payment modality is %(modality_state)s already; an answer is final.",
+                modality_state=modality.state,
             ),
             state=str(modality.state),
         )

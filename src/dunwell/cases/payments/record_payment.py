@@ -23,7 +23,8 @@ from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.balance import Balance, allocate, sum_balance
 from dunwell.core.claims.states import Happening, Status, decide_status
 from dunwell.core.claims.store import LockedClaim, load_items, load_paid_cents
-from dunwell.platform.errors import Fault, InvalidState, Said, ValidationError
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.text.lazy_text import LazyText
 
 _PAID = "The claim was paid."
 
@@ -144,8 +145,7 @@ def _check_payment(work: Work, claim: LockedClaim, new: NewPayment) -> None:
 def _check_same(known: StoredPayment, new: NewPayment) -> None:
     if known.amount_cents != new.amount_cents:
         raise InvalidState(
-            Said(
-                "OTHER_AMOUNT",
+            LazyText(
                 "This transactionId is recorded for the claim with another amount. "
                 "Use the payment's own id at the provider.",
             ),

@@ -22,7 +22,8 @@ from dunwell.core.workflows.definition import (
     WaitStep,
 )
 from dunwell.platform.banking_days import find_last_transfer_day
-from dunwell.platform.errors import Fault, Said
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.lazy_text import LazyText
 
 LAST_CONTACT_WITHOUT_WAIT = "LAST_CONTACT_WITHOUT_WAIT"
 WAIT_TOO_SHORT = "WAIT_TOO_SHORT"
@@ -117,21 +118,21 @@ def _make_calendar(settings: ProcessSettings) -> Calendar:
     )
 
 
-def _say_no_wait(step: CommunicationStep) -> Said:
-    days = compute_least_wait_days()
-    message = (
-        f'No wait follows the last contact "{step.name}": the claim is archived as soon as the '
-        f"message is sent, and the debtor can no longer pay. Add a wait of at least {days} days "
-        "after it, longer if bank holidays fall into it."
+def _say_no_wait(step: CommunicationStep) -> LazyText:
+    return LazyText(
+        'No wait follows the last contact "%(name)s": the claim is archived as soon as the '
+        "message is sent, and the debtor can no longer pay. Add a wait of at least %(days)s days "
+        "after it, longer if bank holidays fall into it.",
+        days=compute_least_wait_days(),
+        name=step.name,
     )
-    return Said(LAST_CONTACT_WITHOUT_WAIT, message, days=days, name=step.name)
 
 
-def _say_too_short(step: CommunicationStep) -> Said:
-    days = compute_least_wait_days()
-    message = (
-        f'The wait after "{step.name}" is too short for a pay-by date: sentences with '
-        f"{{{{ payBy }}}} are left out of messages sent on some days. Wait at least {days} days, "
-        "longer if bank holidays fall into it."
+def _say_too_short(step: CommunicationStep) -> LazyText:
+    return LazyText(
+        'The wait after "%(name)s" is too short for a pay-by date: sentences with '
+        "{{ payBy }} are left out of messages sent on some days. Wait at least %(days)s days, "
+        "longer if bank holidays fall into it.",
+        days=compute_least_wait_days(),
+        name=step.name,
     )
-    return Said(WAIT_TOO_SHORT, message, days=days, name=step.name)

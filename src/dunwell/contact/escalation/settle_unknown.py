@@ -15,7 +15,8 @@ from dunwell.contact.escalation.settle_contacts import AnsweredContact, record_a
 from dunwell.contact.escalation.settlement import Settled, TryAgain
 from dunwell.contact.escalation.settlement_store import LockedContact, lock_contact, read_state
 from dunwell.core.workflows.store import load_newest
-from dunwell.platform.errors import InvalidState, NotFound, Said
+from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.text.lazy_text import LazyText
 
 
 async def settle_unknown(work: Work, communication_id: UUID, *, was_sent: bool) -> str:
@@ -26,11 +27,11 @@ async def settle_unknown(work: Work, communication_id: UUID, *, was_sent: bool) 
         raise NotFound(f"There is no communication {communication_id}.")
     if locked.state != "UNKNOWN":
         raise InvalidState(
-            Said(
-                "SETTLED",
-                f"Communication {communication_id} is {locked.state}; only one that is UNKNOWN is "
-                "settled by a person.",
-                state=locked.state,
+            LazyText(
+                "Communication %(communication_id)s is %(message_state)s; only one that is UNKNOWN "
+                "is settled by a person.",
+                communication_id=communication_id,
+                message_state=locked.state,
             ),
             state=locked.state,
         )

@@ -41,7 +41,8 @@ from dunwell.contact.messages.size_limits import (
     MAX_TEXT_CHARACTERS,
 )
 from dunwell.core.workflows.definition import Definition, Template, Texts
-from dunwell.platform.errors import Fault, Said
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.lazy_text import CountText, LazyText
 from dunwell.platform.text.shape import render_nearest, render_pointer
 
 # A whole text, its snippets put in, its language and its pointer.
@@ -68,12 +69,12 @@ def find_template_faults(definition: Definition) -> list[Fault]:
     """
     size_faults, total = _find_size_faults(definition)
     if total > MAX_DEFINITION_CHARACTERS:
-        message = (
-            f"With their snippets put in, all texts together have {total:,} characters; the most "
-            f"is {MAX_DEFINITION_CHARACTERS:,}. Shorten them, or divide the workflow."
-        )
-        words = Said("TEXTS_TOO_LONG", message, characters=total, most=MAX_DEFINITION_CHARACTERS)
-        return [*size_faults.values(), Fault("/templates", words, "TEXTS_TOO_LONG")]
+        message = LazyText(
+            "With their snippets put in, all texts together have %(characters)s characters; the "
+            "most is %(most)s. Shorten them, or divide the workflow.",
+            characters=CountText(total), most=CountText(MAX_DEFINITION_CHARACTERS),
+        )  # fmt: skip
+        return [*size_faults.values(), Fault("/templates", message, "TEXTS_TOO_LONG")]
     return [*size_faults.values(), *_find_faults(definition, size_faults.keys())]
 
 
@@ -98,12 +99,12 @@ def _find_size_faults(definition: Definition) -> tuple[dict[str, Fault], int]:
     return found, total
 
 
-def _tell_size(size: int, most: int) -> Said:
-    message = (
-        f"With its snippets put in, the text has {size:,} characters; the most is {most:,}. "
-        f"Each table of items counts as {ITEMS_CHARACTERS:,}. Shorten it, or use fewer snippets."
-    )
-    return Said("MESSAGE_TOO_LONG", message, characters=size, most=most)
+def _tell_size(size: int, most: int) -> LazyText:
+    return LazyText(
+        "With its snippets put in, the text has %(characters)s characters; the most is %(most)s. "
+        "Each table of items counts as %(table)s. Shorten it, or use fewer snippets.",
+        characters=CountText(size), most=CountText(most), table=CountText(ITEMS_CHARACTERS),
+    )  # fmt: skip
 
 
 def _find_faults(definition: Definition, too_long: Collection[str]) -> Iterator[Fault]:
@@ -147,7 +148,7 @@ def _check_texts(definition: Definition, texts: Texts, path: str, check: Check) 
         whole = _expand(text, definition, language)
         yield from unknown or check(whole, language, pointer)
         if whole.strip() and not leave_out(whole, {PAY_BY}).strip():
-            message = (
+            message = LazyText(
                 "Without a pay-by date nothing of it is left: sentences with {{ payBy }} are left "
                 "out then. Add a sentence without it."
             )
@@ -166,8 +167,7 @@ def _check_parts(definition: Definition, message: _Message, path: str) -> Iterat
         subject = find_used(_expand(message.subject.get(language, ""), definition, language))
         used += [name for name in subject if name == "claim.referenceNumber"]
         for part in find_missing_parts(message.channel, used):
-            told = describe_missing_part(message.channel, part)
-            words = Said("MISSING_PART", told, part=part)
+            words = describe_missing_part(message.channel, part)
             yield Fault(path + render_pointer([language]), words, "MISSING_PART")
 
 
@@ -183,34 +183,38 @@ def _choose_words(definition: Definition, language: str) -> dict[str, str]:
 def _check_words(text: str, pointer: str) -> Iterator[Fault]:
     """What can be said of a text by itself: its placeholders."""
     for name in find_unknown(text):
-        message = f"{{{{ {name} }}}} is no placeholder. {render_nearest(name, NAMES)}"
-        words = Said("UNKNOWN_PLACEHOLDER", message, name=name)
-        yield Fault(pointer, words, "UNKNOWN_PLACEHOLDER")
+        message = LazyText(
+            "{{ %(name)s }} is no placeholder. %(nearest)s",
+            name=name, nearest=render_nearest(name, NAMES),
+        )  # fmt: skip
+        yield Fault(pointer, message, "UNKNOWN_PLACEHOLDER")
     if has_stray_braces(text):
-        message = "Double braces stand around placeholders only, like {{ debtor.name }}."
+        message = LazyText("Double braces stand around placeholders only, like {{ debtor.name }}.")
         yield Fault(pointer, message, "BROKEN_PLACEHOLDER")
 
 
 def _check_snippet(text: str, pointer: str) -> Iterator[Fault]:
     yield from _check_words(text, pointer)
     if find_snippets(text):
-        yield Fault(pointer, "A snippet cannot use another snippet.", "NESTED_SNIPPET")
+        yield Fault(pointer, LazyText("A snippet cannot use another snippet."), "NESTED_SNIPPET")
 
 
 def _check_snippets_known(text: str, definition: Definition, pointer: str) -> Iterator[Fault]:
     known = [*definition.snippets, GREETING]
     for name in find_snippets(text):
         if name not in known:
-            nearest = render_nearest(name, known)
-            message = f"{{{{ {SNIPPET_PREFIX}{name} }}}} names no snippet. {nearest}"
-            yield Fault(pointer, Said("UNKNOWN_SNIPPET", message, name=name), "UNKNOWN_SNIPPET")
+            message = LazyText(
+                "{{ %(prefix)s%(name)s }} names no snippet. %(nearest)s",
+                prefix=SNIPPET_PREFIX, name=name, nearest=render_nearest(name, known),
+            )  # fmt: skip
+            yield Fault(pointer, message, "UNKNOWN_SNIPPET")
 
 
 def _check_line(text: str, _language: str, pointer: str) -> Iterator[Fault]:
     if not text.strip():
-        yield Fault(pointer, "The text is empty.", "EMPTY_TEXT")
+        yield Fault(pointer, LazyText("The text is empty."), "EMPTY_TEXT")
     if ITEMS in find_used(text):
-        message = "{{ items }} is a table; use it in the body of an e-mail or a letter."
+        message = LazyText("{{ items }} is a table; use it in the body of an e-mail or a letter.")
         yield Fault(pointer, message, "MISPLACED_ITEMS")
 
 
@@ -219,9 +223,10 @@ def _check_sms(text: str, language: str, pointer: str) -> Iterator[Fault]:
     yield from _check_line(text, language, pointer)
     yield from _check_no_code(text, pointer)
     if _HTML.search(text):
-        yield Fault(pointer, "An SMS is plain text; remove the HTML.", "HTML_IN_TEXT")
+        message = LazyText("An SMS is plain text; remove the HTML.")
+        yield Fault(pointer, message, "HTML_IN_TEXT")
     if has_markup(text):
-        message = (
+        message = LazyText(
             "An SMS is plain text; remove what Markdown takes for bold, italics, links, lists or "
             "headings, also from the snippets it uses."
         )
@@ -231,20 +236,24 @@ def _check_sms(text: str, language: str, pointer: str) -> Iterator[Fault]:
     outside = find_outside(written) if is_written_in_gsm(language) else ()
     if outside:
         named = ", ".join(f'"{letter}" (U+{ord(letter):04X})' for letter in outside)
-        message = f"An SMS with {named} costs more than twice as much; write it without."
-        letters = ", ".join(outside)
-        yield Fault(pointer, Said("OUTSIDE_GSM", message, letters=letters), "OUTSIDE_GSM")
+        message = LazyText(
+            "An SMS with %(named)s costs more than twice as much; write it without.",
+            named=named, letters=", ".join(outside),
+        )  # fmt: skip
+        yield Fault(pointer, message, "OUTSIDE_GSM")
     parts = count_parts(written)
     if parts.count > MAX_PARTS:
-        message = f"The text needs {parts.count} parts of an SMS; shorten it to {MAX_PARTS}."
-        words = Said("TOO_LONG", message, count=parts.count, most=MAX_PARTS)
-        yield Fault(pointer, words, "TOO_LONG")
+        message = LazyText(
+            "The text needs %(parts)s parts of an SMS; shorten it to %(most)s.",
+            parts=parts.count, most=MAX_PARTS,
+        )  # fmt: skip
+        yield Fault(pointer, message, "TOO_LONG")
 
 
 def _check_no_code(text: str, pointer: str) -> Iterator[Fault]:
     """The code counts as a fact the reader knows, which whoever opens a link does not."""
     if LANDING_CODE in find_used(text):
-        message = f"{{{{ {LANDING_CODE} }}}} stands on letters alone; use {{{{ landing.url }}}}."
+        message = LazyText("{{ landing.code }} stands on letters alone; use {{ landing.url }}.")
         yield Fault(pointer, message, "CODE_OUTSIDE_LETTER")
 
 
@@ -255,19 +264,23 @@ def _check_email(text: str, language: str, pointer: str) -> Iterator[Fault]:
 
 def _check_body(text: str, _language: str, pointer: str) -> Iterator[Fault]:
     if not text.strip():
-        yield Fault(pointer, "The text is empty.", "EMPTY_TEXT")
+        yield Fault(pointer, LazyText("The text is empty."), "EMPTY_TEXT")
         return
     if _HTML.search(text):
-        yield Fault(pointer, "HTML is not taken here; use Markdown.", "HTML_IN_TEXT")
+        message = LazyText("HTML is not taken here; use Markdown.")
+        yield Fault(pointer, message, "HTML_IN_TEXT")
     if _has_image(text):
-        yield Fault(pointer, "Images are not taken here.", "IMAGE_IN_TEXT")
+        yield Fault(pointer, LazyText("Images are not taken here."), "IMAGE_IN_TEXT")
     parsed = parse_markdown(text)
     yield from _check_markup_size(parsed, pointer)
     for target in parsed.bad_links:
-        message = f"A link leads to https://… or to {{{{ landing.url }}}}, not to {target[:60]!r}."
-        yield Fault(pointer, Said("BAD_LINK", message, target=target[:60]), "BAD_LINK")
+        message = LazyText(
+            "A link leads to https://… or to {{ landing.url }}, not to %(quoted)s.",
+            quoted=repr(target[:60]), target=target[:60],
+        )  # fmt: skip
+        yield Fault(pointer, message, "BAD_LINK")
     if parsed.has_items_in_line:
-        message = "{{ items }} is a table; let it stand alone in its paragraph."
+        message = LazyText("{{ items }} is a table; let it stand alone in its paragraph.")
         yield Fault(pointer, message, "MISPLACED_ITEMS")
 
 
@@ -284,9 +297,9 @@ def _check_markup_size(parsed: Parsed, pointer: str) -> Iterator[Fault]:
     size = sum(len(each) for each in parsed.html if isinstance(each, str))
     most = MAX_MESSAGE_CHARACTERS["EMAIL"] // 2
     if size > most:
-        message = (
-            f"Its markup takes {size:,} characters; the most is {most:,}. Use fewer paragraphs, "
-            "lists and marks."
-        )
-        words = Said("MARKUP_TOO_LONG", message, characters=size, most=most)
-        yield Fault(pointer, words, "MARKUP_TOO_LONG")
+        message = LazyText(
+            "Its markup takes %(characters)s characters; the most is %(most)s. Use fewer "
+            "paragraphs, lists and marks.",
+            characters=CountText(size), most=CountText(most),
+        )  # fmt: skip
+        yield Fault(pointer, message, "MARKUP_TOO_LONG")

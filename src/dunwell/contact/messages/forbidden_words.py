@@ -9,7 +9,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
 from dunwell.core.workflows.definition import Definition, Texts
-from dunwell.platform.errors import Fault, Said
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.shape import render_pointer
 
 # Language -> words and phrases, however written; a * in front stands for any beginning, one at the
@@ -47,9 +48,10 @@ def find_forbidden_words(
             found = dict.fromkeys(pattern.findall(_read_plainly(text))) if pattern else {}
             if found:
                 named = ", ".join(f'"{word}"' for word in found)
-                message = f"No message to a debtor says {named}; say it without."
-                words_used = Said("FORBIDDEN_WORD", message, words=named)
-                yield Fault(path + render_pointer([language]), words_used, "FORBIDDEN_WORD")
+                message = LazyText(
+                    "No message to a debtor says %(words)s; say it without.", words=named
+                )
+                yield Fault(path + render_pointer([language]), message, "FORBIDDEN_WORD")
 
 
 def list_texts(definition: Definition) -> Iterator[tuple[str, Texts]]:

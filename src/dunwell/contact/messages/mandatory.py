@@ -9,6 +9,7 @@ from typing import Literal
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.messages.placeholders import ITEMS, LANDING_URL
+from dunwell.platform.text.lazy_text import LazyText
 
 Part = Literal["creditor", "amount", "reference", "link", "contact"]
 
@@ -28,13 +29,6 @@ GIVEN_BY: Mapping[Part, tuple[str, ...]] = {
     "link": (LANDING_URL,),
     "contact": ("merchant.email", "merchant.phone"),
 }
-_IN_WORDS: Mapping[Part, str] = {
-    "creditor": "who the creditor is",
-    "amount": "how much is to be paid",
-    "reference": "which claim it is about",
-    "link": "where the debtor's page is",
-    "contact": "whom to ask",
-}
 
 
 def find_missing_parts(channel: Channel, used: Collection[str]) -> Iterator[Part]:
@@ -44,8 +38,26 @@ def find_missing_parts(channel: Channel, used: Collection[str]) -> Iterator[Part
             yield part
 
 
-def describe_missing_part(channel: Channel, part: Part) -> str:
+def describe_missing_part(channel: Channel, part: Part) -> LazyText:
     """What is missing, and how to mend it."""
     names = [name for name in GIVEN_BY[part] if not (channel == "SMS" and name == ITEMS)]
     choice = " or ".join(f"{{{{ {name} }}}}" for name in names)
-    return f"The text does not say {_IN_WORDS[part]}; add {choice}."
+    match part:
+        case "creditor":
+            return LazyText(
+                "The text does not say who the creditor is; add %(choice)s.", choice=choice
+            )
+        case "amount":
+            return LazyText(
+                "The text does not say how much is to be paid; add %(choice)s.", choice=choice
+            )
+        case "reference":
+            return LazyText(
+                "The text does not say which claim it is about; add %(choice)s.", choice=choice
+            )
+        case "link":
+            return LazyText(
+                "The text does not say where the debtor's page is; add %(choice)s.", choice=choice
+            )
+        case "contact":
+            return LazyText("The text does not say whom to ask; add %(choice)s.", choice=choice)

@@ -9,7 +9,8 @@ from dunwell.accounts.merchants.configuration import Configuration, find_missing
 from dunwell.contact.messages.forbidden_words import list_texts
 from dunwell.contact.messages.placeholders import find_used
 from dunwell.core.workflows.definition import ContactHours, Definition
-from dunwell.platform.errors import Fault, Said
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.shape import render_pointer
 
 
@@ -26,9 +27,11 @@ def find_value_faults(configuration: Configuration, definition: Definition) -> I
         for language, text in texts.items():
             for name in find_used(text):
                 if name in keys:
-                    message = f"{{{{ {name} }}}} stays empty: set {keys[name]}, or take it out."
-                    words = Said("MISSING_VALUE", message, name=name, key=keys[name])
-                    yield Fault(path + render_pointer([language]), words, "MISSING_VALUE")
+                    message = LazyText(
+                        "{{ %(name)s }} stays empty: set %(key)s, or take it out.",
+                        name=name, key=keys[name],
+                    )  # fmt: skip
+                    yield Fault(path + render_pointer([language]), message, "MISSING_VALUE")
 
 
 def _list_absent(configuration: Configuration) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,8 @@ from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.holds import Hold, HoldKind, check_new_hold
 from dunwell.core.claims.states import ACTIVE
 from dunwell.core.claims.store_holds import end_hold_at, lift_standing_holds, load_holds, save_hold
-from dunwell.platform.errors import InvalidState, Said
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.text.lazy_text import LazyText
 
 
 async def open_hold(
@@ -26,9 +27,7 @@ async def open_hold(
     or bad end)."""
     claim = await access_claim(work, claim_id)
     if claim.status not in ACTIVE:
-        raise InvalidState(
-            Said("ONLY_IN_PROCESS", "Only a claim in process can be held."), state=claim.status
-        )
+        raise InvalidState(LazyText("Only a claim in process can be held."), state=claim.status)
     hold_id = work.ids.new(work.now)
     hold = Hold(
         kind, work.now, until=until, lifted_at=None, actor_kind=work.actor.kind,

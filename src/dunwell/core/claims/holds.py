@@ -11,7 +11,8 @@ from enum import StrEnum
 from uuid import UUID
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.platform.errors import Fault, InvalidState, Said, ValidationError
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
+from dunwell.platform.text.lazy_text import LazyText
 
 _DEBTORS_INTERVAL = timedelta(days=30)
 
@@ -57,6 +58,6 @@ def check_new_hold(hold: Hold, earlier: Iterable[Hold]) -> None:
         is_like = other.kind is hold.kind and other.actor_kind is ActorKind.DEBTOR
         if is_like and hold.since < other.since + _DEBTORS_INTERVAL:
             raise InvalidState(
-                Said("ASKED_LATELY", "This was asked for in the last 30 days already."),
+                LazyText("This was asked for in the last 30 days already."),
                 state=str(hold.kind),
             )

@@ -7,7 +7,8 @@ payment is still recorded there, the state stays. Holds stop the process without
 
 from enum import StrEnum
 
-from dunwell.platform.errors import InvalidState, Said
+from dunwell.platform.errors import InvalidState
+from dunwell.platform.text.lazy_text import LazyText
 
 
 class Status(StrEnum):
@@ -53,10 +54,9 @@ def decide_status(status: Status, happening: Happening) -> Status:
     following = TRANSITIONS.get((status, happening))
     if following is None:
         raise InvalidState(
-            Said(
-                "CLAIM_OVER",
-                f"A claim that is {status} does not take part in this any more.",
-                status=status,
+            LazyText(
+                "A claim that is %(claim_status)s does not take part in this any more.",
+                claim_status=status,
             ),
             state=str(status),
         )

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from dunwell.core.workflows.definition import Template, Texts
 from dunwell.platform.errors import Fault
+from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.shape import render_pointer
 
 
@@ -30,7 +31,7 @@ def channels_of(template: Template) -> list[str]:
 def _find_template_faults(name: str, template: Template, languages: list[str]) -> Iterator[Fault]:
     path = render_pointer(["templates", name])
     if not channels_of(template):
-        yield Fault(path, "Give the texts of EMAIL, SMS or LETTER.", "EMPTY_TEMPLATE")
+        yield Fault(path, LazyText("Give the texts of EMAIL, SMS or LETTER."), "EMPTY_TEMPLATE")
     for channel, part in (("EMAIL", template.email), ("LETTER", template.letter)):
         if part is not None:
             yield from _find_missing(part.subject, f"{path}/{channel}/subject", languages)
@@ -43,16 +44,19 @@ def _find_template_faults(name: str, template: Template, languages: list[str]) -
 def _find_missing(texts: Texts, path: str, languages: list[str]) -> Iterator[Fault]:
     for language in dict.fromkeys(languages):
         if language not in texts:
-            message = f'The text is missing in "{language}"; add it.'
+            message = LazyText('The text is missing in "%(language)s"; add it.', language=language)
             yield Fault(path + render_pointer([language]), message, "MISSING_TEXT")
     for language in texts:
         if language not in languages:
-            message = f'"{language}" is not among settings.languages; add it there or remove this.'
+            message = LazyText(
+                '"%(language)s" is not among settings.languages; add it there or remove this.',
+                language=language,
+            )
             yield Fault(path + render_pointer([language]), message, "UNKNOWN_LANGUAGE")
 
 
 def _find_breaks(subjects: Texts, path: str) -> Iterator[Fault]:
     for language, text in subjects.items():
         if len(text.splitlines()) > 1 or text != text.strip():
-            message = "A subject is one line; remove line breaks and space at its ends."
+            message = LazyText("A subject is one line; remove line breaks and space at its ends.")
             yield Fault(path + render_pointer([language]), message, "NOT_ONE_LINE")

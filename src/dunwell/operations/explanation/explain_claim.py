@@ -223,6 +223,7 @@ def _describe_next(case: _Case) -> ExplainedNextStep | None:
     if step is not None and case.contact is None:
         unmet = tuple(find_unmet(step.when, case.facts.condition))
     at = None if standing.held else standing.due_at
+    reason: str
     if case.contact:
         reason = say_contact(case.contact, standing, case.zone)
         waits = case.contact.state == "PLANNED" and not standing.held

@@ -10,7 +10,8 @@ from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.operations.jobs.job import Export, Job, JobState, PreviewDraft, find_keeping
 from dunwell.operations.jobs.store import load_jobs, save_cancellation
-from dunwell.platform.errors import InvalidState, NotFound, Said
+from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.text.lazy_text import LazyText
 
 
 async def cancel_job(work: Work, job_id: UUID) -> Job:
@@ -30,7 +31,7 @@ async def cancel_job(work: Work, job_id: UUID) -> Job:
         return await _load(work, job_id)
     job = await _load(work, job_id)
     if job.state is not JobState.CANCELLED:
-        raise InvalidState(Said("JOB_OVER", "The job has ended already."), state=job.state)
+        raise InvalidState(LazyText("The job has ended already."), state=job.state)
     return job
 
 

@@ -28,7 +28,8 @@ from dunwell.operations.jobs.job import (
 )
 from dunwell.operations.jobs.store import insert_job, load_jobs, save_total
 from dunwell.operations.jobs.store_rows import load_facts, save_failed_rows, save_rows
-from dunwell.platform.errors import Fault, InvalidState, NotFound, Said, ValidationError
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.platform.text.lazy_text import LazyText
 
 
 class TooManyJobs(InvalidState):
@@ -101,20 +102,19 @@ async def retry_failed(work: Work, job_id: UUID) -> Job:
         raise NotFound(f"There is no job {job_id}.")
     if isinstance(earlier.deed, Export | PreviewDraft):
         raise InvalidState(
-            Said("JOB_HAS_NO_ROWS", "It has no rows; start it anew."), state=earlier.state
+            LazyText("A list that was written out has no rows to try again. Write it out anew."),
+            state=earlier.state,
         )
     if earlier.is_live:
         raise InvalidState(
-            Said("JOB_RUNS", "The job has not ended; wait for it, or cancel it."),
+            LazyText("The job has not ended. Wait for it, or cancel it."),
             state=earlier.state,
         )
     job = _compose(work, earlier.deed, retry_of=job_id)
     await _insert(work, job)
     failed = await save_failed_rows(work.tx, work.merchant_id, job.job_id, job_id)
     if not failed:
-        raise InvalidState(
-            Said("JOB_WITHOUT_FAILURE", "No row of the job has failed."), state=earlier.state
-        )
+        raise InvalidState(LazyText("Nothing of the job has failed."), state=earlier.state)
     await save_total(work.tx, work.merchant_id, job.job_id, len(failed))
     await _audit(work, job)
     return (await load_jobs(work.tx, work.merchant_id, [job.job_id]))[job.job_id]
@@ -123,8 +123,11 @@ async def retry_failed(work: Work, job_id: UUID) -> Job:
 async def _insert(work: Work, job: Job) -> None:
     """Raises TooManyJobs, also to the second of two that begin the last at once."""
     if not await insert_job(work.tx, work.merchant_id, job, most=MOST_LIVE):
-        message = f"{MOST_LIVE} jobs wait or run already. Wait until one has ended, or cancel one."
-        raise TooManyJobs(Said("JOBS_MANY", message, count=MOST_LIVE), state=JobState.WAITING)
+        message = LazyText(
+            "%(count)s jobs wait or run already. Wait until one has ended, or cancel one.",
+            count=MOST_LIVE,
+        )
+        raise TooManyJobs(message, state=JobState.WAITING)
 
 
 def _check(work: Work, action: Action, claim_ids: Sequence[int]) -> list[int]:

@@ -14,7 +14,8 @@ from dunwell.operations.jobs.job import Job, JobState, PreviewDraft
 from dunwell.operations.jobs.start_job import TooManyJobs, begin_job
 from dunwell.operations.jobs.store import load_jobs
 from dunwell.operations.jobs.store_previews import find_live_preview, find_preview, insert_preview
-from dunwell.platform.errors import EditConflict, Said
+from dunwell.platform.errors import EditConflict
+from dunwell.platform.text.lazy_text import LazyText
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,10 @@ async def _find_running(work: Work, draft_id: UUID) -> Job | None:
         return None
     job_id, draft_of_job = live
     if draft_of_job != draft_id:
-        message = "Another preview is being computed. Wait until it has ended, or cancel it."
-        raise PreviewRuns(Said("PREVIEW_RUNS", message), state=JobState.RUNNING)
+        message = LazyText(
+            "Another preview is being computed. Wait until it has ended, or cancel it."
+        )
+        raise PreviewRuns(message, state=JobState.RUNNING)
     return (await load_jobs(work.tx, work.merchant_id, [job_id]))[job_id]
 
 

@@ -1,5 +1,6 @@
 """English texts that are translated when they are shown. Pure."""
 
+from datetime import datetime
 from typing import Any, Self
 
 
@@ -18,3 +19,29 @@ class LazyText(str):
         lazy = super().__new__(cls, text % facts if facts else text)
         lazy.text, lazy.facts = text, facts
         return lazy
+
+
+class InstantText(str):
+    """A fact that is an instant, as the API and the command line show it. A page shows
+    `instant`."""
+
+    __slots__ = ("instant",)
+    instant: datetime
+
+    def __new__(cls, text: str, instant: datetime) -> Self:
+        shown = super().__new__(cls, text)
+        shown.instant = instant
+        return shown
+
+
+class CountText(str):
+    """A fact that is a large number, as the API and the command line show it. A page shows
+    `number`."""
+
+    __slots__ = ("number",)
+    number: int
+
+    def __new__(cls, number: int) -> Self:
+        shown = super().__new__(cls, f"{number:,}")
+        shown.number = number
+        return shown

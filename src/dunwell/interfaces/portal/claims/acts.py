@@ -21,11 +21,12 @@ from dunwell.core.claims.fields import ContactData, DebtorFields
 from dunwell.core.claims.notes import add_note
 from dunwell.core.claims.pause_claim import pause_claim, resume_claim
 from dunwell.core.claims.read_claim import ClaimView
+from dunwell.interfaces.portal.render.labels import FAULT_TEXTS
 from dunwell.interfaces.portal.web.paging import read_day
 from dunwell.interfaces.web.amounts import read_amount, render_plain
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.crypto import KeyRing
-from dunwell.platform.errors import Fault, Said, ValidationError
+from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.texts import is_line
 
 # Field -> the code of a fault, or its words.
@@ -80,9 +81,8 @@ class Typed:
 
 
 def place_fault(fault: Fault) -> tuple[str, str]:
-    """A fault's field by its JSON pointer, the last part of it, and what is said of it."""
-    said = fault.message if isinstance(fault.message, Said) else Said(fault.code, fault.message)
-    return fault.path.rpartition("/")[2], said
+    """Return the fault's field, which is the last part of its JSON pointer, and its text."""
+    return fault.path.rpartition("/")[2], FAULT_TEXTS.get(fault.code, fault.message)
 
 
 Do = Callable[[Work, Typed], Awaitable[Callable[[], Awaitable[object]]]]

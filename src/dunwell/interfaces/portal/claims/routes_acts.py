@@ -63,7 +63,7 @@ async def take_act(
     except ValidationError as refusal:
         faults, refused = [place_fault(each) for each in refusal.faults], 422
     except InvalidState as refusal:
-        faults, refused = [("", refusal.said)], 409
+        faults, refused = [("", refusal.text)], 409
     async with site.work(access) as work:
         seen = await load_seen(work, claim_id)
         view = await look_at_claim(work, access, claim_id)

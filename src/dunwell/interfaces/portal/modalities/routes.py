@@ -97,7 +97,7 @@ async def take_answer(
     except ValidationError:
         return await _answer(site, visit, access, reason=reason, fault="CONTROL_CHARACTER")
     except InvalidState as refusal:
-        message = refusal.said
+        message = refusal.text
         return await _answer(site, visit, access, reason=reason, fault="OVERTAKEN", message=message)
     return site.redirect(visit, access, "plan", claim_id=claim_id, plan_id=plan_id, done="answer")
 

@@ -18,7 +18,10 @@ from dunwell.contact.messages.links import TOKEN_MASK
 from dunwell.core.workflows.word_differences import WordComparison
 from dunwell.interfaces.portal.render.addresses import build_address, names_merchant
 from dunwell.interfaces.portal.render.charts import Bar, draw_bars, draw_columns
+from dunwell.interfaces.portal.render.labels import describe_text_fault, translate_labels
+from dunwell.interfaces.portal.render.translated import build_translated
 from dunwell.interfaces.web.templates import Page, PageContext, PageRenderer, build_environment
+from dunwell.operations.explanation.reasons import say_step_reason
 from dunwell.platform.text.translation import Language
 
 PORTAL = Path(__file__).parents[1]
@@ -92,7 +95,14 @@ class PortalPages(PageRenderer):
 def load_environment(language: Language) -> Environment:
     environment = build_environment(language, TEMPLATES)
     environment.globals.update(bar=Bar, rows=draw_bars, columns=draw_columns)
-    environment.filters.update(masked=hide_secrets, described=describe_secrets)
+    environment.globals.update(translate_labels(language))
+    environment.filters.update(
+        masked=hide_secrets,
+        described=describe_secrets,
+        translated=build_translated(language),
+        step_reason=say_step_reason,
+        text_fault=describe_text_fault,
+    )
     return environment
 
 

@@ -22,6 +22,7 @@ from dunwell.cases.rollout.trials.placeholders import ShownPlaceholder, show_pla
 from dunwell.cases.rollout.trials.writing import open_trial
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.text_places import Place, Written, put_text, read_text
+from dunwell.interfaces.portal.render.labels import TEXT_FAULTS, describe_text_fault
 from dunwell.interfaces.portal.texts.asking import (
     describe_faults,
     name_place,
@@ -35,8 +36,15 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.children.process import run_apart
-from dunwell.platform.errors import EditConflict, MerchantNotConfigured, NotFound, ValidationError
+from dunwell.platform.errors import (
+    EditConflict,
+    Fault,
+    MerchantNotConfigured,
+    NotFound,
+    ValidationError,
+)
 from dunwell.platform.text.differences import compute_revision
+from dunwell.platform.text.lazy_text import LazyText
 
 # As much as a text of a definition may have.
 _MOST_CHARACTERS = 20_000
@@ -60,7 +68,7 @@ async def show_text(site: PortalSite, visit: PortalRequest, access: Access) -> R
 @dataclass(frozen=True, slots=True)
 class _Typed:
     """What stands in the form. known: what the text was when the form was shown; "": as it stands.
-    faults: by field and code."""
+    faults: by field."""
 
     written: Written
     known: str = ""
@@ -92,7 +100,7 @@ async def take_text(
         typed = replace(typed, known="", conflict=conflict)
         return await _answer_typed(site, visit, access, typed)
     except ValidationError as refusal:
-        faults = [("body", code) for code in describe_faults(refusal)]
+        faults = [("body", _describe_fault(each)) for each in refusal.faults]
         return await _answer_typed(site, visit, access, replace(typed, faults=faults))
     workflow_id = opened.workflow_id
     if do == "remove":
@@ -180,15 +188,22 @@ def _read_typed(fields: FormFields) -> Written:
     return Written(body.strip("\n"), fields.text("subject"))
 
 
+def _describe_fault(fault: Fault) -> str:
+    text = describe_text_fault(fault)
+    if isinstance(text, LazyText):
+        return text
+    return LazyText("This cannot be kept like this. Please check it.")
+
+
 def _find_faults(visit: PortalRequest, typed: Written) -> list[tuple[str, str]]:
     """Of the form: what could not be kept at all."""
-    faults = []
+    faults = list[tuple[str, str]]()
     if not typed.body.strip():
-        faults.append(("body", "REQUIRED"))
+        faults.append(("body", TEXT_FAULTS["REQUIRED"]))
     if visit.ask("channel") in ("EMAIL", "LETTER") and not typed.subject:
-        faults.append(("subject", "REQUIRED"))
+        faults.append(("subject", TEXT_FAULTS["REQUIRED"]))
     if max(len(typed.body), len(typed.subject)) > _MOST_CHARACTERS:
-        faults.append(("body", "TOO_LONG"))
+        faults.append(("body", TEXT_FAULTS["TOO_LONG"]))
     return faults
 
 

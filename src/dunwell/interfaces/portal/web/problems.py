@@ -48,7 +48,7 @@ async def answer_failure(site: PortalSite, visit: PortalRequest, error: Exceptio
         request_id = log_crash(visit, site.resources, error)
     message = ""
     if problem.kind == "OVERTAKEN" and isinstance(error, errors.Refusal):
-        message = error.said
+        message = error.text
     frame = site.frame(visit, getattr(visit.state, "access", None))
     is_preview = isinstance(error, PreviewBusy | PreviewTooSlow)
     again = visit.own_address if is_preview and visit.method in ("GET", "HEAD") else ""
