@@ -19,8 +19,7 @@ from bench.rounds import Scale, alternate
 from dunwell.core.claims.list_claims import CLAIMS, list_claims
 from dunwell.core.claims.states import Status
 from dunwell.core.claims.store_lists import ClaimFilter
-from dunwell.core.events.cursor import Position, encode_cursor
-from dunwell.core.events.find_events import EventFilter, load_events_page
+from dunwell.core.events.find_events import EVENT_CURSORS, EventFilter, load_events_page
 from dunwell.core.events.store_spans import save_spans
 from dunwell.platform.database.database import Connection
 
@@ -164,8 +163,8 @@ def _claim_cursor(crowded: Crowded, written_by: int, claim_id: int) -> str:
 
 
 def _cursor(crowded: Crowded, share: float) -> str:
-    place = Position(crowded.written_by(share), UUID(int=0))
-    return encode_cursor(crowded.merchant_id, place)
+    place = (crowded.written_by(share), UUID(int=0))
+    return EVENT_CURSORS.render((crowded.merchant_id,), place)
 
 
 async def _read_claims(

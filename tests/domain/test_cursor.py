@@ -1,62 +1,80 @@
+from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dunwell.platform.database.cursor import CursorForm
 from dunwell.platform.errors import ValidationError
-from dunwell.platform.text.cursor import CursorForm
 
-FORM = CursorForm(b"abc1", "Q16s")
+FORM = CursorForm("payments", owner=(int,), place=(int, UUID, datetime, str, bytes))
 OWNERS = st.tuples(st.integers(min_value=1, max_value=2**31 - 1))
 PLACES = st.tuples(
-    st.integers(min_value=0, max_value=2**64 - 1), st.binary(min_size=16, max_size=16)
+    st.integers(min_value=0, max_value=2**63 - 1),
+    st.uuids(),
+    st.datetimes(timezones=st.just(UTC)),
+    st.text(st.characters(exclude_characters="\0", codec="utf-8")),
+    st.binary(),
 )
+PLACE = (7, UUID(int=1), datetime(2026, 3, 2, 9, 0, 0, 1, UTC), "A-1", b"x")
 
 
 @given(OWNERS, PLACES)
 def test_a_cursor_leads_back_to_its_place(owner: tuple[int], place: tuple[Any, ...]) -> None:
-    cursor = FORM.write(owner, *place)
-    assert FORM.read(owner, cursor) == place
+    cursor = FORM.render(owner, place)
+    assert FORM.parse(owner, cursor) == place
     assert all(char.isascii() and (char.isalnum() or char in "-_") for char in cursor)
 
 
 @given(st.text(max_size=60))
 def test_any_other_text_is_refused(text: str) -> None:
     with pytest.raises(ValidationError) as refused:
-        FORM.read((1,), text)
+        FORM.parse((1,), text)
     assert [fault.path for fault in refused.value.faults] == ["/cursor"]
 
 
 @given(PLACES, st.integers(min_value=0, max_value=42))
 def test_a_shortened_cursor_is_refused(place: tuple[Any, ...], length: int) -> None:
     with pytest.raises(ValidationError):
-        FORM.read((1,), FORM.write((1,), *place)[:length])
+        FORM.parse((1,), FORM.render((1,), place)[:length])
 
 
 @pytest.mark.parametrize(
     "foreign",
     [
-        FORM.write((2,), 7, bytes(16)),
-        CursorForm(b"abd1", "Q16s").write((1,), 7, bytes(16)),
-        CursorForm(b"abc1", "QQ").write((1,), 7, 8),
+        FORM.render((2,), PLACE),
+        CursorForm("requests", owner=(int,), place=(int,)).render((1,), PLACE),
+        CursorForm("payments", owner=(int,), place=(int,)).render((1,), PLACE[:1]),
     ],
-    ids=["another owner's", "another list's", "another layout's"],
+    ids=["another owner's", "another list's", "another place's types"],
 )
 def test_a_foreign_cursor_is_refused(foreign: str) -> None:
     with pytest.raises(ValidationError):
-        FORM.read((1,), foreign)
+        FORM.parse((1,), foreign)
 
 
-def test_a_place_beyond_a_bigint_is_refused() -> None:
-    form, unsigned = CursorForm(b"abc1", "Qq"), CursorForm(b"abc1", "QQ")
-    assert form.read((1,), unsigned.write((1,), 7, 2**63 - 1)) == (7, 2**63 - 1)
+@pytest.mark.parametrize(
+    ("position", "value"),
+    [
+        (0, -1),
+        (0, 2**63),
+        (2, datetime(2026, 3, 2)),
+        (2, "0001-01-01T00:00:00+23:59"),
+        (3, "a\0b"),
+    ],
+    ids=["negative", "beyond a bigint", "without a zone", "with an offset", "NUL"],
+)
+def test_what_the_database_cannot_take_is_refused(position: int, value: object) -> None:
+    forged = [*PLACE]
+    forged[position] = value
     with pytest.raises(ValidationError):
-        form.read((1,), unsigned.write((1,), 7, 2**63))
+        FORM.parse((1,), FORM.render((1,), forged))
 
 
 def test_a_list_within_a_claim_has_two_owners() -> None:
-    form = CursorForm(b"abc1", "Q", "IQ")
-    assert form.read((1, 2), form.write((1, 2), 9)) == (9,)
+    form = CursorForm("claim payments", owner=(int, int), place=(int,))
+    assert form.parse((1, 2), form.render((1, 2), (9,))) == (9,)
     with pytest.raises(ValidationError):
-        form.read((1, 3), form.write((1, 2), 9))
+        form.parse((1, 3), form.render((1, 2), (9,)))

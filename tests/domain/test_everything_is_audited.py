@@ -29,7 +29,7 @@ _NO_ROW = {
     "It only reads.": (
         "interfaces.portal.processes.parts_shown.check_part",
         "operations.alerts.read_alarms.read_alarms",
-        "core.events.read_log.find_deliveries", "core.events.read_log.prove_deliveries",
+        "core.events.read_log.list_deliveries", "core.events.read_log.prove_deliveries",
         "core.events.read_log.read_delivery", "core.events.read_log.read_endpoint",
         "operations.explanation.read_letter_batches.read_asked_letters",
         "operations.explanation.read_letter_batches.read_batch",

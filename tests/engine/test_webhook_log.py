@@ -11,8 +11,7 @@ from dunwell.core.events.deliver import WebhookDispatcher
 from dunwell.core.events.endpoints import load_endpoints, rotate_secret
 from dunwell.core.events.proof import GapKind, Proof
 from dunwell.core.events.read_log import (
-    LogPage,
-    find_deliveries,
+    list_deliveries,
     prove_deliveries,
     read_delivery,
     read_endpoint,
@@ -21,9 +20,10 @@ from dunwell.core.events.record import save_events
 from dunwell.core.events.replay_deliveries import replay_delivery, replay_given_up
 from dunwell.core.events.send_test import begin_test, send_test
 from dunwell.core.events.sender import open_webhook_sender
-from dunwell.core.events.store_log import LogFilter
+from dunwell.core.events.store_log import LogFilter, LoggedDelivery
 from dunwell.core.events.switch_on_endpoint import switch_on_endpoint
 from dunwell.platform.clock import MovableClock, SystemClock
+from dunwell.platform.database.listed_table import Page
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.receiver import a_receiver, answers
@@ -60,11 +60,13 @@ async def prove(outbox: Outbox, endpoint_id: UUID, asked_from: int = 1) -> Proof
         return await prove_deliveries(outbox.work(tx), endpoint_id, asked_from)
 
 
-async def log(outbox: Outbox, endpoint_id: UUID, limit: int = 50, **wanted: object) -> LogPage:
+async def log(
+    outbox: Outbox, endpoint_id: UUID, limit: int = 50, **wanted: object
+) -> Page[LoggedDelivery]:
     cursor = wanted.pop("cursor", None)
     assert cursor is None or isinstance(cursor, str)
     async with outbox.resources.database.transaction() as tx:
-        return await find_deliveries(
+        return await list_deliveries(
             outbox.work(tx), endpoint_id, limit=limit, cursor=cursor,
             wanted=LogFilter(**wanted),  # type: ignore[arg-type]
         )  # fmt: skip
@@ -108,7 +110,7 @@ async def test_another_merchants_endpoint_is_absent(resources: Resources, outbox
     theirs = (await other.add_endpoint(NO_ONE)).endpoint_id
     [event] = await other.raise_events()
 
-    assert (await log(outbox, theirs)).deliveries == []
+    assert (await log(outbox, theirs)).items == []
     with pytest.raises(NotFound):
         await prove(outbox, theirs)
     async with resources.database.transaction() as tx:
@@ -140,7 +142,7 @@ async def test_two_merchants_of_one_endpoint_id_have_each_their_own(
 
     for wanted in ({}, {"state": "GIVEN_UP"}, {"claim_id": outbox.claim_id}):
         page = await log(outbox, endpoint_id, **wanted)
-        assert [each.event_id for each in page.deliveries] == [own.event_id]
+        assert [each.event_id for each in page.items] == [own.event_id]
     proof = await prove(outbox, endpoint_id)
     assert (proof.last, proof.open, proof.gaps[0].event_id) == (1, 1, own.event_id)
     async with resources.database.transaction() as tx:
@@ -155,8 +157,8 @@ async def test_the_log_is_filtered_and_goes_on_page_by_page(outbox: Outbox) -> N
     await settle(outbox, ids[1], "GIVEN_UP", 500)
     await settle(outbox, ids[3], "DELIVERED", 204)
 
-    def named(page: LogPage) -> list[UUID]:
-        return [each.event_id for each in page.deliveries]
+    def named(page: Page[LoggedDelivery]) -> list[UUID]:
+        return [each.event_id for each in page.items]
 
     first = await log(outbox, endpoint_id, 3)
     rest = await log(outbox, endpoint_id, 3, cursor=first.next_cursor)

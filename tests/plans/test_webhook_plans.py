@@ -1,19 +1,21 @@
 """The log of an endpoint and its proof among very many deliveries ride on indexes."""
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
 
 from dunwell.core.events.proof import MOST_NUMBERED
+from dunwell.core.events.read_log import list_deliveries
 from dunwell.core.events.replay_deliveries import count_given_up
 from dunwell.core.events.store_health import load_proof
-from dunwell.core.events.store_log import BUDGET, LogFilter, find_end, load_log
+from dunwell.core.events.store_log import LogFilter
+from dunwell.platform.database.listed_table import BUDGET
 from dunwell.platform.resources import Resources
 from tests.support.plans import Explaining, fill
 from tests.support.webhooks import Outbox, an_outbox
 
 COUNT, PAGE = 120_000, 50
-NEWEST = UUID(int=2**128 - 1)
 # Of each thousand one is given up and one is tried again; the last thousand wait.
 _FILL = f"""
 INSERT INTO events (merchant_id, event_id, claim_id, sequence, type, occurred_at, body)
@@ -56,7 +58,7 @@ async def find_place(outbox: Outbox) -> tuple[int, UUID]:
 async def test_a_page_of_the_log_reads_little_and_never_more_than_its_budget(
     outbox: Outbox,
 ) -> None:
-    place = await find_place(outbox)
+    _, endpoint_id = await find_place(outbox)
     most = {
         LogFilter(): ("deliveries_pkey", 10 * PAGE),
         LogFilter(state="GIVEN_UP"): ("deliveries_given_up", 10 * PAGE),
@@ -66,8 +68,8 @@ async def test_a_page_of_the_log_reads_little_and_never_more_than_its_budget(
     for wanted, (index, rows) in most.items():
         async with outbox.resources.database.connection() as connection:
             explaining = Explaining(connection)
-            await load_log(explaining, *place, before=NEWEST, wanted=wanted, limit=PAGE)
-            await find_end(explaining, *place, before=NEWEST, wanted=wanted)
+            work = replace(outbox.work(connection), tx=explaining)
+            await list_deliveries(work, endpoint_id, limit=PAGE, wanted=wanted)
         assert index in explaining.indexes, explaining.plans
         assert explaining.tables_read_whole <= {"webhook_endpoints", "claims"}, explaining.plans
         assert explaining.rows_read <= rows + BUDGET + 5, (wanted, explaining.rows_read)

@@ -5,9 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.core.events.find_events import NO_FILTER, EventFilter, EventPage, load_events_page
+from dunwell.core.events.find_events import NO_FILTER, EventFilter, load_events_page
 from dunwell.core.events.record import save_events
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.listed_table import Page
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.webhooks import Outbox, an_outbox
@@ -15,7 +16,7 @@ from tests.support.webhooks import Outbox, an_outbox
 
 async def load(
     outbox: Outbox, cursor: str | None = None, limit: int = 50, wanted: EventFilter = NO_FILTER
-) -> EventPage:
+) -> Page[str]:
     async with outbox.resources.database.connection() as connection:
         merchant_id = outbox.merchant.merchant_id
         return await load_events_page(
@@ -30,7 +31,7 @@ async def test_pages_bring_every_event_once_oldest_first(resources: Resources) -
     cursor, pages = None, 0
     while pages == 0 or cursor is not None:
         page = await load(outbox, cursor, limit=3)
-        bodies += page.bodies
+        bodies += page.items
         cursor, pages = page.next_cursor, pages + 1
     assert pages == 3
     assert sorted(bodies) == sorted(event.body for event in events)
@@ -56,8 +57,8 @@ async def test_what_a_running_transaction_may_still_add_to_is_held_back(
         await save_events(tx, merchant_id, slow, outbox.now)
         async with resources.database.transaction() as other:
             await save_events(other, merchant_id, quick, outbox.now)
-        assert (await load(outbox)).bodies == []
-    assert (await load(outbox)).bodies == [slow[0].body, quick[0].body]
+        assert (await load(outbox)).items == []
+    assert (await load(outbox)).items == [slow[0].body, quick[0].body]
 
 
 async def test_filters_take_since_in_and_until_out(
@@ -70,11 +71,11 @@ async def test_filters_take_since_in_and_until_out(
         clock.advance(timedelta(hours=1))
     start = raised[0].occurred_at
     wanted = EventFilter(since=start + timedelta(hours=1), until=start + timedelta(hours=2))
-    assert (await load(outbox, wanted=wanted)).bodies == [raised[1].body]
-    assert len((await load(outbox, wanted=EventFilter(type="CHECKPOINT_REACHED"))).bodies) == 3
-    assert (await load(outbox, wanted=EventFilter(type="ARCHIVED"))).bodies == []
-    assert len((await load(outbox, wanted=EventFilter(claim_id=outbox.claim_id))).bodies) == 3
-    assert (await load(outbox, wanted=EventFilter(claim_id=outbox.claim_id + 1))).bodies == []
+    assert (await load(outbox, wanted=wanted)).items == [raised[1].body]
+    assert len((await load(outbox, wanted=EventFilter(type="CHECKPOINT_REACHED"))).items) == 3
+    assert (await load(outbox, wanted=EventFilter(type="ARCHIVED"))).items == []
+    assert len((await load(outbox, wanted=EventFilter(claim_id=outbox.claim_id))).items) == 3
+    assert (await load(outbox, wanted=EventFilter(claim_id=outbox.claim_id + 1))).items == []
 
 
 async def test_neither_events_nor_cursors_of_another_merchant_are_taken(
@@ -82,7 +83,7 @@ async def test_neither_events_nor_cursors_of_another_merchant_are_taken(
 ) -> None:
     nordwind, hansen = await an_outbox(resources), await an_outbox(resources, "hansen")
     await nordwind.raise_events(3)
-    assert (await load(hansen)).bodies == []
+    assert (await load(hansen)).items == []
     cursor = (await load(nordwind, limit=1)).next_cursor
     with pytest.raises(ValidationError):
         await load(hansen, cursor)
@@ -98,6 +99,6 @@ async def test_pages_are_in_the_order_of_numbers_not_of_their_text(resources: Re
             written_by, event.event_id,
         )  # fmt: skip
     first = await load(outbox, limit=2)
-    assert first.bodies + (await load(outbox, first.next_cursor)).bodies == [
+    assert [*first.items, *(await load(outbox, first.next_cursor)).items] == [
         event.body for event in events
     ]

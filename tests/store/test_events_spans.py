@@ -50,7 +50,7 @@ async def list_dates(outbox: Outbox, wanted: EventFilter, limit: int = 7) -> lis
             page = await load_events_page(
                 connection, merchant_id, limit=limit, cursor=cursor, wanted=wanted
             )
-            bodies += page.bodies
+            bodies += page.items
             cursor = page.next_cursor
             if cursor is None:
                 break

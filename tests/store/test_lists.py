@@ -26,7 +26,7 @@ JOIN pg_attribute a ON a.attrelid = i.indexrelid
 WHERE i.indexrelid = $1::text::regclass AND i.indrelid = $2::text::regclass
 """
 # Its rows are found by another key, and sorted.
-_SORTED = {"claim communications"}
+_SORTED = {"claim attachments", "claim communications"}
 
 
 def find_lists() -> Iterator[ListedTable[Any, Any, Any]]:
@@ -73,7 +73,7 @@ async def furnish(tx: Connection, merchant_id: int) -> None:
 
 def test_there_are_as_many_lists_as_names() -> None:
     names = [(each.name, each.table, each.scope, each.order) for each in find_lists()]
-    assert len({name for name, *_ in names}) == len({*names}) >= 19
+    assert len({name for name, *_ in names}) == len({*names}) >= 24
 
 
 @pytest.mark.parametrize("name", LISTS)
@@ -89,7 +89,7 @@ async def test_a_list_has_the_indexes_that_it_declares(database: Database, name:
             assert tuple(narrow[: len(listed.scope)]) == listed.scope
 
 
-@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("name", [name for name, each in LISTS.items() if each.scope])
 async def test_a_list_shows_nothing_of_another_merchant(database: Database, name: str) -> None:
     listed = LISTS[name]
     async with rolled_back(database) as tx:

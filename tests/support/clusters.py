@@ -209,7 +209,7 @@ class Shop:
             merchant_id = self.outbox.merchant.merchant_id
             page = await load_events_page(connection, merchant_id, limit=500, cursor=cursor)
         assert page.next_cursor is None
-        return page.bodies
+        return list(page.items)
 
 
 @asynccontextmanager

@@ -342,9 +342,7 @@ QUIET = _name({
         "contact.escalation.join_store._LOAD_UNKNOWN",
     ),
     "takes a place that no row holds: tests.engine.test_webhook_log tries it at two": (
-        "core.events.store_log._FIND", "core.events.store_log._FIND_END",
-        "core.events.store_log._FIND_GIVEN_UP", "core.events.store_log._FIND_GIVEN_UP_END",
-        "core.events.store_log._FIND_OF_CLAIM", "core.events.replay_deliveries._REPLAY_GIVEN_UP",
+        "core.events.replay_deliveries._REPLAY_GIVEN_UP",
     ),
     "takes records or places that no row holds; tried with two merchants by its use case": (
         "cases.disputes.store_withheld._LIFT",

@@ -7,13 +7,12 @@ from dunwell.core.claims.list_claims import list_claims
 from dunwell.core.claims.searching import store
 from dunwell.core.claims.searching.fill_search import fill_search
 from dunwell.core.claims.searching.search_claims import search_claims
-from dunwell.core.claims.searching.terms import LONGEST
 from dunwell.core.claims.store_lists import ClaimFilter, ListedClaim
 from dunwell.platform.clock import MovableClock
+from dunwell.platform.database.cursor import CursorForm
 from dunwell.platform.database.listed_table import Page
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.platform.text.cursor import CursorForm
 from tests.support.house import House, a_house
 
 ERIKA = {
@@ -91,16 +90,18 @@ async def test_a_text_without_words_and_others_cursors_are_refused(
 
 
 @pytest.mark.parametrize(
-    "place", [(b"a", 2**63), (b"a", 2**64 - 1), (b"a\0b", 1), (b"\0b", 1)],
+    "place", [("a", 2**63), ("a", 2**64 - 1), ("a\0b", 1), ("\0b", 1)],
     ids=["id", "last id", "NUL", "first NUL"],
 )  # fmt: skip
-async def test_a_forged_cursor_is_refused(house: House, place: tuple[bytes, int]) -> None:
+async def test_a_forged_cursor_is_refused(house: House, place: tuple[str, int]) -> None:
     await house.create("A-1")
     await filled(house)
-    forged = CursorForm(b"sea1", f"{4 * LONGEST}sQ").write((house.merchant.merchant_id,), *place)
+    owner = (house.merchant.merchant_id,)
+    forged = CursorForm("search", owner=(int,), place=(str, int)).render(owner, place)
     with pytest.raises(ValidationError):
         await load(house, "a-", forged)
-    listed = CursorForm(b"clm1", "QQ").write((house.merchant.merchant_id,), 2**64 - 1, 2**63 + 1)
+    form = CursorForm("claims", owner=(int,), place=(int, int))
+    listed = form.render(owner, (2**64 - 1, 2**63 + 1))
     for wanted in (ClaimFilter(), ClaimFilter(least_cents=1)):
         async with house.work() as work:
             with pytest.raises(ValidationError):

@@ -3,26 +3,20 @@ subject, the newest first, page by page. The ids begin with the instant, so both
 order of their keys.
 """
 
-from collections.abc import Mapping
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
 from dunwell.platform.database.database import Connection, Row
-from dunwell.platform.database.sql import Conditions, compose
-from dunwell.platform.ids import uuid7
 
-# By the primary key; of one subject on installation_audit_subject, of one actor on
-# installation_audit_actor.
+# By primary key.
 _LOAD = """
 SELECT audit_id, at, actor_kind, actor_id, action, subject, before, after, origin, seal
 FROM installation_audit
-WHERE true
-{filters}
-ORDER BY audit_id DESC
-LIMIT $1
+WHERE audit_id = ANY($1::uuid[])
 """
 
 
@@ -58,38 +52,13 @@ class AuditFilter(msgspec.Struct, frozen=True, gc=False):
 EVERYTHING = AuditFilter()
 
 
-def narrow(conditions: Conditions, wanted: AuditFilter, behind: UUID | None) -> None:
-    """`behind`: the last row of the page before."""
-    if behind is not None:
-        conditions.add("audit_id < {}", behind)
-    if wanted.since is not None:
-        conditions.add("audit_id >= {} AND at >= {}", _find_first(wanted.since), wanted.since)
-    if wanted.until is not None:
-        end = _find_first(wanted.until + timedelta(milliseconds=1))
-        conditions.add("audit_id < {} AND at < {}", end, wanted.until)
-    if wanted.actor_kind is not None:
-        conditions.add("actor_kind = {}", wanted.actor_kind)
-    if wanted.actor_id is not None:
-        conditions.add("actor_id = {}", wanted.actor_id)
-    if wanted.action is not None:
-        conditions.add("action = {}", wanted.action)
-    if wanted.subject is not None:
-        conditions.add("subject = {}", wanted.subject)
-
-
 def read_entry(row: Row) -> AuditEntry:
     return AuditEntry(**row)
 
 
 async def load_installation_entries(
-    tx: Connection, limit: int, wanted: AuditFilter, behind: UUID | None
-) -> list[AuditEntry]:
-    conditions = Conditions(limit)
-    narrow(conditions, wanted, behind)
-    statement = compose(_LOAD, filters=conditions.render())
-    return [read_entry(row) for row in await tx.fetch(statement, *conditions.values)]
-
-
-def _find_first(at: datetime) -> UUID:
-    """The least id that a row of this millisecond can have."""
-    return uuid7(at, bytes(10))
+    tx: Connection, audit_ids: Sequence[UUID]
+) -> Mapping[UUID, AuditEntry]:
+    """By id."""
+    rows = await tx.fetch(_LOAD, list(audit_ids))
+    return {row["audit_id"]: read_entry(row) for row in rows}

@@ -19,9 +19,8 @@ from dunwell.accounts.merchants.account import Work, check_right
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.database.database import Connection
-from dunwell.platform.database.listed_table import ListedTable, NarrowIndex, Page
+from dunwell.platform.database.listed_table import ListedTable, ListScope, NarrowIndex, Order, Page
 from dunwell.platform.database.lists import list_page
-from dunwell.platform.text.cursor import CursorForm
 
 # By primary key.
 _LOAD = """
@@ -29,7 +28,6 @@ SELECT audit_id, at, actor_kind, actor_id, action, subject, details, before, aft
 FROM audit_log
 WHERE merchant_id = $1 AND audit_id = ANY($2::uuid[])
 """
-_INSTALLATION_CURSORS = CursorForm(b"ias1", "16s", owner_layout="")
 # Created claims are found by their creation, not by a subject: the indexes do not hold them.
 _CREATION = "claims.create"
 
@@ -78,6 +76,33 @@ _ROWS: ListedTable[AuditFilter, UUID, AuditEntry] = ListedTable(
     filters={name: f"l.{name} = {{}}" for name in ("actor_kind", "actor_id", "action", "subject")},
     load=_load_entries,
 )
+_INSTALLATION: ListedTable[AuditFilter, UUID, AuditEntry] = ListedTable(
+    name="installation audit",
+    table="installation_audit",
+    scope=(),
+    key="audit_id",
+    key_type="uuid",
+    order=Order("audit_id", "uuid", is_unique=True),
+    index="installation_audit_pkey",
+    narrow_indexes=(
+        NarrowIndex(
+            "installation_audit_subject",
+            "l.subject = {}",
+            lambda wanted: None if wanted.subject is None else (wanted.subject,),
+            covers=("subject",),
+        ),
+        NarrowIndex(
+            "installation_audit_actor",
+            "l.actor_id = {}",
+            lambda wanted: None if wanted.actor_id is None else (wanted.actor_id,),
+            covers=("actor_id",),
+        ),
+    ),
+    at="at",
+    filter=AuditFilter,
+    filters=_ROWS.filters,
+    load=load_installation_entries,
+)
 
 
 async def list_audit(
@@ -94,12 +119,4 @@ async def list_installation_audit(
 ) -> Page[AuditEntry]:  # fmt: skip
     """What is of no merchant. Raises ValidationError for a bad cursor."""
     check_right(actor, Right.AUDIT)
-    behind = None
-    if cursor is not None:
-        [audit_id] = _INSTALLATION_CURSORS.read((), cursor)
-        behind = UUID(bytes=audit_id)
-    found = await load_installation_entries(tx, limit + 1, wanted, behind)
-    page = found[:limit]
-    if len(found) <= limit:
-        return Page(page, None)
-    return Page(page, _INSTALLATION_CURSORS.write((), page[-1].audit_id.bytes))
+    return await list_page(ListScope(tx), _INSTALLATION, wanted, limit=limit, cursor=cursor)

@@ -1,9 +1,9 @@
 """Messages and reports that nobody could place, for whoever operates all merchants: listed until a
 person has looked at them. They are of no merchant, so the installation's audit log tells of it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from dunwell.accounts.installation.audit import Act, save_installation_audit
@@ -13,34 +13,55 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.sending.unplaced import UnplacedKind
 from dunwell.contact.sending.unplaced_store import Unplaced, load_unplaced, save_look
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.listed_table import (
+    ListedTable,
+    ListScope,
+    NarrowIndex,
+    NoFilter,
+    Order,
+    Page,
+)
+from dunwell.platform.database.lists import list_page
 from dunwell.platform.ids import Ids
-from dunwell.platform.text.cursor import CursorForm
 
-_CURSORS = {"sms": CursorForm(b"ups1", "16s", ""), "reports": CursorForm(b"upr1", "16s", "")}
-_NEWEST = UUID(int=2**128 - 1)
 _SUBJECTS = {"sms": "incoming", "reports": "report"}
 
 
-@dataclass(frozen=True, slots=True)
-class FoundUnplaced:
-    """The newest first. No cursor when these are the last."""
+def _declare(
+    kind: UnplacedKind, table: str, key: str, *, index: str, condition: str
+) -> ListedTable[NoFilter, UUID, Unplaced]:
+    return ListedTable(
+        name=f"unplaced {kind}",
+        table=table,
+        scope=(),
+        key=key,
+        key_type="uuid",
+        order=Order(key, "uuid", is_unique=True),
+        index=index,
+        narrow_indexes=(NarrowIndex(index, f"{condition} AND l.looked_at IS NULL", lambda _: ()),),
+        filter=NoFilter,
+        load=partial(load_unplaced, kind),
+    )
 
-    found: Sequence[Unplaced]
-    next_cursor: str | None
+
+_LISTS: Mapping[UnplacedKind, ListedTable[NoFilter, UUID, Unplaced]] = {
+    "sms": _declare(
+        "sms", "inbound_sms", "inbound_id", index="inbound_sms_unplaced",
+        condition="l.kind = 'UNMATCHED'",
+    ),
+    "reports": _declare(
+        "reports", "channel_reports", "report_id", index="channel_reports_unplaced",
+        condition="l.outcome = 'UNMATCHED'",
+    ),
+}  # fmt: skip
 
 
 async def list_unplaced(
     tx: Connection, actor: Actor, kind: UnplacedKind, *, limit: int, cursor: str | None = None
-) -> FoundUnplaced:
-    """Those nobody has looked at. Raises ValidationError for a bad cursor."""
+) -> Page[Unplaced]:
+    """Those nobody has looked at, the newest first. Raises ValidationError for a bad cursor."""
     check_right(actor, Right.OPERATE)
-    cursors = _CURSORS[kind]
-    before = _NEWEST if cursor is None else UUID(bytes=cursors.read((), cursor)[0])
-    found = await load_unplaced(tx, kind, before, limit + 1)
-    is_last = len(found) <= limit
-    return FoundUnplaced(
-        found[:limit], None if is_last else cursors.write((), found[limit - 1].key.bytes)
-    )
+    return await list_page(ListScope(tx), _LISTS[kind], NoFilter(), limit=limit, cursor=cursor)
 
 
 async def look_at_unplaced(

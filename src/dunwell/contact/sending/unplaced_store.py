@@ -9,21 +9,17 @@ import msgspec
 from dunwell.contact.sending.unplaced import UnplacedKind
 from dunwell.platform.database.database import Connection
 
-# By inbound_sms_unplaced and channel_reports_unplaced; ids begin with the instant.
+# By primary key.
 _LISTS: Mapping[UnplacedKind, str] = {
     "sms": """
 SELECT inbound_id, line, received_at, sender, recipient, text
 FROM inbound_sms
-WHERE kind = 'UNMATCHED' AND looked_at IS NULL AND inbound_id < $1
-ORDER BY inbound_id DESC
-LIMIT $2
+WHERE inbound_id = ANY($1::uuid[])
 """,
     "reports": """
 SELECT report_id, line, received_at, state, provider_id, reason
 FROM channel_reports
-WHERE outcome = 'UNMATCHED' AND looked_at IS NULL AND report_id < $1
-ORDER BY report_id DESC
-LIMIT $2
+WHERE report_id = ANY($1::uuid[])
 """,
 }
 # By primary key. Of two who look at once one is told.
@@ -56,9 +52,11 @@ class Unplaced(msgspec.Struct, frozen=True, gc=False):
 
 
 async def load_unplaced(
-    tx: Connection, kind: UnplacedKind, before: UUID, limit: int
-) -> Sequence[Unplaced]:
-    return [Unplaced(*row) for row in await tx.fetch(_LISTS[kind], before, limit)]
+    kind: UnplacedKind, tx: Connection, keys: Sequence[UUID]
+) -> Mapping[UUID, Unplaced]:
+    """By id."""
+    rows = await tx.fetch(_LISTS[kind], list(keys))
+    return {row[0]: Unplaced(*row) for row in rows}
 
 
 async def save_look(

@@ -13,10 +13,11 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.events.cursor import Position, decode_cursor, encode_cursor
-from dunwell.core.events.store_spans import find_stretch
+from dunwell.core.events.store_spans import Position, find_stretch
+from dunwell.platform.database.cursor import CursorForm
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.epochs import SETTLED_BEFORE
+from dunwell.platform.database.listed_table import Page
 from dunwell.platform.database.sql import Conditions, compose
 from dunwell.platform.errors import NotFound
 
@@ -61,6 +62,7 @@ LIMIT $4
 # By primary key.
 _LOAD_ONE = "SELECT body FROM events WHERE merchant_id = $1 AND event_id = $2"
 _BEGINNING = Position(0, UUID(int=0))
+EVENT_CURSORS = CursorForm("events", owner=(int,), place=(int, UUID))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +79,14 @@ class EventFilter:
         return self.since is not None or self.until is not None
 
 
-@dataclass(frozen=True, slots=True)
-class EventPage:
-    """Bodies to the letter, as webhooks carry them; no cursor when these are the last for now."""
-
-    bodies: list[str]
-    next_cursor: str | None
-
-
 NO_FILTER = EventFilter()
 
 
 async def find_events(
     work: Work, *, limit: int, cursor: str | None = None, wanted: EventFilter = NO_FILTER
-) -> EventPage:
-    """At most `limit` events behind the cursor. Raises ValidationError for a bad cursor."""
+) -> Page[str]:
+    """Bodies to the letter, as webhooks carry them; no cursor when these are the last for now.
+    Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     return await load_events_page(
         work.tx, work.merchant_id, limit=limit, cursor=cursor, wanted=wanted
@@ -114,15 +109,17 @@ async def load_events_page(
     limit: int,
     cursor: str | None = None,
     wanted: EventFilter = NO_FILTER,
-) -> EventPage:
+) -> Page[str]:
     """At most `limit` events behind the cursor. Raises ValidationError for a bad cursor."""
-    position = _BEGINNING if cursor is None else decode_cursor(merchant_id, cursor)
+    position = _BEGINNING
+    if cursor is not None:
+        position = Position(*EVENT_CURSORS.parse((merchant_id,), cursor))
     rows = await _load_rows(tx, merchant_id, limit=limit + 1, position=position, wanted=wanted)
     page = rows[:limit]
     if len(rows) <= limit:
-        return EventPage([row["body"] for row in page], None)
-    last = Position(int(page[-1]["written_by"]), page[-1]["event_id"])
-    return EventPage([row["body"] for row in page], encode_cursor(merchant_id, last))
+        return Page([row["body"] for row in page], None)
+    place = (int(page[-1]["written_by"]), page[-1]["event_id"])
+    return Page([row["body"] for row in page], EVENT_CURSORS.render((merchant_id,), place))
 
 
 async def _load_rows(

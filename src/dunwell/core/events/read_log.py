@@ -17,18 +17,62 @@ from dunwell.core.events.store_log import (
     LogFilter,
     LoggedDelivery,
     Try,
-    find_end,
+    list_events_of_claim,
     load_body,
-    load_delivery,
-    load_log,
+    load_deliveries,
     load_tries,
 )
 from dunwell.platform.database.database import snapshot
+from dunwell.platform.database.listed_table import (
+    Among,
+    ListedTable,
+    ListScope,
+    NarrowIndex,
+    Order,
+    Page,
+)
+from dunwell.platform.database.lists import list_page
 from dunwell.platform.errors import NotFound
-from dunwell.platform.text.cursor import CursorForm
 
-_CURSORS = CursorForm(b"dlv1", "16s")
-_NEWEST = UUID(int=2**128 - 1)
+
+async def _find_among(scope: ListScope, wanted: LogFilter) -> Among[UUID] | None:
+    """A claim's events are few."""
+    if wanted.claim_id is None:
+        return None
+    merchant_id, _ = scope.ids
+    assert isinstance(merchant_id, int)
+    found = await list_events_of_claim(scope.tx, merchant_id, wanted.claim_id)
+    return Among(found, covers=("claim_id",))
+
+
+# In the order of their events.
+_DELIVERIES: ListedTable[LogFilter, UUID, LoggedDelivery] = ListedTable(
+    name="deliveries",
+    table="deliveries",
+    scope=("merchant_id", "endpoint_id"),
+    key="event_id",
+    key_type="uuid",
+    order=Order("event_id", "uuid", is_unique=True),
+    index="deliveries_pkey",
+    narrow_indexes=(
+        NarrowIndex(
+            "deliveries_given_up",
+            "l.state = 'GIVEN_UP'",
+            lambda wanted: () if wanted.state == "GIVEN_UP" else None,
+            covers=("state",),
+        ),
+    ),
+    filter=LogFilter,
+    filters={
+        "state": "l.state = {}",
+        "type": "(SELECT e.type FROM events e WHERE e.merchant_id = l.merchant_id"
+        " AND e.event_id = l.event_id) = {}",
+        "claim_id": "(SELECT e.claim_id FROM events e WHERE e.merchant_id = l.merchant_id"
+        " AND e.event_id = l.event_id) = {}",
+    },
+    find_among=_find_among,
+    load=load_deliveries,
+)
 NO_FILTER = LogFilter()
 
 
@@ -38,14 +82,6 @@ class KnownEndpoint:
 
     endpoint: Endpoint
     health: EndpointHealth
-
-
-@dataclass(frozen=True, slots=True)
-class LogPage:
-    """The newest first. No cursor when these are the last."""
-
-    deliveries: Sequence[LoggedDelivery]
-    next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,36 +104,25 @@ async def read_endpoint(work: Work, endpoint_id: UUID) -> KnownEndpoint:
     return KnownEndpoint(endpoint, known[endpoint_id])
 
 
-async def find_deliveries(
+async def list_deliveries(
     work: Work, endpoint_id: UUID, *, limit: int, cursor: str | None = None,
     wanted: LogFilter = NO_FILTER,
-) -> LogPage:  # fmt: skip
-    """By the order of their events. Raises ValidationError for a bad cursor."""
+) -> Page[LoggedDelivery]:  # fmt: skip
+    """The newest first. Raises ValidationError for a bad cursor."""
     work.need(Right.CONFIGURE)
-    owner = (work.merchant_id,)
-    before = _NEWEST if cursor is None else _read_cursor(owner, cursor)
-    place = (work.tx, work.merchant_id, endpoint_id)
-    async with snapshot(work.tx):
-        found = await load_log(*place, before=before, wanted=wanted, limit=limit + 1)
-        page = found[:limit]
-        last = page[-1].event_id if len(found) > limit else None
-        if last is None:
-            last = await find_end(*place, before=before, wanted=wanted)
-    if last is None:
-        return LogPage(page, None)
-    return LogPage(page, _CURSORS.write(owner, last.bytes))
+    return await list_page(work.scope(endpoint_id), _DELIVERIES, wanted, limit=limit, cursor=cursor)
 
 
 async def read_delivery(work: Work, endpoint_id: UUID, event_id: UUID) -> DeliveryView:
     """Raises NotFound."""
     work.need(Right.CONFIGURE)
     async with snapshot(work.tx):
-        delivery = await load_delivery(work.tx, work.merchant_id, endpoint_id, event_id)
-        if delivery is None:
+        found = await load_deliveries(work.tx, work.merchant_id, endpoint_id, [event_id])
+        if event_id not in found:
             raise NotFound("There is no such delivery.")
         body = await load_body(work.tx, work.merchant_id, event_id)
         tries = await load_tries(work.tx, work.merchant_id, endpoint_id, event_id)
-    return DeliveryView(delivery, body, tries)
+    return DeliveryView(found[event_id], body, tries)
 
 
 async def prove_deliveries(work: Work, endpoint_id: UUID, asked_from: int = 1) -> Proof:
@@ -107,12 +132,6 @@ async def prove_deliveries(work: Work, endpoint_id: UUID, asked_from: int = 1) -
         raise _absent()
     first = max(1, min(asked_from, MOST_NUMBERED))
     return prove(*await load_proof(work.tx, work.merchant_id, endpoint_id, first))
-
-
-def _read_cursor(owner: tuple[int], cursor: str) -> UUID:
-    """A place is an event's, whichever endpoint's log it stands in."""
-    (event_id,) = _CURSORS.read(owner, cursor)
-    return UUID(bytes=event_id)
 
 
 def _absent() -> NotFound:

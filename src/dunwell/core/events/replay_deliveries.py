@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.replay_events import MOST_DELIVERIES
 from dunwell.core.events.store_endpoints import lock_endpoint
-from dunwell.core.events.store_log import load_delivery
+from dunwell.core.events.store_log import load_deliveries
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.ids import uuid7
@@ -49,7 +49,8 @@ async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, seen: s
     InvalidState when something has become of it since, or it is being sent anyhow."""
     work.need(Right.OPERATE)
     await _lock(work, endpoint_id)
-    delivery = await load_delivery(work.tx, work.merchant_id, endpoint_id, event_id)
+    found = await load_deliveries(work.tx, work.merchant_id, endpoint_id, [event_id])
+    delivery = found.get(event_id)
     if delivery is None:
         raise NotFound("There is no such delivery.")
     if delivery.seen != seen:

@@ -10,10 +10,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.core.events.cursor import Position
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.epochs import SETTLED_BEFORE
 from dunwell.platform.database.sql import compose
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Behind the event that this transaction wrote under this id."""
+
+    written_by: int
+    event_id: UUID
+
 
 _SPAN_EVENTS = 1000
 _SPANS_AT_ONCE = 20

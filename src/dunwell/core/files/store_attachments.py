@@ -3,10 +3,10 @@
 Every change touches the claim's row, so that what was rendered for it is rendered anew.
 """
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.core.claims.part_cursor import Place
 from dunwell.core.files.attached import AttachedFile
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
@@ -21,20 +21,19 @@ _LOAD = compose(
     """
 SELECT {columns}
 FROM {joined}
-WHERE a.merchant_id = $1 AND a.claim_id = $2 AND a.attachment_id = $3
+WHERE a.merchant_id = $1 AND a.claim_id = $2 AND a.attachment_id = ANY($3::uuid[])
 """,
     columns=_COLUMNS,
     joined=_JOINED,
 )
 # Newest first; a debtor's page nests it. By primary key; a claim has few.
-LOAD_PAGE = compose(
+LOAD_ATTACHED = compose(
     """
 SELECT {columns}
 FROM {joined}
 WHERE a.merchant_id = $1 AND a.claim_id = $2
-  AND ($3::timestamptz IS NULL OR (a.created_at, a.attachment_id) < ($3, $4::uuid))
 ORDER BY a.created_at DESC, a.attachment_id DESC
-LIMIT $5
+LIMIT $3
 """,
     columns=_COLUMNS,
     joined=_JOINED,
@@ -81,17 +80,23 @@ WHERE merchant_id = $1 AND claim_id = $2 AND attachment_id = $3
 async def load_attached(
     tx: Connection, merchant_id: int, claim_id: int, attachment_id: UUID
 ) -> AttachedFile | None:
-    row = await tx.fetchrow(_LOAD, merchant_id, claim_id, attachment_id)
-    return None if row is None else _read(row)
+    found = await load_attachments(tx, merchant_id, claim_id, [attachment_id])
+    return found.get(attachment_id)
+
+
+async def load_attachments(
+    tx: Connection, merchant_id: int, claim_id: int, attachment_ids: Sequence[UUID]
+) -> Mapping[UUID, AttachedFile]:
+    """By id."""
+    rows = await tx.fetch(_LOAD, merchant_id, claim_id, list(attachment_ids))
+    return {row["attachment_id"]: _read(row) for row in rows}
 
 
 async def load_all_attached(
-    tx: Connection, merchant_id: int, claim_id: int, *, limit: int | None = None,
-    place: Place | None = None,
-) -> list[AttachedFile]:  # fmt: skip
-    """The claim's, the newest first, behind a place."""
-    at, attachment_id = (None, None) if place is None else (place.at, place.part_id)
-    rows = await tx.fetch(LOAD_PAGE, merchant_id, claim_id, at, attachment_id, limit)
+    tx: Connection, merchant_id: int, claim_id: int, *, limit: int | None = None
+) -> list[AttachedFile]:
+    """The claim's, the newest first."""
+    rows = await tx.fetch(LOAD_ATTACHED, merchant_id, claim_id, limit)
     return [_read(row) for row in rows]
 
 

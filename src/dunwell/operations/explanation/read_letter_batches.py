@@ -23,15 +23,15 @@ from dunwell.operations.explanation.letter_batches_store import (
     load_batch,
     load_waiting,
 )
+from dunwell.platform.database.cursor import CursorForm
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import NotFound
-from dunwell.platform.text.cursor import CursorForm
 
 # What is counted no further.
 MOST_WAITING = 1_001
 _MOST_FILES = 20
-_BATCH_CURSORS = CursorForm(b"lba1", "16s", owner_layout="")
-_LETTER_CURSORS = CursorForm(b"lbl1", "16sI", owner_layout="")
+_BATCH_CURSORS = CursorForm("letter batches", owner=(), place=(UUID,))
+_LETTER_CURSORS = CursorForm("letters", owner=(), place=(UUID, int))
 _NEWEST = UUID(int=(1 << 128) - 1)
 _FIRST = (UUID(int=0), 0)
 
@@ -70,8 +70,7 @@ async def read_batches(
     check_right(actor, Right.OPERATE)
     before = _NEWEST
     if cursor is not None:
-        [raw] = _BATCH_CURSORS.read((), cursor)
-        before = UUID(bytes=raw)
+        [before] = _BATCH_CURSORS.parse((), cursor)
     known = (await load_installation(tx)).installation.lines or {}
     lines = sorted(name for name, each in known.items() if isinstance(each, FolderLine | SftpLine))
     found = await find_batches(tx, line, before, limit + 1)
@@ -80,7 +79,7 @@ async def read_batches(
         lines=lines,
         waiting=await load_waiting(tx, lines, MOST_WAITING),
         batches=batches,
-        next_cursor=_BATCH_CURSORS.write((), batches[-1].batch_id.bytes)
+        next_cursor=_BATCH_CURSORS.render((), (batches[-1].batch_id,))
         if len(found) > limit
         else None,
         files=await find_status_files(tx, _MOST_FILES),
@@ -116,12 +115,12 @@ async def read_asked_letters(
 def _read_place(cursor: str | None) -> tuple[UUID, int]:
     if cursor is None:
         return _FIRST
-    raw, merchant_id = _LETTER_CURSORS.read((), cursor)
-    return UUID(bytes=raw), merchant_id
+    communication_id, merchant_id = _LETTER_CURSORS.parse((), cursor)
+    return communication_id, merchant_id
 
 
 def _write_place(found: Sequence[LetterRow], limit: int) -> str | None:
     if len(found) <= limit:
         return None
     last = found[limit - 1]
-    return _LETTER_CURSORS.write((), last.communication_id.bytes, last.merchant_id)
+    return _LETTER_CURSORS.render((), (last.communication_id, last.merchant_id))

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.epochs import SETTLED_BEFORE
@@ -29,6 +30,7 @@ from dunwell.platform.database.listed_table import (
     Page,
 )
 from dunwell.platform.database.sql import Conditions, compose
+from dunwell.platform.ids import uuid7
 
 MAX_COUNTED = 1_000
 # The longest time between the instant in a row and its writing; far more than a request may take.
@@ -174,6 +176,13 @@ class _Reading:
     async def bound_times(self, wanted: object, *, is_first_page: bool) -> None:
         """Skip the transactions that wrote too late, or too early, for the filter's times."""
         self.since, until = self.listed.get_times(wanted)
+        if self.listed.order.type == "uuid":
+            # Ids begin with their instant, in milliseconds.
+            if self.since is not None:
+                self.seek.add(f"l.{self.listed.order.column} >= {{}}", _find_first(self.since))
+            if until is not None:
+                end = _find_first(until + timedelta(milliseconds=1))
+                self.seek.add(f"l.{self.listed.order.column} < {{}}", end)
         if not self._has_times() or self.source != _IN_ORDER:
             return
         if until is not None and (is_first_page or self.oldest_first):
@@ -292,6 +301,11 @@ async def _open(
     for test, test_values in tests:
         reading.filters.add(test, *test_values)
     return reading
+
+
+def _find_first(at: datetime) -> UUID:
+    """The least id that a row of this millisecond can have."""
+    return uuid7(at, bytes(10))
 
 
 def _compose_behind(listed: ListedTable[Any, Any, Any], *, oldest_first: bool) -> str:

@@ -168,7 +168,7 @@ async def _list(call: Call) -> AttachmentList:
     limit, cursor = read_page(call.query)
     call.query.check()
     page = await list_attachments(call.work, claim_id, limit=limit, cursor=cursor)
-    return AttachmentList([show_attachment(each) for each in page.attachments], page.next_cursor)
+    return AttachmentList([show_attachment(each) for each in page.items], page.next_cursor)
 
 
 async def _attach(call: Call) -> Attachment:

@@ -130,7 +130,7 @@ async def _list(call: Call) -> EncodedEventList:
     )
     query.check()
     page = await find_events(call.work, limit=limit, cursor=cursor, wanted=wanted)
-    return EncodedEventList([msgspec.Raw(body.encode()) for body in page.bodies], page.next_cursor)
+    return EncodedEventList([msgspec.Raw(body.encode()) for body in page.items], page.next_cursor)
 
 
 async def _read(call: Call) -> msgspec.Raw:

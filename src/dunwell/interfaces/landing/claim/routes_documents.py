@@ -8,7 +8,7 @@ from starlette.responses import Response
 from dunwell.core.files.attached import MAX_ATTACHMENTS, AttachedFile
 from dunwell.core.files.read_attachments import read_attachment
 from dunwell.core.files.storage import ContentMissing
-from dunwell.core.files.store_attachments import LOAD_PAGE
+from dunwell.core.files.store_attachments import LOAD_ATTACHED
 from dunwell.interfaces.landing.claim.views import describe_documents, name_document
 from dunwell.interfaces.landing.session.details import KEY, Detail
 from dunwell.interfaces.landing.session.session import Level
@@ -27,7 +27,7 @@ from dunwell.platform.errors import NotFound
 
 _PLACE = "documents"
 DOCUMENTS: Detail[list[AttachedFile]] = Detail(
-    nest_rows(LOAD_PAGE, *KEY, "NULL", "NULL", str(MAX_ATTACHMENTS)), list[AttachedFile]
+    nest_rows(LOAD_ATTACHED, *KEY, str(MAX_ATTACHMENTS)), list[AttachedFile]
 )
 
 

@@ -1,13 +1,15 @@
 """Messages and reports of lines that nobody could place: for whoever operates all merchants."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 from uuid import UUID
 
 from starlette.responses import Response
 
 from dunwell.accounts.users.signed_in import SignedIn
-from dunwell.contact.sending.look_at_unplaced import FoundUnplaced, list_unplaced, look_at_unplaced
+from dunwell.contact.sending.look_at_unplaced import list_unplaced, look_at_unplaced
 from dunwell.contact.sending.unplaced import UnplacedKind
+from dunwell.contact.sending.unplaced_store import Unplaced
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -21,7 +23,8 @@ class UnplacedPage(Page, frozen=True):
     template: ClassVar[str] = "unplaced.html"
 
     kind: UnplacedKind
-    view: FoundUnplaced
+    found: Sequence[Unplaced]
+    next_cursor: str | None
     after: str
     # What has just become of a form of this page; "": nothing.
     done_here: str
@@ -34,7 +37,7 @@ async def show_unplaced(site: PortalSite, visit: PortalRequest, person: SignedIn
         view = await find_page(
             lambda cursor: list_unplaced(tx, person.actor, kind, limit=PAGE, cursor=cursor), after
         )
-    page = UnplacedPage(kind, view, after, visit.ask("looked"))
+    page = UnplacedPage(kind, view.items, view.next_cursor, after, done_here=visit.ask("looked"))
     return site.answer(site.frame(visit), page)
 
 

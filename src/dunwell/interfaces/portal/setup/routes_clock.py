@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.events.find_events import EventFilter, EventPage, find_events
+from dunwell.core.events.find_events import EventFilter, find_events
 from dunwell.interfaces.portal.setup.views import ClockPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -19,6 +19,7 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.operations.sandbox.advance_clock import Clock, advance_clock, read_clock
+from dunwell.platform.database.listed_table import Page
 from dunwell.platform.errors import NotFound, ValidationError
 
 _STEPS: Mapping[str, timedelta] = {
@@ -79,7 +80,7 @@ async def _answer(
     site: PortalSite, visit: PortalRequest, access: Access, *, typed: str = "", error: str = ""
 ) -> Response:
     _need_sandbox(access)
-    since, came = _read(visit.ask("since")), EventPage([], None)
+    since, came = _read(visit.ask("since")), Page[str]([], None)
     async with site.work(access) as work:
         clock = await read_clock(work)
         if since is not None:
@@ -89,7 +90,7 @@ async def _answer(
         now=clock.now,
         next_at=clock.next_at,
         since=since,
-        came=[_read_event(each) for each in came.bodies],
+        came=[_read_event(each) for each in came.items],
         has_more=came.next_cursor is not None,
         typed=typed,
         error=error,

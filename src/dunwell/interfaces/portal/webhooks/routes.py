@@ -8,7 +8,7 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.body import EVENT_TYPES
 from dunwell.core.events.list_endpoints import list_endpoints
 from dunwell.core.events.read_log import (
-    find_deliveries,
+    list_deliveries,
     prove_deliveries,
     read_delivery,
     read_endpoint,
@@ -55,7 +55,7 @@ async def answer_endpoint(
         known = await read_endpoint(work, endpoint_id)
         proof = await prove_deliveries(work, endpoint_id, asked_from)
         log = await find_page(
-            lambda cursor: find_deliveries(
+            lambda cursor: list_deliveries(
                 work, endpoint_id, limit=PAGE, cursor=cursor, wanted=wanted
             ),
             after,
@@ -67,7 +67,7 @@ async def answer_endpoint(
         asked_from=asked_from,
         types=EVENT_TYPES,
         filters={name: str(value) for name, value in given.items() if value},
-        deliveries=log.deliveries,
+        deliveries=log.items,
         after=after,
         next_cursor=log.next_cursor,
         done_here=visit.ask("done"),
