@@ -136,7 +136,9 @@ async def test_two_at_one_step_lose_nothing(
         else:
             await clerk.press("Save")
 
-        await clerk.sees("Someone else changed this while you were editing")
+        await clerk.sees(
+            "Someone else changed this while you were editing. Your changes are not saved yet."
+        )
         assert await clerk.page.locator("#days").input_value() == "14"
         if way.scripts:
             await clerk.judge(html_checker)

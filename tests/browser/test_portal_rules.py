@@ -154,7 +154,9 @@ async def test_the_second_who_saves_a_rule_sees_both_and_loses_nothing(
             await other.press("Save in the draft")
             await page.locator('[id="when.outstanding.min"]').fill("700")
             await clerk.press("Save in the draft")
-            await clerk.sees("Someone else changed this while you were editing")
+            await clerk.sees(
+                "Someone else changed this while you were editing. Your changes are not saved yet."
+            )
             await clerk.reads("600")
             assert await page.locator('[id="when.outstanding.min"]').input_value() == "700"
             if way.scripts:

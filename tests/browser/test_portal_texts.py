@@ -177,7 +177,9 @@ async def test_two_people_at_one_text_see_both_and_lose_nothing(tabs: Tabs, site
             await other.press("Save in the draft")
             await clerk.fill("Text", "Von mir")
             await clerk.press("Save in the draft")
-        await clerk.sees("Someone else changed this while you were editing")
+        await clerk.sees(
+            "Someone else changed this while you were editing. Your changes are not saved yet."
+        )
         await clerk.reads("Von der Kollegin")
         await expect(clerk.page.locator("#body")).to_have_value("Von mir")
         await clerk.press("Save in the draft")

@@ -28,7 +28,9 @@ async def test_the_second_save_of_contact_data_shows_what_has_changed(
 
         await clerk.press("Save")
 
-        await clerk.sees("Someone else changed this while you were editing")
+        await clerk.sees(
+            "Someone else changed this while you were editing. Your changes are not saved yet."
+        )
         await clerk.sees("Stored now: %(text)s", text="Kiel")
         assert await clerk.page.locator("#city").input_value() == "Bremen"
         if way.scripts:
@@ -57,14 +59,18 @@ async def test_two_who_answer_one_objection_keep_both_texts(
         await clerk.fill("Message to the debtor", _SECOND)
         await clerk.press("Look at it before it is sent")
 
-        await clerk.sees("Someone else changed this while you were editing")
+        await clerk.sees(
+            "Someone else changed this while you were editing. Your changes are not saved yet."
+        )
         await clerk.reads(_FIRST)
         assert await clerk.page.locator("#message").input_value() == _SECOND
         if way.scripts:
             await clerk.judge(html_checker)
         await clerk.press("Look at it before it is sent")
         await other.press("Look at it before it is sent")
-        await other.sees("Someone else changed this while you were editing")
+        await other.sees(
+            "Someone else changed this while you were editing. Your changes are not saved yet."
+        )
         await clerk.press("Send the answer")
         await clerk.sees("The answer is sent.")
 
