@@ -5,6 +5,7 @@
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from inspect import signature
 from operator import attrgetter
@@ -29,12 +30,14 @@ class UseCase:
         return f"{self.module}.{self.function}"
 
 
-def find_use_cases() -> list[UseCase]:
-    return [
+@cache
+def find_use_cases() -> Sequence[UseCase]:
+    """Cached, because it parses the whole source, which takes a second."""
+    return tuple(
         UseCase(module, function, _find_right(each))
         for module, tree in find_modules()
         for function, each in _list_functions(tree)
-    ]
+    )
 
 
 def find_modules() -> Iterator[tuple[str, ast.Module]]:
