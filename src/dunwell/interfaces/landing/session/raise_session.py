@@ -36,5 +36,6 @@ async def repeat_raise(
     work: Work, previous_hash: bytes, level: Level, *, randomness: bytes
 ) -> str | None:
     """Return another cookie value of the session that was raised from this token to `level`."""
+    work.need(Right.READ_CLAIMS)
     repeated = await repeat_opening(work, previous_hash, randomness, level)
     return repeated.cookie_value if repeated else None
