@@ -229,7 +229,9 @@ async def test_a_migration_that_cannot_lock_a_table_keeps_those_before_it(
         async with connected(url) as other, other.transaction():
             await other.execute("LOCK TABLE debtors IN ACCESS SHARE MODE")
             with pytest.raises(TableTaken, match=rf"Migration {migrations.newest} .* again"):
-                await migrations.run(url, lock_seconds=0.02)
+                # Without its timeout, the migration would wait for this very transaction.
+                async with asyncio.timeout(30):
+                    await migrations.run(url, lock_seconds=0.02)
             assert await _revision(url) == f"{int(migrations.newest) - 1:04}"
         await migrations.run(url)
         assert await _revision(url) == migrations.newest
