@@ -220,7 +220,8 @@ FROM crowd WHERE n % 10 = 0
 SELECT m AS merchant_id, {id} AS job_id, 'PAUSE' AS kind, '{{"type": "PAUSE"}}' AS parameters,
        'DONE' AS state, 'USER' AS actor_kind, '{user}' AS actor_id, '{{}}'::text[] AS actor_rights,
        100 AS total, 90 AS done, 10 AS skipped, at AS created_at, at AS begun_at, at AS ended_at,
-       at + interval '2 years' AS kept_until, tx AS written_by
+       at + interval '2 years' AS kept_until, tx AS written_by,
+       1 AS live_place
 FROM crowd WHERE n % 2000 = 0
 
 -- job_rows

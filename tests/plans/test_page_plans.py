@@ -29,8 +29,8 @@ NO_WHOLE_TABLES = "enable_seqscan = off"
 # A page, its count, and where each ends: of a list, and of what belongs to its rows.
 MOST_READ = 2_600
 # The start page counts ten kinds. A fifth of the crowd changed at one instant, and those claims
-# are sorted among themselves.
-MORE = {"start", "claims: by the greatest changed", "claims: of a rare status, by change"}
+# are sorted among themselves. All claims are counted, up to a thousand.
+MORE = {"start", "claims", "claims: by the greatest changed", "claims: of a rare status, by change"}
 # What each is there for: that page goes by it, however it is planned.
 INDEXES = {
     "claims_list": "claims",
