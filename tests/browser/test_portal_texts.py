@@ -152,7 +152,7 @@ async def test_what_is_typed_is_told_at_once_and_a_placeholder_stands_where_the_
         page, body = clerk.page, clerk.page.locator("#body")
         checked = page.locator("[data-checked]")
         await body.fill("Offen:  Bitte zahlen.")
-        await expect(checked).to_contain_text("The text does not say how much is to be paid.")
+        await expect(checked).to_contain_text("The text does not say how much is to be paid; add")
         await body.evaluate("it => it.setSelectionRange(7, 7)")
         await page.locator("button[value='outstanding']").focus()
         await page.keyboard.press("Enter")
@@ -162,7 +162,7 @@ async def test_what_is_typed_is_told_at_once_and_a_placeholder_stands_where_the_
         await expect(checked).not_to_contain_text("how much is to be paid")
         await body.press("End")
         await page.keyboard.type(" {{ merchant.name }} {{ landing.url }} Polizei")
-        await expect(checked).to_contain_text('may say "Polizei"')
+        await expect(checked).to_contain_text('No message to a debtor says "Polizei"')
         assert clerk.complaints == []
 
 

@@ -97,6 +97,37 @@ ACTORS: Labels = {
     "USER": LazyText("Somebody in the portal"),
     "DEBTOR": LazyText("Debtor"),
 }
+PAYMENT_REQUESTS: ColoredLabels = {
+    "CREATED": (LazyText("begun"), ""),
+    "OPEN": (LazyText("at the provider"), "info"),
+    "PENDING": (LazyText("money on its way"), "warn"),
+    "COMPLETED": (LazyText("received"), "good"),
+    "FAILED": (LazyText("failed"), "bad"),
+    "CANCELLED": (LazyText("broken off"), ""),
+    "EXPIRED": (LazyText("expired"), ""),
+}
+PAYMENT_PROVIDERS: Labels = {
+    "BANK_TRANSFER": LazyText("Bank transfer"),
+}
+SUPPRESSION_REASONS: Labels = {
+    "BOUNCE": LazyText("it came back"),
+    "DEBTOR": LazyText("the debtor asked for it"),
+    "MERCHANT": LazyText("the merchant asked for it"),
+    "OPERATOR": LazyText("by hand"),
+    "WRONG_PERSON": LazyText("it reached the wrong person"),
+}
+LETTER_BATCHES: ColoredLabels = {
+    "DECIDED": (LazyText("being made up"), "info"),
+    "WRITTEN": (LazyText("being released"), "info"),
+    "RELEASED": (LazyText("released"), "good"),
+}
+LETTER_STATES: ColoredLabels = {
+    "ACCEPTED": (LazyText("taken by the print service"), "info"),
+    "PRINTED": (LazyText("printed"), "info"),
+    "POSTED": (LazyText("posted"), "good"),
+    "RETURNED": (LazyText("came back"), "bad"),
+    "FAILED": (LazyText("not printed"), "bad"),
+}
 # What is wrong with a field, by the code of the fault.
 FAULT_TEXTS: Labels = {
     "REQUIRED": LazyText("Please fill this in."),
@@ -148,6 +179,11 @@ def translate_labels(language: Language) -> dict[str, dict[str, object]]:
         "REASONS": REASONS,
         "ITEMS": ITEMS,
         "ACTORS": ACTORS,
+        "PAYMENT_REQUESTS": PAYMENT_REQUESTS,
+        "PAYMENT_PROVIDERS": PAYMENT_PROVIDERS,
+        "SUPPRESSION_REASONS": SUPPRESSION_REASONS,
+        "LETTER_BATCHES": LETTER_BATCHES,
+        "LETTER_STATES": LETTER_STATES,
         "RULE_OUTCOMES": {str(outcome): text for outcome, text in RULE_OUTCOMES.items()},
         "STEP_REASONS": STEP_REASONS,
     }
