@@ -28,10 +28,17 @@ CREATE TABLE debtor_sessions (
     first_opened_at timestamptz,
     -- The address to which the code was sent that raised the level to CODE.
     proven_digests bytea[] NOT NULL DEFAULT '{}',
+    -- The hash of the token that the session's token replaced, or, for a session that was opened
+    -- without one, a keyed digest of the visitor and of the link or code. Until previous_until the
+    -- same request, sent again, gets another token of the session.
+    previous_hash bytea,
+    previous_until timestamptz,
     PRIMARY KEY (merchant_id, session_hash),
     FOREIGN KEY (merchant_id, claim_id) REFERENCES claims ON DELETE CASCADE
 );
 CREATE INDEX debtor_sessions_expiry ON debtor_sessions (expires_at);
+CREATE INDEX debtor_sessions_previous ON debtor_sessions (previous_hash);
+CREATE INDEX debtor_sessions_session ON debtor_sessions (merchant_id, session_id);
 
 -- What was typed into a form and not sent: one draft for each subject.
 CREATE TABLE debtor_drafts (
