@@ -10,6 +10,7 @@ from dunwell.accounts.merchants.rights import Right
 from tests.support.use_cases import (
     find_modules,
     find_use_cases,
+    list_definitions,
     list_names,
     reach_in_module,
 )
@@ -120,12 +121,23 @@ _NO_ROW = {
 
 def _list_writers(tree: ast.Module) -> set[str]:
     """The names in a module that change rows: functions of stores, and statements."""
-    imported = {
-        name.asname or name.name
+    stores, imported = set(), set()
+    for each in ast.walk(tree):
+        if isinstance(each, ast.ImportFrom):
+            is_store = "store" in (each.module or "").rpartition(".")[2]
+            for name in each.names:
+                known_as = name.asname or name.name
+                if is_store and _WRITERS.match(name.name):
+                    imported.add(known_as)
+                elif "store" in name.name:
+                    stores.add(known_as)
+    called_by_module = {
+        each.attr
         for each in ast.walk(tree)
-        if isinstance(each, ast.ImportFrom) and "store" in (each.module or "")
-        for name in each.names
-        if _WRITERS.match(name.name)
+        if isinstance(each, ast.Attribute)
+        and isinstance(each.value, ast.Name)
+        and each.value.id in stores
+        and _WRITERS.match(each.attr)
     }
     statements = {
         ast.unparse(target)
@@ -133,7 +145,7 @@ def _list_writers(tree: ast.Module) -> set[str]:
         if isinstance(each, ast.Assign) and _has_writing_statement(each.value)
         for target in each.targets
     }
-    return imported | statements
+    return imported | called_by_module | statements
 
 
 def _has_writing_statement(tree: ast.AST) -> bool:
@@ -150,7 +162,7 @@ _TOLD = "whether a message arrived, which its own state tells"
 _NO_BEFORE = {
     "core.claims.expire_holds._expire_for": _SET,
     "cases.disputes.rest_after_answer.rest_after_answer": _TOLD,
-    "contact.escalation.engine._run": _SET,
+    "contact.escalation.engine.Engine._run": _SET,
     "contact.escalation.report_failure.report_failure": _TOLD,
     "contact.escalation.settle_contacts.settle_contacts": _SET,
     "core.events.replay_deliveries.replay_given_up": _SENT,
@@ -177,11 +189,10 @@ _NO_BEFORE = {
 
 
 def _list_audits(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
-    for function in ast.walk(tree):
-        if isinstance(function, ast.AsyncFunctionDef):
-            for each in ast.walk(function):
-                if isinstance(each, ast.Call) and ast.unparse(each.func) == "save_audit":
-                    yield function.name, each
+    for name, function in list_definitions(tree):
+        for each in ast.walk(function):
+            if isinstance(each, ast.Call) and ast.unparse(each.func) == "save_audit":
+                yield name, each
 
 
 def _has_either(call: ast.Call) -> bool:
@@ -223,21 +234,35 @@ def test_a_draft_that_is_begun_writes_a_row_of_its_own(
     assert function in {name for name, _ in _list_audits(trees[module])}
 
 
+def _writes_a_row(tree: ast.Module, function: str) -> bool:
+    reached = reach_in_module(tree, function)
+    return any("save_audit" in list_names(each) for each in reached)
+
+
+def _changes_something(tree: ast.Module, function: str) -> bool:
+    reached = reach_in_module(tree, function)
+    used = set().union(*map(list_names, reached))
+    return bool(used & _list_writers(tree)) or any(map(_has_writing_statement, reached))
+
+
 def test_each_use_case_that_changes_something_writes_its_audit_row(
     trees: Mapping[str, ast.Module],
 ) -> None:
-    silent = set()
-    for each in find_use_cases():
-        tree = trees[each.module]
-        reached = reach_in_module(tree, each.function)
-        used = set().union(*map(list_names, reached))
-        writes = used & _list_writers(tree) or any(map(_has_writing_statement, reached))
-        if (each.right not in _READS or writes) and "save_audit" not in used:
-            silent.add(each.name)
+    silent = {
+        each.name
+        for each in find_use_cases()
+        if (each.right not in _READS or _changes_something(trees[each.module], each.function))
+        and not _writes_a_row(trees[each.module], each.function)
+    }
     assert silent == {name for names in _NO_ROW.values() for name in names}
 
 
-_TWO_USE_CASES = """
+_SEVERAL_USE_CASES = """
+from dunwell.core.claims import hold_store
+from dunwell.core.claims.store_holds import insert_hold as write_hold
+
+_END = "UPDATE holds SET ended_at = $1"
+
 async def pause(work: Work) -> None:
     await _write(work)
     await save_audit(work)
@@ -245,15 +270,50 @@ async def pause(work: Work) -> None:
 async def resume(work: Work) -> None:
     await _write(work)
 
+async def look(work: Work) -> None:
+    await hold_store.find_hold(work)
+
+async def end(work: Work) -> None:
+    await hold_store.end_hold(work)
+
+async def end_all(work: Work) -> None:
+    await work.execute(_END)
+
+class Holds:
+    async def end(self, work: Work) -> None:
+        await work.execute("DELETE FROM holds")
+
 async def _write(work: Work) -> None:
-    await insert_hold(work)
+    await write_hold(work)
 """
 
 
-def test_a_use_case_without_a_row_is_seen_beside_one_that_writes_its_own() -> None:
-    tree = ast.parse(_TWO_USE_CASES)
-    audits = {
-        name: any("save_audit" in list_names(each) for each in reach_in_module(tree, name))
-        for name in ("pause", "resume")
-    }
-    assert audits == {"pause": True, "resume": False}
+@pytest.mark.parametrize(
+    ("function", "changes", "writes_a_row"),
+    [
+        ("pause", True, True), ("resume", True, False), ("look", False, False),
+        ("end", True, False), ("end_all", True, False), ("Holds.end", True, False),
+    ],
+)  # fmt: skip
+def test_each_use_case_of_a_module_is_judged_by_itself(
+    function: str, *, changes: bool, writes_a_row: bool
+) -> None:
+    tree = ast.parse(_SEVERAL_USE_CASES)
+    assert _changes_something(tree, function) is changes
+    assert _writes_a_row(tree, function) is writes_a_row
+
+
+_TWO_CLASSES = """
+class Notices:
+    async def end(self) -> None:
+        await save_audit(self, before={}, after={})
+
+class Holds:
+    async def end(self) -> None:
+        await save_audit(self)
+"""
+
+
+def test_a_row_without_before_and_after_is_seen_beside_a_method_of_the_same_name() -> None:
+    found = {name: _has_either(call) for name, call in _list_audits(ast.parse(_TWO_CLASSES))}
+    assert found == {"Notices.end": True, "Holds.end": False}

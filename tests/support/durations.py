@@ -1,7 +1,7 @@
 """Finds every duration that the code names.
 
 A duration is a `timedelta` of fixed numbers, a number named after a unit of time, or an interval in
-SQL. It is known by its file and the constant, or the function, that it stands in.
+SQL. It is known by its file and the constant, or the function, that it stands in, with its class.
 """
 
 import ast
@@ -53,15 +53,18 @@ def list_durations(source: Path = SOURCE) -> Mapping[str, Found]:
     return found
 
 
-def _find_in(tree: ast.Module) -> Iterator[tuple[str, list[ast.expr]]]:
-    for each in ast.walk(tree):
-        if isinstance(each, ast.Module | ast.ClassDef):
-            for statement in each.body:
-                if isinstance(statement, ast.Assign | ast.AnnAssign):
-                    yield name_of(statement), list(_list_said(statement))
+def _find_in(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, list[ast.expr]]]:
+    """owner: the class or classes that it stands in, with a dot behind."""
+    for each in ast.iter_child_nodes(tree):
+        if isinstance(each, ast.ClassDef):
+            yield from _find_in(each, f"{owner}{each.name}.")
         elif isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
             calls = [call for call in ast.walk(each) if isinstance(call, ast.Call)]
-            yield each.name, [call for call in calls if _is_fixed(call)]
+            yield f"{owner}{each.name}", [call for call in calls if _is_fixed(call)]
+        elif isinstance(each, ast.Assign | ast.AnnAssign):
+            yield f"{owner}{name_of(each)}", list(_list_said(each))
+        else:
+            yield from _find_in(each, owner)
 
 
 def name_of(statement: ast.Assign | ast.AnnAssign) -> str:

@@ -49,7 +49,7 @@ def find_modules() -> Iterator[tuple[str, ast.Module]]:
 def reach_in_module(tree: ast.Module, name: str) -> Sequence[ast.AST]:
     """The function of that name ("do" or "Class.do") and all others of its module that it uses,
     through however many of them."""
-    defined = dict(_list_definitions(tree))
+    defined = dict(list_definitions(tree))
     reached: dict[str, ast.AST] = {}
     waiting = [name]
     while waiting:
@@ -68,7 +68,8 @@ def list_names(tree: ast.AST) -> set[str]:
     return names | {each.attr for each in ast.walk(tree) if isinstance(each, ast.Attribute)}
 
 
-def _list_definitions(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
+def list_definitions(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
+    """List each function of the module, and each method with its class before it."""
     for each in tree.body:
         if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
             yield each.name, each
