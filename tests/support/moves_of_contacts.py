@@ -4,6 +4,14 @@ settling, with every reason for which a thing stays where it is.
 
 from datetime import timedelta
 
+from dunwell.contact.escalation import (
+    broken_off_store,
+    claim_contact_store,
+    contact_store,
+    due_claim_store,
+    gate_store,
+    settlement_store,
+)
 from tests.support.rows import NOW
 from tests.support.two_claims import (
     FIRST,
@@ -79,66 +87,63 @@ _VERSIONS = Query(
     "SELECT array_agg(xmin::text::bigint ORDER BY claim_id) FROM claims"
     f" WHERE merchant_id = {FIRST}"
 )
-_DUE_CLAIMS = "contact.escalation.due_claim_store"
-_CONTACTS = "contact.escalation.contact_store"
-_BROKEN_OFF = "contact.escalation.broken_off_store"
 
 MOVES_OF_CLAIMS = [
     Moving(
-        f"{_DUE_CLAIMS}._LOCK_SET", (FIRST, NOW, 10, None), DUE, "claims", "claim_id", _NOT_DUE,
+        due_claim_store._LOCK_SET, (FIRST, NOW, 10, None), DUE, "claims", "claim_id", _NOT_DUE,
         answers="claim_id", passes_by="claims",
     ),
     Moving(
-        f"{_DUE_CLAIMS}._FIND_DUE", (FIRST, NOW, 10), DUE, "claims", "claim_id", _NOT_DUE,
+        due_claim_store._FIND_DUE, (FIRST, NOW, 10), DUE, "claims", "claim_id", _NOT_DUE,
         answers="claim_id",
     ),
     Moving(
-        f"{_DUE_CLAIMS}._FIND_MERCHANTS", (NOW, 0, 10), DUE, "claims", "claim_id",
+        due_claim_store._FIND_MERCHANTS, (NOW, 0, 10), DUE, "claims", "claim_id",
         {**_NOT_DUE, "its clock stands before": _ITS_CLOCK},
         answers="merchant_id", whose="MERCHANTS",
     ),
     Moving(
-        f"{_DUE_CLAIMS}._POSTPONE", (FIRST, IDS, NOW), DUE, "claims", "claim_id",
+        due_claim_store._POSTPONE, (FIRST, IDS, NOW), DUE, "claims", "claim_id",
         {"nothing to do": "UPDATE claims SET due_at = NULL"},
     ),
 ]  # fmt: skip
 
 MOVES_OF_CONTACTS = [
     Moving(
-        f"{_CONTACTS}._LEASE", (FIRST, NOW, NOW, LEASE, UNTIL, 10, _EMAIL), PLANNED,
+        contact_store._LEASE, (FIRST, NOW, NOW, LEASE, UNTIL, 10, _EMAIL), PLANNED,
         "communications", "claim_id",
         {**_UNLEASED, "another channel": "UPDATE communications SET channel = 'SMS'"},
         passes_by="communications",
     ),
     Moving(
-        f"{_CONTACTS}._LEASE", (FIRST, NOW, NOW, LEASE, UNTIL, 10, _EMAIL),
+        contact_store._LEASE, (FIRST, NOW, NOW, LEASE, UNTIL, 10, _EMAIL),
         _leased("ATTACHMENT_MISSING"), "communications", "claim_id", _UNLEASED,
         case="without its attachment",
     ),
     Moving(
-        f"{_CONTACTS}._FIND_CHANNELS", (NOW, 0, _EMAIL, [_EMAIL], [], [], 10), PLANNED,
+        contact_store._FIND_CHANNELS, (NOW, 0, _EMAIL, [_EMAIL], [], [], 10), PLANNED,
         "communications", "claim_id",
         {**_UNLEASED, "its clock stands before": _ITS_CLOCK},
         answers="merchant_id", whose="MERCHANTS",
     ),
     Moving(
-        f"{_CONTACTS}._FIND_CHANNELS", (NOW, 0, _EMAIL, [_EMAIL], [], [], 10), _HANDED_OVER,
+        contact_store._FIND_CHANNELS, (NOW, 0, _EMAIL, [_EMAIL], [], [], 10), _HANDED_OVER,
         "communications",
         "claim_id", {**_STILL_LEASED, **_SETTLED},
         answers="merchant_id", whose="MERCHANTS", case="broken off",
     ),
     Moving(
-        f"{_CONTACTS}._RELEASE", (FIRST, LEASE, UUIDS, [UNTIL] * 2, ["GUARD_DAY"] * 2),
+        contact_store._RELEASE, (FIRST, LEASE, UUIDS, [UNTIL] * 2, ["GUARD_DAY"] * 2),
         _leased("PLANNED"), "communications", "claim_id", {**_ANOTHERS, **_GONE},
     ),
     Moving(
-        f"{_CONTACTS}._AWAIT_ATTACHMENT", (FIRST, LEASE, UUIDS, UNTIL, IDS, _VERSIONS),
+        contact_store._AWAIT_ATTACHMENT, (FIRST, LEASE, UUIDS, UNTIL, IDS, _VERSIONS),
         _leased("PLANNED"), "communications", "claim_id", {**_ANOTHERS, **_GONE},
         since={"changed since": "UPDATE claims SET event_sequence = 9"},
         becomes="state = 'ATTACHMENT_MISSING'", passes_by="claims",
     ),
     Moving(
-        f"{_BROKEN_OFF}._TAKE_UP", (FIRST, NOW, LEASE, UNTIL, _EMAIL, 10), _HANDED_OVER,
+        broken_off_store._TAKE_UP, (FIRST, NOW, LEASE, UNTIL, _EMAIL, 10), _HANDED_OVER,
         "communications", "claim_id",
         {
             **_CLAIM_HELD, **_ENDED, **_STILL_LEASED, **_SETTLED, "changed since": _CHANGED_SINCE,
@@ -147,7 +152,7 @@ MOVES_OF_CONTACTS = [
         passes_by="communications",
     ),
     Moving(
-        f"{_BROKEN_OFF}._GIVE_UP_KNOWING", (FIRST, NOW, _EMAIL, False, 10), _HANDED_OVER,
+        broken_off_store._GIVE_UP_KNOWING, (FIRST, NOW, _EMAIL, False, 10), _HANDED_OVER,
         "communications",
         "claim_id",
         {
@@ -158,7 +163,7 @@ MOVES_OF_CONTACTS = [
     ),
     *(
         Moving(
-            f"{_BROKEN_OFF}._GIVE_UP_KNOWING", (FIRST, NOW, _EMAIL, True, 10),
+            broken_off_store._GIVE_UP_KNOWING, (FIRST, NOW, _EMAIL, True, 10),
             {**_HANDED_OVER, "claims": {**PLANNED["claims"], **changed}}, "communications",
             "claim_id", {"as it was": f"UPDATE claims SET {back}"}, case=case,
             passes_by="communications",
@@ -171,23 +176,23 @@ MOVES_OF_CONTACTS = [
         )
     ),
     Moving(
-        f"{_CONTACTS}._RENEW", (FIRST, UUIDS, LEASE, UNTIL), _leased("HANDED_OVER"),
+        contact_store._RENEW, (FIRST, UUIDS, LEASE, UNTIL), _leased("HANDED_OVER"),
         "communications", "claim_id", _ANOTHERS, passes_by="communications",
     ),
     Moving(
-        "contact.escalation.gate_store._LOCK",
+        gate_store._LOCK,
         (FIRST, LEASE, UUIDS, _VERSIONS, ["{}"] * 2, ["{}"] * 2),
         _leased("PLANNED"), "communications", "claim_id",
         {**_ANOTHERS, **_GONE, **_ENDED, **_CLAIM_HELD}, answers="communication_id",
         since={"changed since": "UPDATE claims SET event_sequence = 9"},
     ),
     Moving(
-        "contact.escalation.settlement_store._LOCK_ANSWERED", (FIRST, UUIDS, LEASE),
+        settlement_store._LOCK_ANSWERED, (FIRST, UUIDS, LEASE),
         _leased("HANDED_OVER"),
         "communications", "claim_id", {**_ANOTHERS, **_SETTLED}, answers="communication_id",
     ),
     Moving(
-        "contact.escalation.claim_contact_store._CANCEL", (FIRST, IDS, LATER, "paid"),
+        claim_contact_store._CANCEL, (FIRST, IDS, LATER, "paid"),
         _leased("PLANNED"),
         "communications", "claim_id",
         {why: change for why, change in _GONE.items() if why != "is CANCELLED"},

@@ -1,5 +1,6 @@
 """What moves jobs, with every reason for which one stays where it is."""
 
+from dunwell.operations.jobs import store as jobs_store
 from tests.support.rows import NOW
 from tests.support.two_claims import (
     FIRST,
@@ -24,7 +25,7 @@ _NOT_OURS = {"another's lease": f"UPDATE jobs SET lease_id = '{OTHER_LEASE}'"}
 
 MOVES_OF_JOBS = [
     Moving(
-        "operations.jobs.store._LEASE", (NOW, UNTIL, LEASE, ["PAUSE"], 10), {"jobs": _WAITING},
+        jobs_store._LEASE, (NOW, UNTIL, LEASE, ["PAUSE"], 10), {"jobs": _WAITING},
         "jobs", "job_id",
         {
             "not due": f"UPDATE jobs SET due_at = {JUST_LATER}",
@@ -34,7 +35,7 @@ MOVES_OF_JOBS = [
         whose="ALL", passes_by="jobs",
     ),
     Moving(
-        "operations.jobs.store._LOCK_LEASED", (FIRST, UUIDS[1], LEASE), {"jobs": _RUNNING},
+        jobs_store._LOCK_LEASED, (FIRST, UUIDS[1], LEASE), {"jobs": _RUNNING},
         "jobs", "job_id",
         {**_NOT_OURS, "cancelled": _HAS_ENDED}, answers="job_id", whose="SECOND",
     ),
@@ -44,11 +45,11 @@ MOVES_OF_JOBS = [
             "job_id", _NOT_OURS, whose="SECOND",
         )
         for statement, progress in (
-            ("operations.jobs.store._RELEASE", ()), ("operations.jobs.store._RENEW", (5, 7)),
+            (jobs_store._RELEASE, ()), (jobs_store._RENEW, (5, 7)),
         )
     ),
     Moving(
-        "operations.jobs.store._FIND_OLD", (NOW, 10), {"jobs": _ENDED}, "jobs", "job_id",
+        jobs_store._FIND_OLD, (NOW, 10), {"jobs": _ENDED}, "jobs", "job_id",
         {"not old enough": f"UPDATE jobs SET kept_until = {JUST_LATER}"}, answers="job_id",
         whose="ALL",
     ),

@@ -1,12 +1,13 @@
 """What moves messages that channels reported of."""
 
+from dunwell.contact.escalation import join_store
 from tests.support.rows import NOW
 from tests.support.two_claims import LONG_AGO, UUIDS, Moving
 
 _ACCEPTED = {"state": "ACCEPTED", "run": 0, "planned_at": LONG_AGO}
 MOVES_OF_REPORTS = [
     Moving(
-        "contact.escalation.join_store._NOTE", ([1, 1], UUIDS, NOW), {"communications": _ACCEPTED},
+        join_store._NOTE, ([1, 1], UUIDS, NOW), {"communications": _ACCEPTED},
         "communications", "communication_id",
         {
             "not accepted": "UPDATE communications SET state = 'UNKNOWN'",

@@ -5,6 +5,40 @@ and what is removed when it is old. With every reason for which a thing stays wh
 from datetime import timedelta
 from uuid import UUID
 
+from dunwell.accounts.installation.alarms import mail_store
+from dunwell.accounts.merchants import find_merchants, store_changes, store_lookup, sweep
+from dunwell.accounts.merchants import store as merchants_store
+from dunwell.accounts.users import (
+    store_entries,
+    store_factors,
+    store_kept_forms,
+    store_sessions,
+    store_wrong_codes,
+)
+from dunwell.accounts.users.single_sign_on import store_identities
+from dunwell.adapters.payments.sandbox import store as payments_sandbox_store
+from dunwell.cases.disputes import store_overdue
+from dunwell.cases.modalities import store_checks
+from dunwell.cases.payments import store_requests
+from dunwell.contact.escalation import join_store
+from dunwell.contact.messages import ledger_store
+from dunwell.contact.notices import leased_store, store_occasions
+from dunwell.contact.notices import store as notices_store
+from dunwell.contact.sending import incoming_store, report_store
+from dunwell.contact.sending.batches import batch_store, doubt_store, item_store, status_store
+from dunwell.core.claims import store_holds
+from dunwell.core.claims.searching import filling_store
+from dunwell.core.events import replay_events, store_deliveries, store_failing, store_spans
+from dunwell.core.files import store as files_store
+from dunwell.interfaces.landing.entering import store_tries, store_ways
+from dunwell.interfaces.landing.reaching import store as reaching_store
+from dunwell.interfaces.landing.session import details, store_drafts
+from dunwell.interfaces.landing.session import store as session_store
+from dunwell.operations.alerts import backlog_store, signs_store
+from dunwell.operations.explanation import lines_store, read_overview
+from dunwell.operations.recovery import hold
+from dunwell.operations.sandbox import store as operations_sandbox_store
+from dunwell.platform.database import attempts
 from tests.support.rows import NOW
 from tests.support.two_claims import (
     FIRST,
@@ -18,6 +52,7 @@ from tests.support.two_claims import (
     Moving,
     Rows,
 )
+from tests.support.written import list_names_of
 
 _CLAIM = {"status": "IN_PROCESS"}
 _ENDPOINT = UUID(int=9)
@@ -36,22 +71,22 @@ def _old(statement: str, table: str, key: str, instant: str, *, takes_limit: boo
 
 
 _REMOVALS = [
-    _old("accounts.merchants.sweep._REMOVE_TOKENS", "access_tokens", "credential_id", "expires_at"),
+    _old(sweep._REMOVE_TOKENS, "access_tokens", "credential_id", "expires_at"),
     _old(
-        "accounts.merchants.sweep._REMOVE_SECRETS", "credential_secrets", "credential_id",
+        sweep._REMOVE_SECRETS, "credential_secrets", "credential_id",
         "expires_at",
         takes_limit=False,
     ),
     _old(
-        "accounts.merchants.sweep._REMOVE_QUOTAS", "request_quotas", "credential_id", "minute",
+        sweep._REMOVE_QUOTAS, "request_quotas", "credential_id", "minute",
         takes_limit=False,
     ),
-    _old("accounts.merchants.sweep._REMOVE_KEPT_ANSWERS", "idempotency_keys", "key", "created_at"),
-    _old("interfaces.landing.session.store._REMOVE_SESSIONS", "debtor_sessions", "claim_id",
+    _old(sweep._REMOVE_KEPT_ANSWERS, "idempotency_keys", "key", "created_at"),
+    _old(session_store._REMOVE_SESSIONS, "debtor_sessions", "claim_id",
     "expires_at"),
-    _old("interfaces.landing.session.store_drafts._REMOVE_OLD", "debtor_drafts", "claim_id",
+    _old(store_drafts._REMOVE_OLD, "debtor_drafts", "claim_id",
     "kept_until"),
-    _old("interfaces.landing.reaching.store._SWEEP", "debtor_contact_changes", "claim_id",
+    _old(reaching_store._SWEEP, "debtor_contact_changes", "claim_id",
     "expires_at"),
 ]  # fmt: skip
 
@@ -64,7 +99,7 @@ _NOT_OURS = {
 }
 _NOTICES = [
     Moving(
-        "contact.notices.store._LEASE", (NOW, LEASE, UNTIL, [], [], [], 10, 10),
+        notices_store._LEASE, (NOW, LEASE, UNTIL, [], [], [], 10, 10),
         {"debtor_notices": {"due_at": NOW}}, "debtor_notices", "claim_id",
         {
             "not due": f"UPDATE debtor_notices SET due_at = {JUST_LATER}",
@@ -73,7 +108,7 @@ _NOTICES = [
         whose="ALL", passes_by="debtor_notices",
     ),
     Moving(
-        "contact.notices.leased_store._TAKE_BACK", ([FIRST], [UUIDS[1]], LEASE, NOW),
+        leased_store._TAKE_BACK, ([FIRST], [UUIDS[1]], LEASE, NOW),
         {"debtor_notices": _LEASED}, "debtor_notices", "claim_id", _NOT_OURS, whose="SECOND",
     ),
     *(
@@ -82,12 +117,12 @@ _NOTICES = [
             "debtor_notices", "claim_id", _NOT_OURS, whose="SECOND", passes_by=passes_by,
         )
         for statement, values, passes_by in (
-            ("contact.notices.leased_store._RENEW", (UNTIL,), "debtor_notices"),
-            ("contact.notices.leased_store._SETTLE", ("ACCEPTED", None, None, NOW, "sms-a"), None),
+            (leased_store._RENEW, (UNTIL,), "debtor_notices"),
+            (leased_store._SETTLE, ("ACCEPTED", None, None, NOW, "sms-a"), None),
         )
     ),
     Moving(
-        "contact.notices.store._EMPTY", (NOW, 10), {"debtor_notices": _SETTLED_NOTICE},
+        notices_store._EMPTY, (NOW, 10), {"debtor_notices": _SETTLED_NOTICE},
         "debtor_notices",
         "claim_id",
         {
@@ -104,16 +139,16 @@ _OVER = f"UPDATE debtor_occasions SET due_at = NULL, over_at = '{NOW.isoformat()
 _NOT_YET = {"not due": f"UPDATE debtor_occasions SET due_at = {JUST_LATER}", "over": _OVER}
 _OCCASIONS = [
     Moving(
-        "contact.notices.store_occasions._FIND_DUE", (NOW, 10), {"debtor_occasions": _TOLD},
+        store_occasions._FIND_DUE, (NOW, 10), {"debtor_occasions": _TOLD},
         "debtor_occasions", "claim_id", _NOT_YET, answers="claim_id", whose="ALL",
     ),
     Moving(
-        "contact.notices.store_occasions._LOCK", (FIRST, IDS[1], "plan", "a", NOW),
+        store_occasions._LOCK, (FIRST, IDS[1], "plan", "a", NOW),
         {"debtor_occasions": _TOLD | {"notice_id": UUIDS}}, "debtor_occasions", "claim_id",
         _NOT_YET, answers="notice_id", whose="SECOND",
     ),
     Moving(
-        "contact.notices.store_occasions._EMPTY", (NOW, 10, NOW, ["dispute_answer"]),
+        store_occasions._EMPTY, (NOW, 10, NOW, ["dispute_answer"]),
         {"debtor_occasions": _TOLD | {"due_at": None, "over_at": LONG_AGO}}, "debtor_occasions",
         "claim_id",
         {
@@ -128,7 +163,7 @@ _OCCASIONS = [
 _OPEN = {"state": "OPEN", "opened_at": LONG_AGO, "overdue_told_at": None}
 _OBJECTIONS = [
     Moving(
-        "cases.disputes.store_overdue._FIND", (FIRST, NOW, 10), {"disputes": _OPEN}, "disputes",
+        store_overdue._FIND, (FIRST, NOW, 10), {"disputes": _OPEN}, "disputes",
         "claim_id",
         {
             "not old enough": f"UPDATE disputes SET opened_at = '{NOW.isoformat()}'",
@@ -143,7 +178,7 @@ _DELIVERY = {"endpoint_id": _ENDPOINT, "event_id": UUIDS}
 _DONE = "UPDATE deliveries SET state = 'DELIVERED', due_at = NULL"
 _DELIVERIES = [
     Moving(
-        "core.events.store_deliveries._FIND_DUE", (NOW, 0, UUID(int=0), 10),
+        store_deliveries._FIND_DUE, (NOW, 0, UUID(int=0), 10),
         {"webhook_endpoints": {}, "deliveries": {"is_replay": is_replay}}, "webhook_endpoints",
         "endpoint_id",
         {
@@ -158,7 +193,7 @@ _DELIVERIES = [
     for is_replay in (False, True)
 ] + [
     Moving(
-        "core.events.store_deliveries._LEASE", (FIRST, _ENDPOINT, NOW, 10, UNTIL, LEASE),
+        store_deliveries._LEASE, (FIRST, _ENDPOINT, NOW, 10, UNTIL, LEASE),
         {"events": {}, "deliveries": {**_DELIVERY, "is_replay": is_replay}}, "deliveries",
         "event_id",
         {
@@ -174,12 +209,12 @@ _DELIVERIES = [
     for is_replay in (False, True)
 ] + [
     Moving(
-        "core.events.store_deliveries._RELEASE", (FIRST, _ENDPOINT, UUIDS, [LEASE], UNTIL),
+        store_deliveries._RELEASE, (FIRST, _ENDPOINT, UUIDS, [LEASE], UNTIL),
         {"deliveries": {**_DELIVERY, "lease_id": LEASE}}, "deliveries", "event_id",
         {"another's lease": f"UPDATE deliveries SET lease_id = '{OTHER_LEASE}'"},
     ),
     Moving(
-        "core.events.store_deliveries._RECORD",
+        store_deliveries._RECORD,
         (
             [FIRST] * 2, [_ENDPOINT] * 2, UUIDS, [LEASE] * 2, IDS, ["DELIVERED"] * 2, [None] * 2,
             [NOW] * 2, IDS, [200] * 2, [None] * 2, [None] * 2,
@@ -202,23 +237,23 @@ _PLAN_ENDED = {
 }
 _MONEY = [
     Moving(
-        "cases.payments.store_requests._LOCK_DUE", (FIRST, NOW, 10), _REQUEST, "payment_requests",
+        store_requests._LOCK_DUE, (FIRST, NOW, 10), _REQUEST, "payment_requests",
         "claim_id", _NOT_TO_BE_CHECKED, answers="claim_id", passes_by="payment_requests",
     ),
     Moving(
-        "cases.payments.store_requests._FIND_MERCHANTS", (NOW, 10), _REQUEST, "payment_requests",
+        store_requests._FIND_MERCHANTS, (NOW, 10), _REQUEST, "payment_requests",
         "claim_id", _NOT_TO_BE_CHECKED, answers="merchant_id", whose="MERCHANTS",
     ),
     Moving(
-        "cases.modalities.store_checks._LOCK_SET", (FIRST, NOW, 10), _PLAN, "payment_modalities",
+        store_checks._LOCK_SET, (FIRST, NOW, 10), _PLAN, "payment_modalities",
         "claim_id", _PLAN_ENDED, answers="claim_id", passes_by="claims",
     ),
     Moving(
-        "cases.modalities.store_checks._FIND_MERCHANTS", (NOW, None), _PLAN, "payment_modalities",
+        store_checks._FIND_MERCHANTS, (NOW, None), _PLAN, "payment_modalities",
         "claim_id", {**_PLAN_ENDED, **_LATER_CLOCK}, answers="merchant_id", whose="MERCHANTS",
     ),
     Moving(
-        "adapters.payments.sandbox.store._LEASE_NOTICES", (NOW, UNTIL, 10),
+        payments_sandbox_store._LEASE_NOTICES, (NOW, UNTIL, 10),
         {"sandbox_checkouts": {"notices_due": 1, "notice_at": NOW}}, "sandbox_checkouts",
         "checkout_id",
         {
@@ -240,21 +275,21 @@ _STANDS = {
 }
 _REST = [
     Moving(
-        "core.claims.store_holds._FIND_ENDED_HOLDS", (NOW, None, 10), _HELD, "holds", "claim_id",
+        store_holds._FIND_ENDED_HOLDS, (NOW, None, 10), _HELD, "holds", "claim_id",
         _STANDS,
         answers="claim_id", whose="ALL",
     ),
     Moving(
-        "core.claims.store_holds._FIND_ENDED_HOLDS", (NOW, FIRST, 10), _HELD, "holds", "claim_id",
+        store_holds._FIND_ENDED_HOLDS, (NOW, FIRST, 10), _HELD, "holds", "claim_id",
         _STANDS,
         answers="claim_id", case="of one merchant",
     ),
     Moving(
-        "core.claims.store_holds._LIFT_ENDED", (FIRST, IDS, NOW), _HELD, "claims", "claim_id",
+        store_holds._LIFT_ENDED, (FIRST, IDS, NOW), _HELD, "claims", "claim_id",
         _STANDS
     ),
     Moving(
-        "core.files.store._FIND_UNUSED", (LONG_AGO, NOW, 10),
+        files_store._FIND_UNUSED, (LONG_AGO, NOW, 10),
         {"uploads": {"expires_at": LONG_AGO}}, "uploads", "ticket_id",
         {
             "not old enough": f"UPDATE uploads SET expires_at = '{NOW.isoformat()}'",
@@ -264,7 +299,7 @@ _REST = [
         answers="ticket_id", whose="ALL",
     ),
     Moving(
-        "contact.messages.ledger_store._TAKE_TURN", (FIRST,), {}, "merchants", "merchant_id", {},
+        ledger_store._TAKE_TURN, (FIRST,), {}, "merchants", "merchant_id", {},
         answers="merchant_id", whose="FIRST", passes_by="merchants",
     ),
 ]  # fmt: skip
@@ -282,76 +317,76 @@ _FAILING = "over all merchants: tried by tests.usecases.test_failing_endpoints"
 _BACKLOG = "counts over all merchants: tried by tests.usecases.test_backlog_figures"
 _SEARCH = "what it takes names its merchant: tried by tests.usecases.test_fill_search"
 # Statements that look at the time or at what is locked and are tried elsewhere, and where.
-NOT_TWO = {
-    "core.claims.searching.filling_store._LOAD": _SEARCH,
-    "core.claims.searching.filling_store._TAKE": _SEARCH,
-    "accounts.installation.alarms.mail_store._GIVE_UP": _ALARMS,
-    "accounts.installation.alarms.mail_store._HAND_OVER": _ALARMS,
-    "accounts.installation.alarms.mail_store._SWEEP_ALARMS": _ALARMS,
-    "accounts.installation.alarms.mail_store._SWEEP_MAILS": _ALARMS,
-    "operations.alerts.backlog_store._COUNT_STEPS": _BACKLOG,
-    "operations.alerts.signs_store._FAILING": _FAILING,
-    "operations.alerts.signs_store._OFF": _ALARMS,
-    "core.events.store_failing._MARK_FAILURES_TOLD": _FAILING,
-    "core.events.store_failing._MARK_LOGGED": _FAILING,
-    "core.events.store_failing._MARK_RECOVERIES_TOLD": _FAILING,
-    "operations.alerts.signs_store._OVERDUE": _ALARMS,
-    "operations.alerts.signs_store._STEPS": _ALARMS,
-    "operations.alerts.signs_store._UNKNOWN": _ALARMS,
-    "operations.alerts.signs_store._UNSEEN": _ALARMS,
-    "operations.alerts.signs_store._WAITING": _ALARMS,
-    "operations.alerts.signs_store._TAKE_TURN": _ALARMS,
-    "contact.sending.batches.doubt_store._FIND": _DOUBT,
-    "contact.sending.batches.doubt_store._FIND_NEWEST": _DOUBT,
-    "contact.sending.batches.status_store._RELEASE": _STATUSES,
-    "contact.sending.batches.status_store._RENEW": _STATUSES,
-    "contact.sending.batches.status_store._LEASE": _STATUSES,
-    "contact.sending.batches.batch_store._DISSOLVE": _BATCHES,
-    "contact.sending.batches.batch_store._LEASE_LEFT": _BATCHES,
-    "contact.sending.batches.batch_store._LOCK_OWN": _BATCHES,
-    "contact.sending.batches.batch_store._LOCK_WAITING": _BATCHES,
-    "contact.sending.batches.batch_store._MARK_WRITTEN": _BATCHES,
-    "contact.sending.batches.item_store._FIND_LEFT": _BATCHES,
-    "contact.sending.batches.status_store._SWEEP": "tried by tests.engine.test_letter_statuses",
-    "contact.escalation.join_store._LOCK_REPORT": _REPORTS,
-    "contact.sending.incoming_store._SWEEP": (
+_WHY_NOT_TWO = {
+    filling_store._LOAD: _SEARCH,
+    filling_store._TAKE: _SEARCH,
+    mail_store._GIVE_UP: _ALARMS,
+    mail_store._HAND_OVER: _ALARMS,
+    mail_store._SWEEP_ALARMS: _ALARMS,
+    mail_store._SWEEP_MAILS: _ALARMS,
+    backlog_store._COUNT_STEPS: _BACKLOG,
+    signs_store._FAILING: _FAILING,
+    signs_store._OFF: _ALARMS,
+    store_failing._MARK_FAILURES_TOLD: _FAILING,
+    store_failing._MARK_LOGGED: _FAILING,
+    store_failing._MARK_RECOVERIES_TOLD: _FAILING,
+    signs_store._OVERDUE: _ALARMS,
+    signs_store._STEPS: _ALARMS,
+    signs_store._UNKNOWN: _ALARMS,
+    signs_store._UNSEEN: _ALARMS,
+    signs_store._WAITING: _ALARMS,
+    signs_store._TAKE_TURN: _ALARMS,
+    doubt_store._FIND: _DOUBT,
+    doubt_store._FIND_NEWEST: _DOUBT,
+    status_store._RELEASE: _STATUSES,
+    status_store._RENEW: _STATUSES,
+    status_store._LEASE: _STATUSES,
+    batch_store._DISSOLVE: _BATCHES,
+    batch_store._LEASE_LEFT: _BATCHES,
+    batch_store._LOCK_OWN: _BATCHES,
+    batch_store._LOCK_WAITING: _BATCHES,
+    batch_store._MARK_WRITTEN: _BATCHES,
+    item_store._FIND_LEFT: _BATCHES,
+    status_store._SWEEP: "tried by tests.engine.test_letter_statuses",
+    join_store._LOCK_REPORT: _REPORTS,
+    incoming_store._SWEEP: (
         "replies are of no merchant by their key: tried by tests.usecases.test_take_incoming_sms"
     ),
-    "contact.sending.report_store._LOCK_DUE": _REPORTS,
-    "contact.sending.report_store._SWEEP": _REPORTS,
-    "platform.database.attempts._REMOVE": _NO_MERCHANT,
-    "interfaces.landing.entering.store_tries._REMOVE_EVERYBODYS": _NO_MERCHANT,
-    "interfaces.landing.entering.store_tries._REMOVE_VISITORS": _NO_MERCHANT,
-    "core.events.replay_events._WANTED": "a part of the next two",
-    "core.events.replay_events._COUNT": "tried by tests.engine.test_replay_events",
-    "core.events.replay_events._REPLAY": "tried by tests.engine.test_replay_events",
-    "core.events.store_spans._FIND": _READS,
-    "contact.escalation.join_store._LOAD_UNKNOWN": _READS,
-    "operations.explanation.lines_store._BACKLOG": _READS,
-    "operations.explanation.read_overview._LOAD": _READS,
-    "interfaces.landing.entering.store_ways._FIND_CHECKED": _READS,
-    "interfaces.landing.entering.store_ways._FIND_CODE": _READS,
-    "interfaces.landing.entering.store_ways._FIND_LINK": _READS,
-    "interfaces.landing.session.details.PREVIEW": _READS,
-    "interfaces.landing.session.store_opened.PREVIEW": _READS,
-    "accounts.merchants.find_merchants._FIND": _READS,
-    "accounts.merchants.store_lookup._FIND_ACCESSES": _READS,
-    "accounts.merchants.store._LOAD_MERCHANT": _READS,
-    "accounts.merchants.store._LOAD_MERCHANTS_PAGE": _READS,
-    "accounts.merchants.store_changes._INSERT_MERCHANT": "a merchant of its own",
-    "accounts.users.single_sign_on.store_identities._REMOVE_ATTEMPTS": _NO_MERCHANT,
-    "accounts.users.single_sign_on.store_identities._REMOVE_LOGOUTS": _NO_MERCHANT,
-    "accounts.users.store_entries._REMOVE_ENTRIES": _NO_MERCHANT,
-    "accounts.users.store_factors._REMOVE_CHALLENGES": _NO_MERCHANT,
-    "accounts.users.store_kept_forms._REMOVE_EXPIRED": _NO_MERCHANT,
-    "accounts.users.store_wrong_codes._REMOVE": _NO_MERCHANT,
-    "accounts.users.store_sessions._REMOVE": _NO_MERCHANT,
-    "accounts.users.store_sessions._TAKE": (
-        "moves one session's use: tried by tests.people.test_sessions"
-    ),
-    "operations.recovery.hold._FIND_CONCERNED": "lists what a restore concerns, and moves nothing",
-    "operations.sandbox.store._LOAD_AGENDA": "tried by tests.engine.test_sandbox_order",
-    "operations.sandbox.store._MOVE": (
+    report_store._LOCK_DUE: _REPORTS,
+    report_store._SWEEP: _REPORTS,
+    attempts._REMOVE: _NO_MERCHANT,
+    store_tries._REMOVE_EVERYBODYS: _NO_MERCHANT,
+    store_tries._REMOVE_VISITORS: _NO_MERCHANT,
+    replay_events._WANTED: "a part of the next two",
+    replay_events._COUNT: "tried by tests.engine.test_replay_events",
+    replay_events._REPLAY: "tried by tests.engine.test_replay_events",
+    store_spans._FIND: _READS,
+    join_store._LOAD_UNKNOWN: _READS,
+    lines_store._BACKLOG: _READS,
+    read_overview._LOAD: _READS,
+    store_ways._FIND_CHECKED: _READS,
+    store_ways._FIND_CODE: _READS,
+    store_ways._FIND_LINK: _READS,
+    details.PREVIEW: _READS,
+    find_merchants._FIND: _READS,
+    store_lookup._FIND_ACCESSES: _READS,
+    merchants_store._LOAD_MERCHANT: _READS,
+    merchants_store._LOAD_MERCHANTS_PAGE: _READS,
+    store_changes._INSERT_MERCHANT: "a merchant of its own",
+    store_identities._REMOVE_ATTEMPTS: _NO_MERCHANT,
+    store_identities._REMOVE_LOGOUTS: _NO_MERCHANT,
+    store_entries._REMOVE_ENTRIES: _NO_MERCHANT,
+    store_factors._REMOVE_CHALLENGES: _NO_MERCHANT,
+    store_kept_forms._REMOVE_EXPIRED: _NO_MERCHANT,
+    store_wrong_codes._REMOVE: _NO_MERCHANT,
+    store_sessions._REMOVE: _NO_MERCHANT,
+    store_sessions._TAKE: ("moves one session's use: tried by tests.people.test_sessions"),
+    hold._FIND_CONCERNED: "lists what a restore concerns, and moves nothing",
+    operations_sandbox_store._LOAD_AGENDA: "tried by tests.engine.test_sandbox_order",
+    operations_sandbox_store._MOVE: (
         "moves one merchant's clock: tried by tests.store.test_isolation"
     ),
+}
+NOT_TWO = {
+    name: reason for statement, reason in _WHY_NOT_TWO.items() for name in list_names_of(statement)
 }

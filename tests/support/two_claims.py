@@ -5,7 +5,6 @@ too many. `back` says for every reason how thing 2 of the first merchant is chan
 stays where it is (not due, held, leased, ended), and nothing else of it.
 """
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -14,6 +13,7 @@ from uuid import UUID
 
 from dunwell.platform.database.database import Connection
 from tests.support.rows import NOW, Values, insert_row
+from tests.support.written import list_names_of
 
 FIRST, SECOND = 1, 2
 IDS = [1, 2]
@@ -43,7 +43,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """`statement`: its module and name. `rows`: what every thing consists of, by table; a list
+    """`rows`: what every thing consists of, by table; a list
     has a value for each of the two. `table`: whose rows move, known by their `key`; a statement
     that changes nothing says by its column `answers` what it found. `since`: reasons that arise
     after the values were read."""
@@ -65,13 +65,12 @@ class Moving:
 
     @property
     def name(self) -> str:
-        return f"{self.statement}{self.case and f' ({self.case})'}"
+        return f"{self.names[0]}{self.case and f' ({self.case})'}"
 
     @property
-    def text(self) -> str:
-        module, _, name = self.statement.rpartition(".")
-        text: str = getattr(importlib.import_module(f"dunwell.{module}"), name)
-        return text
+    def names(self) -> Sequence[str]:
+        """Where the statement is written."""
+        return list_names_of(self.statement)
 
     def expect(self, *, second_moves: bool) -> list[tuple[int, int]]:
         """The merchant and the number of each thing that moves."""
@@ -149,7 +148,7 @@ async def run(
 ) -> list[tuple[int, int]]:
     """Which things moved: those it answers, or those whose row is another one afterwards."""
     before = await _read_rows(tx, moving)
-    answer = await tx.fetch(text or moving.text, *values)
+    answer = await tx.fetch(text or moving.statement, *values)
     if moving.answers is None:
         after = await _read_rows(tx, moving, moving.becomes)
         is_removed = moving.becomes == "true"

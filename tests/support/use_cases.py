@@ -3,7 +3,7 @@
 """
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -12,7 +12,36 @@ from operator import attrgetter
 from pathlib import Path
 
 import dunwell
+from dunwell.accounts.merchants import audit
 from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.users import reception
+from dunwell.cases.assignment import start_runs
+from dunwell.cases.disputes import end_dispute, evidence_store, rest_after_answer, withheld
+from dunwell.cases.intake import create_claims, starts
+from dunwell.cases.modalities import confirmation, request_modality, rest_after_break, tell_plan
+from dunwell.cases.payments import (
+    balancing,
+    check_choice,
+    expire_transfer,
+    receipt,
+    record_payment,
+    request_holds,
+    take_request,
+)
+from dunwell.cases.rollout import delete_workflow, publish_workflow
+from dunwell.contact.escalation import (
+    change_attachments,
+    end_claim,
+    record_decisions,
+    settle_contacts,
+)
+from dunwell.contact.notices import send_notice, settled, tell_debtor
+from dunwell.core.claims import access, hold_claim, raise_event
+from dunwell.core.claims.searching import fill_search
+from dunwell.core.workflows import open_workflow
+from dunwell.operations.explanation import explain_rules
+from dunwell.operations.jobs import act, exported_lists, starters
+from dunwell.operations.onboarding import copy_processes
 
 SOURCE = Path(dunwell.__file__).parent
 _GIVEN = {"Work", "Actor"}
@@ -105,63 +134,71 @@ def _find_right(function: ast.AsyncFunctionDef) -> str | None:
     return None
 
 
-def _name(reasons: Mapping[str, Sequence[str]]) -> Mapping[str, str]:
-    return {name: reason for reason, names in reasons.items() for name in names}
+def name_function(function: Callable[..., object]) -> str:
+    """Return the name that `UseCase.name` gives it."""
+    return f"{function.__module__.removeprefix('dunwell.')}.{function.__qualname__}"
 
 
-ASK_NOTHING = _name({
+def name_reasons(
+    reasons: Mapping[str, Sequence[Callable[..., object]]],
+) -> Mapping[str, str]:
+    """Return why each function is an exception, by its name. reasons: functions by reason."""
+    return {name_function(each): reason for reason, found in reasons.items() for each in found}
+
+
+ASK_NOTHING = name_reasons({
     "it runs within a use case that has asked": (
-        "cases.assignment.start_runs.start_runs",
-        "core.claims.access.access_claim", "core.claims.access.check_claim",
-        "core.claims.hold_claim.lift_hold", "core.claims.hold_claim.open_hold",
-        "core.claims.raise_event.raise_event", "core.claims.searching.fill_search.replace_terms",
-        "cases.disputes.end_dispute.lock_dispute", "cases.disputes.evidence_store.save_evidence",
-        "cases.disputes.withheld.release_claim", "cases.disputes.withheld.withhold_claim",
-        "contact.escalation.change_attachments.check_ticket",
-        "contact.escalation.end_claim.end_claim",
-        "operations.explanation.explain_rules.explain_rules",
-        "operations.jobs.exported_lists.Exported.read_rows",
-        "cases.intake.create_claims.create_requests", "cases.intake.starts.decide_starts",
-        "operations.jobs.act.find_target",
-        "accounts.merchants.audit.save_audit",
-        "cases.modalities.confirmation.tell_modality",
-        "operations.onboarding.copy_processes.deactivate_copied",
-        "cases.modalities.request_modality.announce",
-        "cases.modalities.request_modality.open_modality_hold",
-        "cases.modalities.tell_plan.is_still_true",
-        "contact.notices.send_notice.find_repeated", "contact.notices.send_notice.send_notice",
-        "contact.notices.tell_debtor.tell_debtor",
-        "cases.payments.balancing.collect_if_paid", "cases.payments.balancing.load_balance",
-        "cases.payments.balancing.use_surplus", "cases.payments.check_choice.check_choice",
-        "cases.payments.expire_transfer.complete_transfer",
-        "cases.payments.expire_transfer.find_arrived",
-        "cases.payments.expire_transfer.load_awaited_requests",
-        "cases.payments.receipt.tell_payment", "cases.payments.record_payment.enter_payment",
-        "cases.payments.request_holds.lift_request_hold",
-        "cases.payments.request_holds.open_request_hold",
-        "cases.payments.take_request.audit_request",
-        "cases.rollout.delete_workflow.find_uses",
-        "cases.rollout.publish_workflow.find_publishing_faults",
-        "core.workflows.open_workflow.open_scenarios", "core.workflows.open_workflow.open_workflow",
+        start_runs.start_runs,
+        access.access_claim, access.check_claim,
+        hold_claim.lift_hold, hold_claim.open_hold,
+        raise_event.raise_event, fill_search.replace_terms,
+        end_dispute.lock_dispute, evidence_store.save_evidence,
+        withheld.release_claim, withheld.withhold_claim,
+        change_attachments.check_ticket,
+        end_claim.end_claim,
+        explain_rules.explain_rules,
+        exported_lists.Exported.read_rows,
+        create_claims.create_requests, starts.decide_starts,
+        act.find_target,
+        audit.save_audit,
+        confirmation.tell_modality,
+        copy_processes.deactivate_copied,
+        request_modality.announce,
+        request_modality.open_modality_hold,
+        tell_plan.is_still_true,
+        send_notice.find_repeated, send_notice.send_notice,
+        tell_debtor.tell_debtor,
+        balancing.collect_if_paid, balancing.load_balance,
+        balancing.use_surplus, check_choice.check_choice,
+        expire_transfer.complete_transfer,
+        expire_transfer.find_arrived,
+        expire_transfer.load_awaited_requests,
+        receipt.tell_payment, record_payment.enter_payment,
+        request_holds.lift_request_hold,
+        request_holds.open_request_hold,
+        take_request.audit_request,
+        delete_workflow.find_uses,
+        publish_workflow.find_publishing_faults,
+        open_workflow.open_scenarios, open_workflow.open_workflow,
     ),
     "it opens what use cases about people are given, who then ask": (
-        "accounts.users.reception.Reception.work",
+        reception.Reception.work,
     ),
     "workers alone reach it, as a step of what is due": (
-        "core.claims.hold_claim.let_stand",
-        "cases.disputes.rest_after_answer.rest_after_answer",
-        "contact.escalation.record_decisions.record_decisions",
-        "contact.escalation.settle_contacts.record_answers",
-        "contact.escalation.settle_contacts.settle_contacts",
-        "cases.modalities.rest_after_break.begin_rest",
-        "cases.modalities.rest_after_break.rest_after_break",
-        "cases.modalities.tell_plan.tell_plans", "contact.notices.settled.report_notice_failure",
+        hold_claim.let_stand,
+        rest_after_answer.rest_after_answer,
+        record_decisions.record_decisions,
+        settle_contacts.record_answers,
+        settle_contacts.settle_contacts,
+        rest_after_break.begin_rest,
+        rest_after_break.rest_after_break,
+        tell_plan.tell_plans, settled.report_notice_failure,
     ),
     "workers alone reach it, and what it does to each claim asks in the starter's name": (
-        "operations.jobs.act.act_on_claims",
+        act.act_on_claims,
     ),
-    "it finds the rights that are asked for": ("operations.jobs.starters.ask_rights_again",),
-    "it opens the transaction that others ask in": ("accounts.users.reception.Reception.work",),
+    "it finds the rights that are asked for": (starters.ask_rights_again,),
+    "it opens the transaction that others ask in": (reception.Reception.work,),
 })  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 import dunwell
@@ -15,6 +15,19 @@ _STATEMENT = re.compile(r"\s*(--.*\n\s*)*(SELECT|WITH|INSERT|UPDATE|DELETE)\b")
 def list_statements() -> Mapping[str, str]:
     """By module and name: "core.claims.store._LOAD". One in a table ends with its key."""
     return dict(_find_statements())
+
+
+@cache
+def _list_names() -> Mapping[str, Sequence[str]]:
+    names: dict[str, list[str]] = {}
+    for name, text in list_statements().items():
+        names.setdefault(text, []).append(name)
+    return names
+
+
+def list_names_of(statement: str) -> Sequence[str]:
+    """Return the names of a statement; of one that was written more than once, several."""
+    return _list_names()[statement]
 
 
 def _find_statements() -> Iterator[tuple[str, str]]:
