@@ -54,8 +54,8 @@ from dunwell.interfaces.landing.reaching import change_address, choose_channels
 from dunwell.interfaces.landing.session import extend_session, open_session, raise_session
 from dunwell.interfaces.portal.disputes import drafts
 from dunwell.interfaces.portal.jobs import bulk
-from dunwell.interfaces.portal.processes import beginning, parts_shown
 from dunwell.interfaces.portal.web import looking
+from dunwell.interfaces.portal.workflows import beginning, parts_shown
 from dunwell.operations.alerts import read_alarms
 from dunwell.operations.explanation import read_letter_batches, read_lines
 from dunwell.operations.jobs import read_export, start_job, start_preview

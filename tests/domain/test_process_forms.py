@@ -13,13 +13,13 @@ from dunwell.core.workflows.checking import find_definition_faults, read_definit
 from dunwell.core.workflows.definition import WaitStep
 from dunwell.core.workflows.document import render_document
 from dunwell.core.workflows.parts import join_parts
-from dunwell.interfaces.portal.processes.part_forms import (
+from dunwell.interfaces.portal.workflows.part_forms import (
     build_settings,
     build_step,
     open_settings,
     open_step,
 )
-from dunwell.interfaces.portal.processes.views_editor import count_days
+from dunwell.interfaces.portal.workflows.views_editor import count_days
 from dunwell.interfaces.web.condition_form import CONDITION_FIELDS
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import AmountFormat, Form

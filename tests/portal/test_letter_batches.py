@@ -11,7 +11,7 @@ from dunwell.accounts.installation.document import Installation
 from dunwell.accounts.installation.lines.letters import Batch, FolderLine
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
-from dunwell.interfaces.portal.lines import routes
+from dunwell.interfaces.portal.delivery_providers import routes
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application

@@ -116,7 +116,7 @@ NO_RULE: Mapping[str, str] = {
     "cases/modalities/sweep_modalities.py MODALITY_SECONDS": _PAUSE,
     "contact/notices/handed_over.py _PRINTER_AWAY_SECONDS": _PAUSE,
     "platform/banking_days.py _ONE_DAY": _UNIT,
-    "interfaces/portal/processes/beginning.py _WAIT_DAYS": (
+    "interfaces/portal/workflows/beginning.py _WAIT_DAYS": (
         "what a new workflow suggests; users change it"
     ),
     "cases/rollout/contact_waits.py _LONG_ENOUGH_DAYS": (

@@ -13,36 +13,16 @@ from starlette.types import Scope
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.portal.audit import routes as audit
 from dunwell.interfaces.portal.claims import routes_acts, routes_claim, routes_list
+from dunwell.interfaces.portal.communications import routes as lists
+from dunwell.interfaces.portal.delivery_providers import routes as lines
+from dunwell.interfaces.portal.delivery_providers import routes_unplaced
 from dunwell.interfaces.portal.disputes import routes as disputes
 from dunwell.interfaces.portal.disputes import routes_assign, routes_texts
 from dunwell.interfaces.portal.evidence import routes as evidence
 from dunwell.interfaces.portal.jobs import routes as jobs
 from dunwell.interfaces.portal.jobs import routes_bulk
-from dunwell.interfaces.portal.lines import routes as lines
-from dunwell.interfaces.portal.lines import routes_unplaced
-from dunwell.interfaces.portal.lists import routes as lists
 from dunwell.interfaces.portal.modalities import routes as plans
 from dunwell.interfaces.portal.payments import routes as payments
-from dunwell.interfaces.portal.people import (
-    routes_account,
-    routes_audit,
-    routes_confirm,
-    routes_factors,
-    routes_invitation,
-    routes_people,
-    routes_sign_in,
-    routes_single_sign_on,
-)
-from dunwell.interfaces.portal.processes import (
-    routes_discard,
-    routes_editor,
-    routes_file,
-    routes_history,
-    routes_publish,
-    routes_settings,
-    routes_step,
-)
-from dunwell.interfaces.portal.processes import routes_list as workflows
 from dunwell.interfaces.portal.render.addresses import PATHS, ROOT, build_address
 from dunwell.interfaces.portal.render.pages import PortalPages
 from dunwell.interfaces.portal.rules import routes as rules
@@ -61,6 +41,16 @@ from dunwell.interfaces.portal.start import routes as start
 from dunwell.interfaces.portal.suppressions import routes as suppressions
 from dunwell.interfaces.portal.texts import routes as texts
 from dunwell.interfaces.portal.texts import routes_preview, routes_simulate
+from dunwell.interfaces.portal.users import (
+    routes_account,
+    routes_audit,
+    routes_confirm,
+    routes_factors,
+    routes_invitation,
+    routes_people,
+    routes_sign_in,
+    routes_single_sign_on,
+)
 from dunwell.interfaces.portal.web import choosing
 from dunwell.interfaces.portal.web.guards import Run
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -68,6 +58,16 @@ from dunwell.interfaces.portal.web.problems import answer_failure
 from dunwell.interfaces.portal.web.site import PortalSite, Surroundings
 from dunwell.interfaces.portal.webhooks import routes as webhooks
 from dunwell.interfaces.portal.webhooks import routes_acts as webhook_acts
+from dunwell.interfaces.portal.workflows import (
+    routes_discard,
+    routes_editor,
+    routes_file,
+    routes_history,
+    routes_publish,
+    routes_settings,
+    routes_step,
+)
+from dunwell.interfaces.portal.workflows import routes_list as workflows
 from dunwell.interfaces.web.application import PageApplication, ScopeRoute
 from dunwell.interfaces.web.assets import AssetFolder
 from dunwell.platform.errors import NotFound

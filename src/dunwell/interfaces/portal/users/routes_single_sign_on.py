@@ -21,7 +21,8 @@ from dunwell.accounts.users.single_sign_on.let_in import Unwelcome
 from dunwell.accounts.users.single_sign_on.provider import Away, IdentityProvider, NotTaken
 from dunwell.accounts.users.single_sign_on.start_attempt import start_attempt
 from dunwell.accounts.users.single_sign_on.take_logout import take_logout
-from dunwell.interfaces.portal.people.door import (
+from dunwell.interfaces.portal.render.addresses import build_address
+from dunwell.interfaces.portal.users.door import (
     choose_next,
     count_minutes,
     draw_randomness,
@@ -34,9 +35,8 @@ from dunwell.interfaces.portal.people.door import (
     receive,
     render_attempt_cookie,
 )
-from dunwell.interfaces.portal.people.routes_confirm import show_failure
-from dunwell.interfaces.portal.people.views import SignInPage, UnwelcomePage
-from dunwell.interfaces.portal.render.addresses import build_address
+from dunwell.interfaces.portal.users.routes_confirm import show_failure
+from dunwell.interfaces.portal.users.views import SignInPage, UnwelcomePage
 from dunwell.interfaces.portal.web.guards import RoutedPages
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite

@@ -12,21 +12,21 @@ from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
 from dunwell.core.workflows.arrange_steps import add_step
 from dunwell.core.workflows.edit_draft import Edit
 from dunwell.core.workflows.parts import name_step
-from dunwell.interfaces.portal.processes.part_forms import KINDS, build_step, open_step
-from dunwell.interfaces.portal.processes.parts_shown import (
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.looking import read_id
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.portal.workflows.part_forms import KINDS, build_step, open_step
+from dunwell.interfaces.portal.workflows.parts_shown import (
     Outcome,
     check_part,
     find_amount_format,
     find_problems,
     save_part,
 )
-from dunwell.interfaces.portal.processes.routes_editor import read_number
-from dunwell.interfaces.portal.processes.views_editor import StepPage
-from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.looking import read_id
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
-from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.portal.workflows.routes_editor import read_number
+from dunwell.interfaces.portal.workflows.views_editor import StepPage
 from dunwell.interfaces.web.condition_form import count_extra_rows
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import Form

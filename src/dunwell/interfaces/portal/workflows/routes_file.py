@@ -20,14 +20,14 @@ from dunwell.core.workflows.given_definition import (
 )
 from dunwell.core.workflows.part_differences import compare_parts
 from dunwell.core.workflows.save_draft import replace_draft
-from dunwell.interfaces.portal.processes.files import render_text
-from dunwell.interfaces.portal.processes.routes_history import find_newest
-from dunwell.interfaces.portal.processes.views_history import FilePage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id, read_known_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.portal.workflows.files import render_text
+from dunwell.interfaces.portal.workflows.routes_history import find_newest
+from dunwell.interfaces.portal.workflows.views_history import FilePage
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.text.yaml_document import DocumentFaulty

@@ -14,16 +14,16 @@ from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.accounts.users.store import NamedMerchant, list_named_merchants, list_users, load_user
 from dunwell.accounts.users.store_sessions import load_sessions
 from dunwell.accounts.users.user import NewUser, Place, User, list_effective_rights
-from dunwell.interfaces.portal.people.door import receive
-from dunwell.interfaces.portal.people.routes_account import read_id
-from dunwell.interfaces.portal.people.views import (
+from dunwell.interfaces.portal.render.addresses import build_address
+from dunwell.interfaces.portal.users.door import receive
+from dunwell.interfaces.portal.users.routes_account import read_id
+from dunwell.interfaces.portal.users.views import (
     Faults,
     InvitePage,
     LinkPage,
     PeoplePage,
     UserPage,
 )
-from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.portal_request import PortalRequest

@@ -10,7 +10,7 @@ from dunwell.core.workflows.given_definition import PlacedFault
 from dunwell.core.workflows.part_differences import PartDifference
 from dunwell.core.workflows.store_history import VersionRow
 from dunwell.core.workflows.versions import Verdict
-from dunwell.interfaces.portal.processes.views_publish import AuthorChanges
+from dunwell.interfaces.portal.workflows.views_publish import AuthorChanges
 from dunwell.interfaces.web.templates import Page
 
 

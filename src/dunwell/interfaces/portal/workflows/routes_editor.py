@@ -10,18 +10,18 @@ from dunwell.cases.rollout.look_at_draft import look_at_draft
 from dunwell.core.workflows.arrange_steps import double_step, move_step, shift_step
 from dunwell.core.workflows.edit_draft import Edit, edit_draft
 from dunwell.core.workflows.parts import STEP_ORDER, name_step
-from dunwell.interfaces.portal.processes.parts_shown import find_amount_format
-from dunwell.interfaces.portal.processes.told_faults import tell_faults
-from dunwell.interfaces.portal.processes.views_editor import (
-    EditorPage,
-    find_other_faults,
-    list_cards,
-)
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.portal.workflows.parts_shown import find_amount_format
+from dunwell.interfaces.portal.workflows.told_faults import tell_faults
+from dunwell.interfaces.portal.workflows.views_editor import (
+    EditorPage,
+    find_other_faults,
+    list_cards,
+)
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
 from dunwell.platform.errors import EditConflict, NotFound, ValidationError

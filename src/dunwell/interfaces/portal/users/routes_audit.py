@@ -10,8 +10,8 @@ from dunwell.accounts.installation.audit_entries import AuditEntry, AuditFilter
 from dunwell.accounts.merchants.list_audit import list_installation_audit
 from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.accounts.users.store import list_users
-from dunwell.interfaces.portal.people.door import receive
-from dunwell.interfaces.portal.people.views import AuditRow, PeopleAuditPage
+from dunwell.interfaces.portal.users.door import receive
+from dunwell.interfaces.portal.users.views import AuditRow, PeopleAuditPage
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite

@@ -4,14 +4,14 @@ from starlette.responses import Response
 
 from dunwell.cases.rollout.drop_draft import drop_draft
 from dunwell.cases.rollout.look_at_draft import look_at_draft
-from dunwell.interfaces.portal.processes.authors import group_changes
-from dunwell.interfaces.portal.processes.parts_shown import find_amount_format
-from dunwell.interfaces.portal.processes.views_publish import DiscardPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id, read_known_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.portal.workflows.authors import group_changes
+from dunwell.interfaces.portal.workflows.parts_shown import find_amount_format
+from dunwell.interfaces.portal.workflows.views_publish import DiscardPage
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState
 

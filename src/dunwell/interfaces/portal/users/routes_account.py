@@ -19,7 +19,8 @@ from dunwell.accounts.users.people_work import PeopleWork
 from dunwell.accounts.users.sign_in import TooOften, Wrong
 from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.accounts.users.store import list_named_merchants
-from dunwell.interfaces.portal.people.door import (
+from dunwell.interfaces.portal.render.addresses import build_address
+from dunwell.interfaces.portal.users.door import (
     count_minutes,
     draw_randomness,
     find_visitor,
@@ -28,8 +29,7 @@ from dunwell.interfaces.portal.people.door import (
     read_session_secret,
     receive,
 )
-from dunwell.interfaces.portal.people.views import AccountPage, CodesPage, Faults, PasswordPage
-from dunwell.interfaces.portal.render.addresses import build_address
+from dunwell.interfaces.portal.users.views import AccountPage, CodesPage, Faults, PasswordPage
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite

@@ -14,14 +14,14 @@ from dunwell.cases.rollout.look_at_version import (
 )
 from dunwell.cases.rollout.look_at_workflows import MOST_COUNTED, LookedAtWorkflow, look_at_workflow
 from dunwell.core.workflows.save_draft import replace_draft
-from dunwell.interfaces.portal.processes.authors import group_changes
-from dunwell.interfaces.portal.processes.files import render_file
-from dunwell.interfaces.portal.processes.views_history import ComparePage, HistoryPage, VersionPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id, read_known_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.portal.workflows.authors import group_changes
+from dunwell.interfaces.portal.workflows.files import render_file
+from dunwell.interfaces.portal.workflows.views_history import ComparePage, HistoryPage, VersionPage
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, NotFound
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.contact.sending.batches.settle_doubted import settle_doubted
-from dunwell.interfaces.portal.lines.views import (
+from dunwell.interfaces.portal.delivery_providers.views import (
     AskedPage,
     BatchesPage,
     BatchPage,

@@ -24,8 +24,8 @@ from dunwell.accounts.users.store_sessions import save_end_by_hash
 from dunwell.accounts.users.totp import render_app_address
 from dunwell.accounts.users.visitor import Visitor
 from dunwell.contact.messages.letters.code_image import draw_svg
-from dunwell.interfaces.portal.people.views import SignInPage
 from dunwell.interfaces.portal.render.addresses import build_address, is_ours
+from dunwell.interfaces.portal.users.views import SignInPage
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.session_cookie import read_secret
 from dunwell.interfaces.portal.web.site import PortalSite

@@ -6,7 +6,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.core.workflows.draft_changes import DraftChange
 from dunwell.core.workflows.part_differences import PartDifference, compare_part
-from dunwell.interfaces.portal.processes.views_publish import AuthorChanges, ShownChange
+from dunwell.interfaces.portal.workflows.views_publish import AuthorChanges, ShownChange
 
 _UNKNOWN_PART = "draft"
 

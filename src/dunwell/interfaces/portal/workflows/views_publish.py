@@ -17,7 +17,7 @@ from dunwell.cases.rollout.outlook_figures import (
 )
 from dunwell.core.workflows.draft_changes import DraftChange
 from dunwell.core.workflows.part_differences import PartDifference
-from dunwell.interfaces.portal.processes.told_faults import ToldFault
+from dunwell.interfaces.portal.workflows.told_faults import ToldFault
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.jobs.start_preview import PreviewOfDraft
 

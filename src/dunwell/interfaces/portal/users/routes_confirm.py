@@ -12,15 +12,15 @@ from dunwell.accounts.users.sign_in import TooOften
 from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.accounts.users.single_sign_on.provider import Away, IdentityProvider
 from dunwell.accounts.users.single_sign_on.start_attempt import start_attempt
-from dunwell.interfaces.portal.people.door import (
+from dunwell.interfaces.portal.render.addresses import build_address
+from dunwell.interfaces.portal.users.door import (
     count_minutes,
     draw_randomness,
     find_visitor,
     receive,
     render_attempt_cookie,
 )
-from dunwell.interfaces.portal.people.views import ConfirmationPage
-from dunwell.interfaces.portal.render.addresses import build_address
+from dunwell.interfaces.portal.users.views import ConfirmationPage
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite

@@ -14,7 +14,7 @@ from dunwell.contact.messages.list_communications import (
     CommunicationFilter,
     list_communications,
 )
-from dunwell.interfaces.portal.lists.views import MessagesPage, RepliesPage, SettlePage
+from dunwell.interfaces.portal.communications.views import MessagesPage, RepliesPage, SettlePage
 from dunwell.interfaces.portal.render.sorting import read_sorting
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant

@@ -15,15 +15,15 @@ from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.core.workflows.draft_changes import DraftChange, Ticks
 from dunwell.core.workflows.publish_draft import ChangesUnseen
 from dunwell.core.workflows.versions import Verdict
-from dunwell.interfaces.portal.processes.authors import group_changes, name_author
-from dunwell.interfaces.portal.processes.parts_shown import find_amount_format
-from dunwell.interfaces.portal.processes.told_faults import tell_faults
-from dunwell.interfaces.portal.processes.views_publish import PublishPage, show_outlook
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id, read_known_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.portal.workflows.authors import group_changes, name_author
+from dunwell.interfaces.portal.workflows.parts_shown import find_amount_format
+from dunwell.interfaces.portal.workflows.told_faults import tell_faults
+from dunwell.interfaces.portal.workflows.views_publish import PublishPage, show_outlook
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
 from dunwell.operations.jobs.start_job import TooManyJobs

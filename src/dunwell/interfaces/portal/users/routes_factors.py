@@ -22,9 +22,9 @@ from dunwell.accounts.users.set_up_factor import (
 )
 from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.accounts.users.totp import SECRET_BYTES
-from dunwell.interfaces.portal.people.door import ShownApp, receive, show_app
-from dunwell.interfaces.portal.people.routes_account import ask, read_id, tell_password
-from dunwell.interfaces.portal.people.views import AppPage, Faults
+from dunwell.interfaces.portal.users.door import ShownApp, receive, show_app
+from dunwell.interfaces.portal.users.routes_account import ask, read_id, tell_password
+from dunwell.interfaces.portal.users.views import AppPage, Faults
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite

@@ -5,20 +5,20 @@ from starlette.responses import Response
 from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
 from dunwell.core.workflows.edit_draft import Edit
 from dunwell.core.workflows.parts import SETTINGS
-from dunwell.interfaces.portal.processes.part_forms import build_settings, open_settings
-from dunwell.interfaces.portal.processes.parts_shown import (
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.looking import read_id
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.portal.workflows.part_forms import build_settings, open_settings
+from dunwell.interfaces.portal.workflows.parts_shown import (
     Outcome,
     check_part,
     find_amount_format,
     find_problems,
     save_part,
 )
-from dunwell.interfaces.portal.processes.views_editor import SettingsPage
-from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.looking import read_id
-from dunwell.interfaces.portal.web.portal_request import PortalRequest
-from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.portal.workflows.views_editor import SettingsPage
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import Form
 from dunwell.interfaces.web.responses import add_etag

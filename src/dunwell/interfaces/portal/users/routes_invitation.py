@@ -18,7 +18,8 @@ from dunwell.accounts.users.accept_invitation import (
 from dunwell.accounts.users.open_session import OpenedSession
 from dunwell.accounts.users.passkeys import CHALLENGE_BYTES
 from dunwell.accounts.users.password_rules import PasswordFault
-from dunwell.interfaces.portal.people.door import (
+from dunwell.interfaces.portal.render.addresses import build_address
+from dunwell.interfaces.portal.users.door import (
     draw_randomness,
     find_visitor,
     has_passkeys,
@@ -28,8 +29,7 @@ from dunwell.interfaces.portal.people.door import (
     receive,
     show_app,
 )
-from dunwell.interfaces.portal.people.views import Faults, InvitationGonePage, InvitationPage
-from dunwell.interfaces.portal.render.addresses import build_address
+from dunwell.interfaces.portal.users.views import Faults, InvitationGonePage, InvitationPage
 from dunwell.interfaces.portal.web.guards import RoutedPages
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite

@@ -26,7 +26,7 @@ from dunwell.accounts.users.sign_in import (
 from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.accounts.users.single_sign_on.finish_attempt import Failure
 from dunwell.accounts.users.store import load_user
-from dunwell.interfaces.portal.people.door import (
+from dunwell.interfaces.portal.users.door import (
     choose_next,
     count_minutes,
     draw_randomness,
@@ -38,7 +38,7 @@ from dunwell.interfaces.portal.people.door import (
     receive,
     render_entry_cookie,
 )
-from dunwell.interfaces.portal.people.views import SecondPage, SignInPage
+from dunwell.interfaces.portal.users.views import SecondPage, SignInPage
 from dunwell.interfaces.portal.web.guards import RoutedPages, takes_form
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite

@@ -21,13 +21,13 @@ from dunwell.core.workflows.change_workflow import (
     rename_workflow,
 )
 from dunwell.core.workflows.save_draft import begin_workflow
-from dunwell.interfaces.portal.processes.beginning import FirstNames, begin_definition
-from dunwell.interfaces.portal.processes.views_list import ManagePage, SwitchPage, WorkflowsPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.portal.workflows.beginning import FirstNames, begin_definition
+from dunwell.interfaces.portal.workflows.views_list import ManagePage, SwitchPage, WorkflowsPage
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.text.differences import compute_revision
