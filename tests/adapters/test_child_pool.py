@@ -10,8 +10,7 @@ from typing import TypeAlias
 import pytest
 import uvloop
 
-from dunwell.platform.children.child_pool import ChildLost, ChildPool
-from dunwell.platform.children.child_process import ChildProcess
+from dunwell.platform.children.child_pool import ChildLost, ChildPool, ChildProcess
 from dunwell.platform.children.fair_queue import PERSON_WAITS
 from dunwell.platform.errors import Unavailable
 from tests.support.children import find_children

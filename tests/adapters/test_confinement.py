@@ -17,7 +17,7 @@ from dunwell.contact.messages.letters.sheet import write_sheet
 from dunwell.core.files.content_types import PDF
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.pictures import PagePainter, Shown
-from dunwell.platform.children.child_process import LENGTH
+from dunwell.platform.children.child_pool import LENGTH
 from dunwell.platform.children.confinement import find_confinement
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.crypto import KeyRing

@@ -19,7 +19,7 @@ from dunwell.interfaces.api.schemas.events import ReplayRequest
 from dunwell.interfaces.api.schemas.payments import PaymentRequest
 from dunwell.interfaces.landing.objecting.answers import pick_fields
 from dunwell.platform.errors import ValidationError
-from dunwell.platform.text.checking.plain_text import LINE, LINES
+from dunwell.platform.text.plain_text import LINE, LINES
 from dunwell.platform.text.shape import find_faults
 from dunwell.platform.text.texts import check_printable, find_unprintable, is_line, is_printable
 

@@ -20,8 +20,8 @@ from dunwell.cases.intake.plain_submission import decode_plain, is_plain
 from dunwell.cases.intake.submission import MAX_CLAIMS, ClaimSubmission, ItemSubmission
 from dunwell.core.claims.fields import ContactData
 from dunwell.platform.errors import Fault, InvalidRequest, ValidationError
-from dunwell.platform.text.checking.readable import read_readable
 from dunwell.platform.text.json_text import check_amount, find_repeated, has_all_keys, parse_text
+from dunwell.platform.text.readable import read_readable
 from dunwell.platform.text.shape import MORE_FAULTS, MOST_FAULTS, find_faults, limit_faults
 
 _CURRENCIES = frozenset(get_global("all_currencies"))

@@ -11,7 +11,7 @@ from dunwell.cases.intake.check_claims import find_faulty_debtor
 from dunwell.cases.intake.submission import ClaimSubmission, ContactPatch
 from dunwell.core.claims.fields import ContactData
 from dunwell.platform.errors import Fault, ValidationError
-from dunwell.platform.text.checking.readable import read_readable
+from dunwell.platform.text.readable import read_readable
 from dunwell.platform.text.shape import find_faults, limit_faults
 
 # What can be changed, by its name on the wire.

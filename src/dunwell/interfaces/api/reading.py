@@ -12,13 +12,13 @@ from dunwell.platform.errors import Fault, InvalidRequest, UnsupportedMediaType,
 from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
 from dunwell.platform.http.requests import BodyTooLarge, stream_body
 from dunwell.platform.http.spool import UPLOADS, SpoolShare
-from dunwell.platform.text.checking.readable import read_readable
 from dunwell.platform.text.json_text import (
     check_amount,
     find_repeated,
     has_all_keys,
     parse_text,
 )
+from dunwell.platform.text.readable import read_readable
 from dunwell.platform.text.shape import MOST_FAULTS, find_faults, limit_faults, read_if_fits
 
 Shape = TypeVar("Shape")

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from math import ceil
 from typing import BinaryIO
 
-from dunwell.platform.children.child_process import LENGTH
+from dunwell.platform.children.child_pool import LENGTH
 from dunwell.platform.children.confinement import filter_calls, take_files
 
 

@@ -7,7 +7,7 @@ from email.errors import HeaderParseError, MessageDefect
 from email.headerregistry import Address
 
 from dunwell.platform.errors import Fault, ValidationError
-from dunwell.platform.text.checking.plain_text import LINE_BREAKS, UNPRINTABLE
+from dunwell.platform.text.plain_text import LINE_BREAKS, UNPRINTABLE
 from dunwell.platform.text.shape import render_pointer
 
 _LONGEST_LINE = 255

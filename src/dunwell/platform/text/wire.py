@@ -8,7 +8,7 @@ from typing import Annotated, Any, overload
 import msgspec
 from msgspec import Meta
 
-from dunwell.platform.text.checking.plain_text import LINE
+from dunwell.platform.text.plain_text import LINE
 
 
 class Wire(msgspec.Struct, frozen=True, rename="camel"):

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dunwell.cases.disputes.reasons import DisputeType
-from dunwell.platform.text.checking.plain_text import LINE, LINES
+from dunwell.platform.text.plain_text import LINE, LINES
 from dunwell.platform.text.wire import Day, Given, Instant, Uuid, Wire
 
 _Message = Annotated[str, Meta(min_length=1, max_length=2_000, pattern=LINES)]

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dunwell.platform.text.checking.plain_text import LINES
+from dunwell.platform.text.plain_text import LINES
 from dunwell.platform.text.wire import Cents, Currency, Day, Given, Instant, Uuid, Wire
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dunwell.interfaces.api.schemas.claims import ClaimStatus
-from dunwell.platform.text.checking.plain_text import LINES
+from dunwell.platform.text.plain_text import LINES
 from dunwell.platform.text.wire import (
     Cents,
     Currency,
