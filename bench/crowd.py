@@ -19,12 +19,11 @@ from bench.ground import Ground
 from bench.merchant import BenchMerchant, make_merchant
 from dunwell.accounts.merchants.actor import operator_actor
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.open_session import OpenedBy, open_session
-from dunwell.accounts.users.people_work import PeopleWork
-from dunwell.accounts.users.session_rules import SECRET_BYTES
+from dunwell.accounts.users.sessions.open_session import OpenedBy, open_session
+from dunwell.accounts.users.sessions.session_rules import SECRET_BYTES
 from dunwell.accounts.users.store import save_new_user
 from dunwell.accounts.users.user import NewUser, Place
-from dunwell.accounts.users.visitor import Visitor
+from dunwell.accounts.users.user_work import PeopleWork, Visitor
 from dunwell.cases.assignment.edit_rules import edit_rules_draft
 from dunwell.cases.assignment.editing import SetDefault
 from dunwell.core.events.store_spans import save_spans

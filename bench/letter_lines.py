@@ -20,7 +20,7 @@ from bench.letters import make_sheet
 from bench.line import Line
 from bench.merchant import make_merchant
 from bench.rounds import Scale, alternate
-from dunwell.accounts.installation.lines.letters import Batch, FolderLine
+from dunwell.accounts.installation.delivery_providers import Batch, FolderLine
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel

@@ -14,11 +14,11 @@ from bench.claims import make_submission
 from bench.ground import Ground
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor, credential_actor
+from dunwell.accounts.merchants.credentials.secrets import SECRET_RANDOM_BYTES, NewCredential
+from dunwell.accounts.merchants.credentials.tokens import issue_token
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import SCOPE_RIGHTS, Scope
-from dunwell.accounts.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.accounts.merchants.tokens import issue_token
 from dunwell.adapters.installed import list_adapters, list_providers
 from dunwell.cases.intake.create_claims import create_claims
 from dunwell.cases.intake.submission import MAX_CLAIMS

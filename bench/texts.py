@@ -23,7 +23,7 @@ from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale, alternate
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.installation_file import Installation
 from dunwell.adapters.channels.kannel.adapter import KannelChannel
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.accounts.installation.lines.email import SmtpLine
+from dunwell.accounts.installation.delivery_providers import SmtpLine
 from dunwell.interfaces.cli.findings.email_lines import check_email_line, look_up
 from tests.support.certificates import write_certificate
 from tests.support.name_server import a_name_server

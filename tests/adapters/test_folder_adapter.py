@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.accounts.installation.lines.letters import FolderLine
+from dunwell.accounts.installation.delivery_providers import FolderLine
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.contact.sending.channel import Accepted, MessageFile, Temporary
 from dunwell.platform.resources import Resources

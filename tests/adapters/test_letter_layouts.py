@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from PIL import Image
 
-from dunwell.accounts.installation.lines.letters import LayoutName
+from dunwell.accounts.installation.delivery_providers import LayoutName
 from dunwell.contact.messages.letters.layout import (
     Box,
     Layout,

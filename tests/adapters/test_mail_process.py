@@ -8,7 +8,7 @@ from uuid import UUID
 import aiosmtplib
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.installation_file import Installation
 from dunwell.adapters.channels.smtp.addresses import write_address
 from dunwell.platform.resources import Resources
 from tests.support.bounces import a_block, a_report

@@ -12,7 +12,7 @@ from uuid import UUID
 import aiosmtplib
 import pytest
 
-from dunwell.accounts.installation.lines.email import SmtpLine
+from dunwell.accounts.installation.delivery_providers import SmtpLine
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
 from dunwell.adapters.channels.smtp.addresses import ReturnAddress, read_address
 from dunwell.adapters.channels.smtp.connections import read_host

@@ -9,9 +9,8 @@ import msgspec
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import Installation
-from dunwell.accounts.installation.lines.line import Credentials
-from dunwell.accounts.installation.lines.sms import TwilioLine
+from dunwell.accounts.installation.delivery_providers import Credentials, TwilioLine
+from dunwell.accounts.installation.installation_file import Installation
 from dunwell.adapters.channels.gateway import UnclearAnswer
 from dunwell.adapters.channels.twilio.adapter import TwilioChannel
 from dunwell.adapters.channels.twilio.reading import sign

@@ -13,7 +13,7 @@ import pytest
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.accounts.merchants.credentials import (
+from dunwell.accounts.merchants.credentials.credentials import (
     allow_credential,
     create_credential,
     disallow_credential,
@@ -21,12 +21,12 @@ from dunwell.accounts.merchants.credentials import (
     revoke_credential,
     rotate_credential,
 )
-from dunwell.accounts.merchants.secrets import (
+from dunwell.accounts.merchants.credentials.secrets import (
     CREDENTIAL_RANDOM_BYTES,
     SECRET_RANDOM_BYTES,
     NewCredential,
 )
-from dunwell.accounts.merchants.tokens import revoke_token
+from dunwell.accounts.merchants.credentials.tokens import revoke_token
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources

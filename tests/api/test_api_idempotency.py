@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.accounts.merchants.kept_answers import try_lock_key
+from dunwell.accounts.merchants.store import try_lock_key
 from dunwell.platform.clock import MovableClock
 from tests.support.api import Api
 from tests.support.claims import a_claim

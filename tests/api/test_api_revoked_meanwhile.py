@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.accounts.merchants.credentials import allow_credential, revoke_credential
+from dunwell.accounts.merchants.credentials.credentials import allow_credential, revoke_credential
+from dunwell.accounts.merchants.credentials.tokens import revoke_token
 from dunwell.accounts.merchants.rights import Scope
-from dunwell.accounts.merchants.tokens import revoke_token
 from tests.support.api import Api
 from tests.support.claims import a_claim
 from tests.support.files import a_pdf

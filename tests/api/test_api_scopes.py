@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.accounts.merchants.credentials import allow_credential
+from dunwell.accounts.merchants.credentials.credentials import allow_credential
 from dunwell.accounts.merchants.rights import SCOPE_RIGHTS, Right, Scope
 from dunwell.core.events.endpoints import WantedEndpoint, add_endpoint
 from dunwell.interfaces.api.catalogue import ENDPOINTS

@@ -18,7 +18,7 @@ from playwright.async_api import Locator, Page, expect
 
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
-from dunwell.accounts.users.visitor import Visitor
+from dunwell.accounts.users.user_work import Visitor
 from dunwell.platform.text.translation import STAFF_CATALOGUES, load_languages
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure

@@ -10,8 +10,8 @@ import pytest
 from playwright.async_api import Page, expect
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import Installation
-from dunwell.accounts.installation.lines.letters import Batch, FolderLine
+from dunwell.accounts.installation.delivery_providers import Batch, FolderLine
+from dunwell.accounts.installation.installation_file import Installation
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import Site

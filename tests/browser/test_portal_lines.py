@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.operations.alerts.look import look_for_alarms
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import list_loose_ends

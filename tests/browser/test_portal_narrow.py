@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from playwright.async_api import Page
 
-from dunwell.accounts.merchants.credentials import create_credential
+from dunwell.accounts.merchants.credentials.credentials import create_credential
 from dunwell.contact.messages.suppression import suppress
 from dunwell.core.events.endpoint import WantedEndpoint
 from dunwell.core.events.endpoints import add_endpoint

@@ -7,7 +7,7 @@ import pyotp
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
-from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.passwords import Reception
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources

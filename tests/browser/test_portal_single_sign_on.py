@@ -12,8 +12,8 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import Installation
-from dunwell.accounts.installation.sign_in import GroupRule, Provider, SignIn
+from dunwell.accounts.installation.installation_file import Installation
+from dunwell.accounts.installation.single_sign_on_settings import GroupRule, Provider, SignIn
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import NewUser, Place
 from dunwell.platform.clock import SystemClock

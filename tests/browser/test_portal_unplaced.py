@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.contact.escalation.join_reports import join_reports
 from dunwell.contact.sending.incoming import Incoming
 from dunwell.contact.sending.report import Report

@@ -46,7 +46,7 @@ FAULTS = (
         ["tests/faults/test_delivery_kill.py"],
     ),
     Fault(
-        11, "the key is not locked", "accounts/merchants/kept_answers.py",
+        11, "the key is not locked", "accounts/merchants/store.py",
         "    return is_locked\n", "    return True\n",
         ["tests/api/test_api_idempotency.py"],
     ),

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.accounts.installation.alarms.alarm import Alarm, Figures, Kind
-from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.installation.alerts.alert import Alarm, Figures, Kind
+from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.interfaces.cli.findings.alarms import judge_standing, judge_telling, judge_watch
 from dunwell.operations.alerts.read_alarms import AlarmsView
 

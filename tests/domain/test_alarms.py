@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from dunwell.accounts.installation.alarms.alarm import (
+from dunwell.accounts.installation.alerts.alert import (
     EVENTS,
     Alarm,
     Figures,
@@ -18,8 +18,8 @@ from dunwell.accounts.installation.alarms.alarm import (
     compare,
     decide_phase,
 )
-from dunwell.accounts.installation.alarms.setup import Alarms, Failing
-from dunwell.accounts.installation.document import Installation, check_installation
+from dunwell.accounts.installation.alerts.alert_settings import Alarms, Failing
+from dunwell.accounts.installation.installation_file import Installation, check_installation
 from dunwell.operations.alerts.mail_words import Telling, describe, write_mail
 from dunwell.operations.alerts.seen import OfLine, OfMerchant, Seen
 from dunwell.operations.alerts.sender import choose_lines, find_sender

@@ -18,7 +18,7 @@ import pytest
 
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.configuration import Guards
-from dunwell.accounts.users.totp import find_step
+from dunwell.accounts.users.factors.totp import find_step
 from dunwell.adapters.payments.sandbox.checkout import render_reference
 from dunwell.adapters.payments.sandbox.signing import read_notice, render_notice, sign_notice
 from dunwell.cases.disputes.dispute import Dispute, DisputeState, has_room
@@ -229,7 +229,7 @@ EDGES: Mapping[str, Edge] = {
         timedelta(days=1), lambda age: decide_limit_to_one([NOW] * 20, NOW + age) is not None
     ),
     # Its own half minute, and the next.
-    "accounts/users/totp.py _STEP_SECONDS": Edge(
+    "accounts/users/factors/totp.py _STEP_SECONDS": Edge(
         timedelta(seconds=60),
         lambda age: find_step(_APP, pyotp.TOTP(_APP, interval=30).at(NOW), NOW + age) is not None,
     ),

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from dunwell.accounts.merchants import audit, credentials, tokens
+from dunwell.accounts.merchants import audit_log as audit
+from dunwell.accounts.merchants.credentials import credentials, tokens
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment import edit_rules, rules_draft, start_runs
 from dunwell.cases.disputes import evidence_store, rest_after_answer, withheld

@@ -5,8 +5,8 @@ from pathlib import Path
 import asyncssh
 import msgspec
 
-from dunwell.accounts.installation.document import check_installation
-from dunwell.accounts.installation.lines.letters import SftpLine
+from dunwell.accounts.installation.delivery_providers import SftpLine
+from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.platform.text.yaml_document import parse_yaml
 
 _FILE = Path(__file__).parents[2] / "examples/production/installation.yaml"

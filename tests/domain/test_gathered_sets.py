@@ -5,7 +5,7 @@ from itertools import chain, combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.accounts.merchants.sets import Waiting, take_set
+from dunwell.accounts.merchants.request_sets import Waiting, take_set
 
 ROOM = 10
 LINES = st.lists(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from dunwell.accounts.merchants.gathering import Gathering
+from dunwell.accounts.merchants.request_sets import Gathering
 from dunwell.platform.database.database import DatabaseAway
 from dunwell.platform.errors import InvalidRequest
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dunwell.accounts.installation.identity import Operator
+from dunwell.accounts.installation.operator import Operator
 from dunwell.contact.messages.creditors import list_operator, write_operator
 from dunwell.contact.messages.rendering import render_email
 from dunwell.core.workflows.definition import EmailTemplate

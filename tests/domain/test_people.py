@@ -5,10 +5,10 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.accounts.users.password_rules import PasswordFault, find_password_fault
-from dunwell.accounts.users.recovery_codes import derive_codes, hash_code, render_code
+from dunwell.accounts.users.factors.recovery_codes import derive_codes, hash_code, render_code
+from dunwell.accounts.users.passwords import PasswordFault, find_password_fault
 from dunwell.accounts.users.user import fold_email
-from dunwell.accounts.users.visitor import describe_browser
+from dunwell.accounts.users.user_work import describe_browser
 from dunwell.platform.crypto import KeyRing
 
 

@@ -5,8 +5,7 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from dunwell.accounts.installation.lines.line import Credentials
-from dunwell.accounts.installation.lines.sms import TwilioLine
+from dunwell.accounts.installation.delivery_providers import Credentials, TwilioLine
 from dunwell.cases.rollout.costs import NamedLine, Priceable, Spent, add_up
 from dunwell.contact.sending.prices import Weight, find_country, price_of
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.merchants import credentials, list_audit, set_up_merchant, tokens
+from dunwell.accounts.merchants import list_audit, set_up_merchant
 from dunwell.accounts.merchants.account import Work, check_right
 from dunwell.accounts.merchants.actor import (
     COMMAND_LINE,
@@ -18,6 +18,7 @@ from dunwell.accounts.merchants.actor import (
     debtor_actor,
     user_actor,
 )
+from dunwell.accounts.merchants.credentials import credentials, tokens
 from dunwell.accounts.merchants.rights import (
     ALL_RIGHTS,
     RIGHT_WORDS,

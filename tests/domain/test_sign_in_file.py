@@ -6,14 +6,14 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from dunwell.accounts.installation.document import (
+from dunwell.accounts.installation.installation_file import (
     check_installation,
     is_installation,
     list_secret_files,
 )
-from dunwell.accounts.installation.sign_in import GroupRule, RoleName
+from dunwell.accounts.installation.single_sign_on_settings import GroupRule, RoleName
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.single_sign_on.groups import choose_rules, decide_place
+from dunwell.accounts.users.single_sign_on.let_in import choose_rules, decide_place
 from dunwell.accounts.users.user import Place
 from dunwell.platform.errors import ValidationError
 

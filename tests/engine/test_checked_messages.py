@@ -5,7 +5,7 @@ import re
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.messages.codes import derive_check, digest_check
 from dunwell.contact.messages.facts import CHECK_MASK

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import Installation
-from dunwell.accounts.installation.lines.letters import Batch, FolderLine
+from dunwell.accounts.installation.delivery_providers import Batch, FolderLine
+from dunwell.accounts.installation.installation_file import Installation
 from dunwell.adapters.channels.folder.depot import FolderDepot
 from dunwell.contact.sending.batches.release_batches import TAKEN_BACK, BatchReleaser
 from dunwell.platform.clock import MovableClock

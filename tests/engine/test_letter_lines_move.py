@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import Installation
-from dunwell.accounts.installation.lines.letters import Batch, FolderLine, locate
+from dunwell.accounts.installation.delivery_providers import Batch, FolderLine, locate
+from dunwell.accounts.installation.installation_file import Installation
 from dunwell.contact.sending.batches.item_store import begin_items
 from dunwell.contact.sending.batches.manifest import Letter
 from dunwell.platform.clock import MovableClock

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.installation.lines.letters import Batch
+from dunwell.accounts.installation.delivery_providers import Batch
 from dunwell.accounts.merchants.actor import COMMAND_LINE, Actor, ActorKind
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.batches.batch_store import lock_waiting

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.accounts.installation.lines.letters import Batch, FolderLine
+from dunwell.accounts.installation.delivery_providers import Batch, FolderLine
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.contact.sending.batches.release_batches import BatchReleaser

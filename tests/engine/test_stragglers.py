@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.installation.lines.line import Pace
+from dunwell.accounts.installation.delivery_providers import Pace
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine

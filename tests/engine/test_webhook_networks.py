@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.core.events.deliver import WebhookDispatcher
 from dunwell.core.events.delivery_pool import Limits
 from dunwell.core.events.send_test import begin_test, send_test

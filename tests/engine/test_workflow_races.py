@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.store_changes import lock_merchant
+from dunwell.accounts.merchants.store import lock_merchant
 from dunwell.cases.assignment.assign_claims import assign_to_workflow
 from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.rules import RuleSet

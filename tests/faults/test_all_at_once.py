@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
 from dunwell.platform.clock import MovableClock

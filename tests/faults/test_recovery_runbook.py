@@ -15,7 +15,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database

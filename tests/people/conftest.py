@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.passwords import Reception
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
 from tests.support.merchants import AT_NOON, a_merchant

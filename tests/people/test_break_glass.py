@@ -14,14 +14,12 @@ from dunwell.accounts.users.accept_invitation import (
     find_invitation,
     join_with_app,
 )
-from dunwell.accounts.users.break_glass import set_break_glass
-from dunwell.accounts.users.change_password import change_password
 from dunwell.accounts.users.change_user import change_place
-from dunwell.accounts.users.invite_user import invite_first_admin
-from dunwell.accounts.users.open_session import OpenedBy, OpenedSession
-from dunwell.accounts.users.own_account import Asking
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.sign_in import Entry, Gone, Wrong, check_password, give_code
+from dunwell.accounts.users.invite_user import invite_first_admin, set_break_glass
+from dunwell.accounts.users.own_account import Asking, change_password
+from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession
+from dunwell.accounts.users.sign_in.sign_in import Entry, Gone, Wrong, check_password, give_code
 from dunwell.accounts.users.single_sign_on.link_identity import link_identity
 from dunwell.accounts.users.store import load_user
 from dunwell.accounts.users.user import Place

@@ -7,8 +7,8 @@ import pytest
 
 from dunwell.accounts.merchants.rights import Right, Role
 from dunwell.accounts.users.change_user import change_place, end_user
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.sign_in import Wrong, check_password
+from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.sign_in.sign_in import Wrong, check_password
 from dunwell.accounts.users.store import list_users, load_user
 from dunwell.accounts.users.user import Place, User, list_effective_rights
 from dunwell.platform.database.database import Database

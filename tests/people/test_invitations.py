@@ -20,10 +20,9 @@ from dunwell.accounts.users.invite_user import (
     invite_user,
     reset_user,
 )
-from dunwell.accounts.users.open_session import OpenedSession
-from dunwell.accounts.users.password_rules import PasswordFault
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.sign_in import Gone, Wrong, check_password, give_code
+from dunwell.accounts.users.passwords import PasswordFault, Reception
+from dunwell.accounts.users.sessions.open_session import OpenedSession
+from dunwell.accounts.users.sign_in.sign_in import Gone, Wrong, check_password, give_code
 from dunwell.accounts.users.user import Place
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database

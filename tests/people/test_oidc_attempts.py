@@ -7,13 +7,13 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 import pytest
 
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.sessions import sweep_people
-from dunwell.accounts.users.sign_in import TooOften
+from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.sessions.sessions import sweep_people
+from dunwell.accounts.users.sign_in.limits import MOST_LOST, WINDOW
+from dunwell.accounts.users.sign_in.sign_in import TooOften
 from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, Failure, finish_attempt
 from dunwell.accounts.users.single_sign_on.provider import Away
 from dunwell.accounts.users.single_sign_on.start_attempt import start_attempt
-from dunwell.accounts.users.tries import MOST_LOST, WINDOW
 from dunwell.adapters.oidc.provider import OidcProvider
 from tests.support.durations import JUST
 from tests.support.people import AWAY, HOME, randomness

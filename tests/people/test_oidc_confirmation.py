@@ -7,16 +7,16 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from dunwell.accounts.users.confirm_session import is_confirmed
-from dunwell.accounts.users.open_session import OpenedSession
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.signed_in import SignedIn
-from dunwell.accounts.users.single_sign_on.confirm_attempt import (
+from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.sessions.confirm_session import is_confirmed
+from dunwell.accounts.users.sessions.open_session import OpenedSession
+from dunwell.accounts.users.single_sign_on.finish_attempt import (
+    CameIn,
     ConfirmationEnded,
     ConfirmationFailure,
 )
-from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn
 from dunwell.accounts.users.single_sign_on.start_attempt import Sent, start_attempt
+from dunwell.accounts.users.user import SignedIn
 from tests.people.test_sessions import require
 from tests.support.people import HOME, randomness
 from tests.support.single_sign_on import House, a_house, bring, change_returned

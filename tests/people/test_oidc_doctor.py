@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from dunwell.accounts.installation.sign_in import GroupRule, SignIn
-from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.installation.single_sign_on_settings import GroupRule, SignIn
+from dunwell.accounts.users.passwords import Reception
 from dunwell.interfaces.cli.findings.finding import Finding
 from dunwell.interfaces.cli.findings.sign_in import (
     check_file,

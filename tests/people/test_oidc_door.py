@@ -9,9 +9,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from dunwell.accounts.installation.standing import StandingInstallation
-from dunwell.accounts.users.passwords import Passwords
-from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.installation.current_installation import StandingInstallation
+from dunwell.accounts.users.passwords import Passwords, Reception
 from dunwell.adapters.providers import StandingProviders
 from dunwell.interfaces.api.app import build_app
 from dunwell.interfaces.landing.application import build_site

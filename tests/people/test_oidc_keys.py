@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.passwords import Reception
 from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, Failure
 from dunwell.accounts.users.single_sign_on.provider import Away
 from tests.support.durations import JUST

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.users.open_session import OpenedSession
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.sessions import find_session, sweep_people
+from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.sessions.open_session import OpenedSession
+from dunwell.accounts.users.sessions.sessions import find_session, sweep_people
 from dunwell.accounts.users.single_sign_on.let_in import Reason, Unwelcome
 from dunwell.accounts.users.single_sign_on.provider import NotTaken, ToldLogout
 from dunwell.accounts.users.single_sign_on.take_logout import take_logout

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.installation.sign_in import GroupRule
+from dunwell.accounts.installation.single_sign_on_settings import GroupRule
 from dunwell.accounts.merchants.rights import Right, Role
 from dunwell.accounts.users.change_user import change_place, end_user
 from dunwell.accounts.users.invite_user import reset_user
-from dunwell.accounts.users.open_session import OpenedSession
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.sessions import find_session
-from dunwell.accounts.users.sign_in import Gone, Wrong, check_password, give_code
+from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.sessions.open_session import OpenedSession
+from dunwell.accounts.users.sessions.sessions import find_session
+from dunwell.accounts.users.sign_in.sign_in import Gone, Wrong, check_password, give_code
 from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, Failure
 from dunwell.accounts.users.single_sign_on.let_in import Reason, Unwelcome
 from dunwell.accounts.users.single_sign_on.link_identity import link_identity

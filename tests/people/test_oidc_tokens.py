@@ -9,7 +9,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey
 
-from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.passwords import Reception
 from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, Failure
 from tests.support.scripted_provider import (
     CLIENT_ID,

@@ -8,8 +8,19 @@ import pyotp
 import pytest
 from argon2 import PasswordHasher
 
-from dunwell.accounts.users.make_codes import find_made_codes, make_codes, put_codes_away
-from dunwell.accounts.users.open_session import OpenedSession
+from dunwell.accounts.users.factors.recovery_codes import (
+    find_made_codes,
+    make_codes,
+    put_codes_away,
+)
+from dunwell.accounts.users.factors.set_up_factor import (
+    add_passkey,
+    confirm_app,
+    find_started_app,
+    start_app,
+    start_passkey,
+)
+from dunwell.accounts.users.factors.totp import SECRET_BYTES
 from dunwell.accounts.users.own_account import (
     Asking,
     change_profile,
@@ -17,17 +28,9 @@ from dunwell.accounts.users.own_account import (
     read_account,
     remove_own_factor,
 )
-from dunwell.accounts.users.passwords import Passwords
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.set_up_factor import (
-    add_passkey,
-    confirm_app,
-    find_started_app,
-    start_app,
-    start_passkey,
-)
-from dunwell.accounts.users.sign_in import Wrong, give_code, give_recovery_code
-from dunwell.accounts.users.totp import SECRET_BYTES
+from dunwell.accounts.users.passwords import Passwords, Reception
+from dunwell.accounts.users.sessions.open_session import OpenedSession
+from dunwell.accounts.users.sign_in.sign_in import Wrong, give_code, give_recovery_code
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database

@@ -14,15 +14,19 @@ from dunwell.accounts.users.accept_invitation import (
     find_invitation,
     join_with_passkey,
 )
-from dunwell.accounts.users.change_password import change_password
-from dunwell.accounts.users.open_session import OpenedBy, OpenedSession
-from dunwell.accounts.users.own_account import Asking, TooLongAgo, check_own_password
-from dunwell.accounts.users.passkey_sign_in import ask_passkey, sign_in_with_passkey
-from dunwell.accounts.users.passkeys import find_relying_party
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.set_up_factor import add_passkey, start_passkey
-from dunwell.accounts.users.sign_in import TooOften, Wrong, check_password
-from dunwell.accounts.users.tries import MOST_WRONG
+from dunwell.accounts.users.factors.passkeys import find_relying_party
+from dunwell.accounts.users.factors.set_up_factor import add_passkey, start_passkey
+from dunwell.accounts.users.own_account import (
+    Asking,
+    TooLongAgo,
+    change_password,
+    check_own_password,
+)
+from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession
+from dunwell.accounts.users.sign_in.limits import MOST_WRONG
+from dunwell.accounts.users.sign_in.passkey_sign_in import ask_passkey, sign_in_with_passkey
+from dunwell.accounts.users.sign_in.sign_in import TooOften, Wrong, check_password
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources

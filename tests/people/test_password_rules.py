@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from dunwell.accounts.users.password_rules import PasswordFault, find_password_fault
+from dunwell.accounts.users.passwords import PasswordFault, find_password_fault
 
 _SIGNS = "4@8({[<369!1|7$50+%2qwerty4@8("
 

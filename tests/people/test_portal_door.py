@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from dunwell.accounts.users.tries import MOST_WRONG
+from dunwell.accounts.users.sign_in.limits import MOST_WRONG
 from dunwell.platform.resources import Resources
 from tests.support.people import PASSWORD, a_new_user, invite, join, read_codes
 from tests.support.portal_door import ENTRY, SESSION, AtDoor, Door, a_door, read_hidden

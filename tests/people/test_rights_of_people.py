@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from types import FunctionType
 
 from dunwell.accounts import users as people
-from dunwell.accounts.users.people_work import PeopleWork
+from dunwell.accounts.users.user_work import PeopleWork
 
 _ASKING = {
     "break_glass.set_break_glass", "single_sign_on.link_identity.link_identity",

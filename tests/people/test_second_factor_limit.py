@@ -9,16 +9,18 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.users.accept_invitation import find_invitation
-from dunwell.accounts.users.change_password import change_password
 from dunwell.accounts.users.invite_user import RANDOM_BYTES, reset_user
-from dunwell.accounts.users.known_browsers import find_known_browser, render_browser_cookie
-from dunwell.accounts.users.open_session import OpenedSession
-from dunwell.accounts.users.own_account import Asking
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.sessions import sweep_people
-from dunwell.accounts.users.sign_in import (
+from dunwell.accounts.users.own_account import Asking, change_password
+from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.sessions.open_session import (
+    OpenedSession,
+    find_known_browser,
+    render_browser_cookie,
+)
+from dunwell.accounts.users.sessions.sessions import sweep_people
+from dunwell.accounts.users.sign_in.sign_in import (
     CodeOutcome,
     Entry,
     SecondFactorLocked,
@@ -28,7 +30,7 @@ from dunwell.accounts.users.sign_in import (
     give_code,
     give_recovery_code,
 )
-from dunwell.accounts.users.visitor import Visitor
+from dunwell.accounts.users.user_work import Visitor
 from dunwell.operations.alerts.look import look_for_alarms
 from dunwell.operations.alerts.send_mails import send_alarm_mails
 from dunwell.platform.clock import MovableClock

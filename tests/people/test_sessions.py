@@ -5,16 +5,13 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Right, Role
-from dunwell.accounts.users.change_password import change_password
-from dunwell.accounts.users.open_session import OpenedSession
-from dunwell.accounts.users.own_account import Asking, end_own_session
-from dunwell.accounts.users.password_rules import PasswordFault
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.sessions import find_session, list_sessions, sweep_people
-from dunwell.accounts.users.sign_in import Gone, TooOften, Wrong, give_code
-from dunwell.accounts.users.signed_in import SignedIn
-from dunwell.accounts.users.tries import MOST_WRONG
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.own_account import Asking, change_password, end_own_session
+from dunwell.accounts.users.passwords import PasswordFault, Reception
+from dunwell.accounts.users.sessions.open_session import OpenedSession
+from dunwell.accounts.users.sessions.sessions import find_session, list_sessions, sweep_people
+from dunwell.accounts.users.sign_in.limits import MOST_WRONG
+from dunwell.accounts.users.sign_in.sign_in import Gone, TooOften, Wrong, give_code
+from dunwell.accounts.users.user import Place, SignedIn
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import NotFound

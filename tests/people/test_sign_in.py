@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.accounts.users.open_session import OpenedBy, OpenedSession
-from dunwell.accounts.users.passwords import Passwords
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.session_rules import hash_secret
-from dunwell.accounts.users.sign_in import (
+from dunwell.accounts.users.passwords import Passwords, Reception
+from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession
+from dunwell.accounts.users.sessions.session_rules import hash_secret
+from dunwell.accounts.users.sign_in.limits import MOST_WRONG
+from dunwell.accounts.users.sign_in.sign_in import (
     Entry,
     Gone,
     TooOften,
@@ -18,7 +18,6 @@ from dunwell.accounts.users.sign_in import (
     give_code,
     give_recovery_code,
 )
-from dunwell.accounts.users.tries import MOST_WRONG
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from tests.support.durations import JUST

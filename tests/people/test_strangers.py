@@ -8,7 +8,6 @@ from datetime import timedelta
 import pyotp
 import pytest
 
-from dunwell.accounts.users import store_factors
 from dunwell.accounts.users.accept_invitation import (
     Joining,
     LinkFault,
@@ -16,19 +15,21 @@ from dunwell.accounts.users.accept_invitation import (
     find_invitation,
     join_with_app,
 )
-from dunwell.accounts.users.change_password import change_password
+from dunwell.accounts.users.factors import store as store_factors
 from dunwell.accounts.users.invite_user import RANDOM_BYTES, reset_user
-from dunwell.accounts.users.open_session import OpenedSession
 from dunwell.accounts.users.own_account import (
     Asking,
+    change_password,
     check_own_password,
     end_own_session,
     read_account,
 )
-from dunwell.accounts.users.passkey_sign_in import ask_passkey
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.sessions import sweep_people
-from dunwell.accounts.users.sign_in import (
+from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.sessions.open_session import OpenedSession
+from dunwell.accounts.users.sessions.sessions import sweep_people
+from dunwell.accounts.users.sign_in.limits import MOST_ASKED, MOST_WRONG
+from dunwell.accounts.users.sign_in.passkey_sign_in import ask_passkey
+from dunwell.accounts.users.sign_in.sign_in import (
     Entry,
     SecondFactorLocked,
     TooOften,
@@ -36,8 +37,7 @@ from dunwell.accounts.users.sign_in import (
     check_password,
     give_code,
 )
-from dunwell.accounts.users.tries import MOST_ASKED, MOST_WRONG
-from dunwell.accounts.users.visitor import Visitor
+from dunwell.accounts.users.user_work import Visitor
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.installation.audit_entries import AuditFilter
+from dunwell.accounts.installation.audit_log import AuditFilter
 from dunwell.accounts.merchants.list_audit import list_audit
 from dunwell.platform.resources import Resources
 from tests.plans.test_list_plans import explained, fill

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.audit_fields import FieldClass, find_class, list_fields, redact
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
 from dunwell.cases.intake.change_contact_data import change_contact_data

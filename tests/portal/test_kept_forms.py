@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.accounts.users.sessions import sweep_people
-from dunwell.accounts.users.store_kept_forms import MAX_FORMS
+from dunwell.accounts.users.sessions.sessions import sweep_people
+from dunwell.accounts.users.sessions.store import MAX_FORMS
 from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.interfaces.portal.render.pages import TEMPLATES
 from dunwell.interfaces.portal.web.typed_fields import is_typed

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import Installation
-from dunwell.accounts.installation.lines.letters import Batch, FolderLine
+from dunwell.accounts.installation.delivery_providers import Batch, FolderLine
+from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
 from dunwell.interfaces.portal.delivery_providers import routes

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
 from dunwell.contact.escalation.join_reports import join_reports

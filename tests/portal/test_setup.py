@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.configuration import PROOFS
+from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.interfaces.portal.setup.sections import SECTIONS
 from dunwell.operations.onboarding.apply import apply_checked
 from dunwell.operations.onboarding.checking import CheckedFile

@@ -5,7 +5,7 @@ import asyncio
 import sys
 from datetime import timedelta
 
-from dunwell.accounts.installation.standing import open_installation
+from dunwell.accounts.installation.current_installation import open_installation
 from dunwell.adapters.lines import open_lines
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine

@@ -12,9 +12,8 @@ import msgspec
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import Installation, check_installation
-from dunwell.accounts.installation.lines.line import Pace
-from dunwell.accounts.installation.lines.sms import KannelLine
+from dunwell.accounts.installation.delivery_providers import KannelLine, Pace
+from dunwell.accounts.installation.installation_file import Installation, check_installation
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.adapters.channels.kannel.adapter import KannelChannel
 from dunwell.adapters.lines import build_line

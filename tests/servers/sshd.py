@@ -18,7 +18,7 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from dunwell.accounts.installation.lines.letters import Batch, SftpLine
+from dunwell.accounts.installation.delivery_providers import Batch, SftpLine
 
 _EXAMPLE = Path(__file__).parents[2] / "examples/production/sshd-letters.conf"
 _HEAD = """

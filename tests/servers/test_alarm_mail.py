@@ -6,7 +6,7 @@ from email.policy import default
 from typing import Any
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
 from dunwell.operations.alerts.look import look_for_alarms
 from dunwell.operations.alerts.send_mails import send_alarm_mails

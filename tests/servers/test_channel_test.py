@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import Installation, check_installation
-from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.installation.delivery_providers import Line
+from dunwell.accounts.installation.installation_file import Installation, check_installation
 from dunwell.contact.sending.batches.manifest import write_manifest
 from dunwell.platform.resources import Resources
 from tests.servers.kannel import Kannel

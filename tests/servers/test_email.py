@@ -12,8 +12,8 @@ from typing import Any
 import aiosmtplib
 import pytest
 
-from dunwell.accounts.installation.document import check_installation
-from dunwell.accounts.installation.lines.email import SmtpLine
+from dunwell.accounts.installation.delivery_providers import SmtpLine
+from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
 from dunwell.adapters.mail.listener import Doorkeeper, listen
 from dunwell.contact.escalation.join_reports import join_reports

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.installation_file import Installation
 from tests.servers.sms_world import NAME, NUMBER, SECRETS, SmsProcess, a_line, wait_until
 
 _KINDS = "SELECT kind, text FROM inbound_sms WHERE $1 > 0 ORDER BY received_at, inbound_id"

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import Installation
-from dunwell.accounts.installation.lines.line import Pace
+from dunwell.accounts.installation.delivery_providers import Pace
+from dunwell.accounts.installation.installation_file import Installation
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.kannel import a_kannel

@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from dunwell.accounts.installation.lines.letters import FolderLine
+from dunwell.accounts.installation.delivery_providers import FolderLine
 from dunwell.interfaces.cli.findings.email_lines import check_email_line
 from dunwell.interfaces.cli.findings.finding import Finding
 from dunwell.interfaces.cli.findings.letters import check_letter_line

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from dunwell.accounts.installation.lines.email import Mailbox
+from dunwell.accounts.installation.delivery_providers import Mailbox
 from dunwell.adapters.channels.smtp.addresses import write_address
 from dunwell.adapters.mail.imap import MOST_BYTES, MailboxAway
 from dunwell.adapters.mail.mailboxes import look_into

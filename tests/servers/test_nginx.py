@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.platform.resources import Resources
 from tests.servers.nginx import HOST, Nginx, run_nginx
 from tests.support.served import Served, serve

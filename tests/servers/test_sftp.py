@@ -9,7 +9,7 @@ from uuid import UUID
 import asyncssh
 import pytest
 
-from dunwell.accounts.installation.lines.letters import Batch
+from dunwell.accounts.installation.delivery_providers import Batch
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.adapters.channels.sftp.depot import SftpDepot

@@ -10,7 +10,7 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from dunwell.accounts.installation.lines.letters import Batch
+from dunwell.accounts.installation.delivery_providers import Batch
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.adapters.channels.sftp.depot import SftpDepot
 from dunwell.contact.escalation.join_reports import join_reports

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from dunwell.accounts.installation.lines.letters import Batch
+from dunwell.accounts.installation.delivery_providers import Batch
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.resources import Resources

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from dunwell.accounts.installation.lines.letters import Batch
+from dunwell.accounts.installation.delivery_providers import Batch
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock, SystemClock

@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import Installation
-from dunwell.accounts.installation.sign_in import GroupRule, Provider, SignIn
+from dunwell.accounts.installation.installation_file import Installation
+from dunwell.accounts.installation.single_sign_on_settings import GroupRule, Provider, SignIn
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources

@@ -17,9 +17,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dunwell.accounts.merchants.secrets import SECRET_RANDOM_BYTES
-from dunwell.accounts.merchants.sign_in import sign_in
-from dunwell.accounts.merchants.tokens import IssuedToken
+from dunwell.accounts.merchants.credentials.secrets import SECRET_RANDOM_BYTES
+from dunwell.accounts.merchants.credentials.tokens import IssuedToken, sign_in
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.resources import Resources

@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from dunwell.accounts.users.store_kept_forms import (
+from dunwell.accounts.users.sessions.store import (
     KEPT_FOR,
     MAX_BYTES,
     KeptFields,

@@ -19,8 +19,8 @@ _KEPT_FORMS = (
     "::test_the_values_are_kept_for_a_day_and_ten_minutes_after_they_were_put_back"
 )
 ELSEWHERE: Mapping[str, Sequence[str]] = {
-    "accounts/users/store_kept_forms.py KEPT_FOR": (_KEPT_FORMS,),
-    "accounts/users/store_kept_forms.py RESTORABLE_FOR": (_KEPT_FORMS,),
+    "accounts/users/sessions/store.py KEPT_FOR": (_KEPT_FORMS,),
+    "accounts/users/sessions/store.py RESTORABLE_FOR": (_KEPT_FORMS,),
     "platform/watched_clock.py COMPARE_SECONDS": (_COMPARED,),
     "platform/watched_clock.py _COMPARE_APART_SECONDS": (_COMPARED,),
     "platform/watched_clock.py WARN_BEYOND": (
@@ -112,7 +112,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "operations/alerts/send_mails.py _ANSWERED_WITHIN": (
         "tests/usecases/test_alarms.py::test_what_a_dead_worker_held_is_not_sent_again",
     ),
-    "accounts/installation/alarms/alarm.py CALM": (
+    "accounts/installation/alerts/alert.py CALM": (
         "tests/domain/test_alarms.py::test_what_comes_and_goes_is_one_alarm",
     ),
     "contact/escalation/ask_channels.py _OLD_ENOUGH": (
@@ -256,21 +256,21 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "operations/keys/standing.py _GUARDS_LAST": (
         "tests/usecases/test_key_versions.py::test_a_version_may_go_nine_days_after_the_next",
     ),
-    "accounts/merchants/credentials.py OLD_SECRET_LIVES": (
+    "accounts/merchants/credentials/credentials.py OLD_SECRET_LIVES": (
         (
             "tests/usecases/test_credentials.py"
             "::test_two_secrets_live_while_rotating_and_the_old_one_for_a_day"
         ),
     ),
-    "accounts/merchants/kept_answers.py KEPT_FOR": (
+    "accounts/merchants/store.py KEPT_FOR": (
         f"{_AGES}[idempotency_keys]",
         "tests/api/test_api_idempotency.py::test_a_key_lives_thirty_days",
     ),
-    "accounts/merchants/sign_in.py WINDOW": (
+    "accounts/merchants/credentials/tokens.py WINDOW": (
         "tests/api/test_api_sign_in_limits.py::test_the_twenty_first_wrong_secret_is_not_looked_at",
     ),
     "accounts/merchants/sweep.py sweep_outdated": (f"{_AGES}[request_quotas]",),
-    "accounts/merchants/tokens.py TOKEN_LIVES": (
+    "accounts/merchants/credentials/tokens.py TOKEN_LIVES": (
         "tests/api/test_api_token.py::test_a_token_ends_after_an_hour",
     ),
     "contact/messages/guards.py _WEEK": (
@@ -365,61 +365,61 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/users/invite_user.py LINK_LASTS": (
         "tests/people/test_invitations.py::test_a_link_lasts_72_hours",
     ),
-    "accounts/users/confirm_session.py CONFIRMED_FOR": (
+    "accounts/users/sessions/confirm_session.py CONFIRMED_FOR": (
         "tests/portal/test_confirmations.py::test_a_sign_in_confirms_a_session_for_ten_minutes",
     ),
-    "accounts/users/single_sign_on/confirm_attempt.py CLOCK_LEEWAY": (
+    "accounts/users/single_sign_on/finish_attempt.py CLOCK_LEEWAY": (
         (
             "tests/people/test_oidc_confirmation.py"
             "::test_the_token_must_say_that_its_user_has_just_signed_in"
         ),
     ),
-    "accounts/users/known_browsers.py TRUSTED_FOR": (
+    "accounts/users/sessions/open_session.py TRUSTED_FOR": (
         (
             "tests/people/test_second_factor_limit.py"
             "::test_a_browser_of_the_last_30_days_still_signs_in"
         ),
     ),
-    "accounts/users/second_factor_limit.py COUNTED_FOR": (
+    "accounts/users/sign_in/second_factor_limit.py COUNTED_FOR": (
         "tests/people/test_second_factor_limit.py::test_wrong_codes_are_counted_for_24_hours",
     ),
-    "accounts/users/passkey_sign_in.py CHALLENGE_LASTS": (
+    "accounts/users/sign_in/passkey_sign_in.py CHALLENGE_LASTS": (
         "tests/people/test_passkeys.py::test_a_challenge_lasts_five_minutes",
     ),
-    "accounts/users/recovery_codes.py SHOWN_FOR": (
+    "accounts/users/factors/recovery_codes.py SHOWN_FOR": (
         (
             "tests/people/test_own_account.py"
             "::test_codes_are_shown_where_they_were_made_and_not_for_long"
         ),
     ),
-    "accounts/users/session_rules.py IDLE": (
+    "accounts/users/sessions/session_rules.py IDLE": (
         "tests/people/test_sessions.py::test_it_ends_when_idle",
     ),
-    "accounts/users/session_rules.py JUST_OPENED": (
+    "accounts/users/sessions/session_rules.py JUST_OPENED": (
         (
             "tests/people/test_passkeys.py"
             "::test_without_a_password_the_passkey_must_have_been_shown_just_now"
         ),
     ),
-    "accounts/users/session_rules.py LASTS": (
+    "accounts/users/sessions/session_rules.py LASTS": (
         "tests/people/test_sessions.py::test_it_goes_on_by_use_and_ends_after_eight_hours",
     ),
-    "accounts/users/session_rules.py NOTED_EVERY": (
+    "accounts/users/sessions/session_rules.py NOTED_EVERY": (
         f"{_SESSIONS}::test_a_use_is_written_once_a_minute",
     ),
-    "accounts/users/session_rules.py REMEMBERED": (
+    "accounts/users/sessions/session_rules.py REMEMBERED": (
         "tests/people/test_sessions.py::test_sessions_are_removed_after_90_days",
     ),
-    "accounts/users/set_up_factor.py STARTED_LASTS": (
+    "accounts/users/factors/set_up_factor.py STARTED_LASTS": (
         "tests/people/test_own_account.py::test_a_started_app_waits_ten_minutes",
     ),
-    "accounts/users/sign_in.py ENTRY_LASTS": (
+    "accounts/users/sign_in/sign_in.py ENTRY_LASTS": (
         "tests/people/test_sign_in.py::test_an_entry_waits_ten_minutes",
     ),
     "cases/rollout/trials/send_trial.py _WINDOW": (
         "tests/usecases/test_send_trial.py::test_twenty_an_hour_are_sent_and_no_more",
     ),
-    "accounts/users/tries.py WINDOW": (
+    "accounts/users/sign_in/limits.py WINDOW": (
         "tests/people/test_sign_in.py::test_ten_wrong_passwords_lock_whoever_is_meant",
     ),
     "operations/waiting/read_waiting.py _BOUNCES_FOR": (

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.accounts.merchants.credentials import allow_credential
+from dunwell.accounts.merchants.credentials.credentials import allow_credential
 from dunwell.accounts.merchants.rights import Scope
 from dunwell.interfaces.api.edge import build_outside_answer
 from dunwell.platform.http.server import ServerLimits

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.accounts.installation.lines.line import Pace
+from dunwell.accounts.installation.delivery_providers import Pace
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor, credential_actor
 from dunwell.accounts.merchants.configuration import Channel

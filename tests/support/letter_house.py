@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.accounts.installation.lines.letters import Batch, FolderLine
+from dunwell.accounts.installation.delivery_providers import Batch, FolderLine
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel

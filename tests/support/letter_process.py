@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from dunwell.accounts.installation.lines.letters import SftpLine
+from dunwell.accounts.installation.delivery_providers import SftpLine
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.accounts.installation.lines.line import Pace
+from dunwell.accounts.installation.delivery_providers import Pace
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.report import Reference, Report

@@ -5,17 +5,17 @@ and what is removed when it is old. With every reason for which a thing stays wh
 from datetime import timedelta
 from uuid import UUID
 
-from dunwell.accounts.installation.alarms import mail_store
-from dunwell.accounts.merchants import find_merchants, store_changes, store_lookup, sweep
+from dunwell.accounts.installation.alerts import store as mail_store
+from dunwell.accounts.merchants import find_merchants, sweep
 from dunwell.accounts.merchants import store as merchants_store
-from dunwell.accounts.users import (
-    store_entries,
-    store_factors,
-    store_kept_forms,
-    store_sessions,
-    store_wrong_codes,
-)
-from dunwell.accounts.users.single_sign_on import store_identities
+from dunwell.accounts.merchants import store as store_changes
+from dunwell.accounts.merchants.credentials import store as store_lookup
+from dunwell.accounts.users.factors import store as store_factors
+from dunwell.accounts.users.factors import store as store_wrong_codes
+from dunwell.accounts.users.sessions import store as store_kept_forms
+from dunwell.accounts.users.sessions import store as store_sessions
+from dunwell.accounts.users.sign_in import store as store_entries
+from dunwell.accounts.users.single_sign_on import store as store_identities
 from dunwell.adapters.payments.sandbox import store as payments_sandbox_store
 from dunwell.cases.disputes import store_overdue
 from dunwell.cases.modalities import store_checks
@@ -378,7 +378,7 @@ _WHY_NOT_TWO = {
     store_entries._REMOVE_ENTRIES: _NO_MERCHANT,
     store_factors._REMOVE_CHALLENGES: _NO_MERCHANT,
     store_kept_forms._REMOVE_EXPIRED: _NO_MERCHANT,
-    store_wrong_codes._REMOVE: _NO_MERCHANT,
+    store_wrong_codes._REMOVE_WRONG_CODES: _NO_MERCHANT,
     store_sessions._REMOVE: _NO_MERCHANT,
     store_sessions._TAKE: ("moves one session's use: tried by tests.people.test_sessions"),
     hold._FIND_CONCERNED: "lists what a restore concerns, and moves nothing",

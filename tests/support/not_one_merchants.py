@@ -4,29 +4,26 @@ the same rows cannot try, with what does.
 
 from collections.abc import Mapping, Sequence
 
-from dunwell.accounts.installation import audit, audit_entries, secrets
+from dunwell.accounts.installation import audit_log as audit
+from dunwell.accounts.installation import audit_log as audit_entries
+from dunwell.accounts.installation import secrets
 from dunwell.accounts.installation import store as installation_store
-from dunwell.accounts.installation.alarms import mail_store
-from dunwell.accounts.installation.alarms import store as alarms_store
-from dunwell.accounts.merchants import (
-    find_merchants,
-    kept_answers,
-    store_changes,
-    store_lookup,
-    store_revocations,
-    sweep,
-)
+from dunwell.accounts.installation.alerts import store as alarms_store
+from dunwell.accounts.installation.alerts import store as mail_store
+from dunwell.accounts.merchants import find_merchants, sweep
+from dunwell.accounts.merchants import store as kept_answers
 from dunwell.accounts.merchants import store as merchants_store
+from dunwell.accounts.merchants import store as store_changes
+from dunwell.accounts.merchants.credentials import store as store_lookup
+from dunwell.accounts.merchants.credentials import store as store_revocations
+from dunwell.accounts.users import store as store_colleagues
 from dunwell.accounts.users import store as users_store
-from dunwell.accounts.users import (
-    store_colleagues,
-    store_entries,
-    store_factors,
-    store_kept_forms,
-    store_sessions,
-    store_wrong_codes,
-)
-from dunwell.accounts.users.single_sign_on import store_identities
+from dunwell.accounts.users.factors import store as store_factors
+from dunwell.accounts.users.factors import store as store_wrong_codes
+from dunwell.accounts.users.sessions import store as store_kept_forms
+from dunwell.accounts.users.sessions import store as store_sessions
+from dunwell.accounts.users.sign_in import store as store_entries
+from dunwell.accounts.users.single_sign_on import store as store_identities
 from dunwell.adapters.mail import mailbox_store
 from dunwell.adapters.payments.sandbox import store as payments_sandbox_store
 from dunwell.cases.disputes import store as disputes_store
@@ -338,9 +335,9 @@ NOT_ONE_MERCHANTS = _name({
         store_entries._REMOVE_ENTRIES_OF,
         store_entries._REMOVE_INVITATIONS,
         store_entries._TAKE_ENTRY, store_entries._TAKE_INVITATION,
-        store_kept_forms._DROP_OLDEST, store_kept_forms._REMOVE,
-        store_kept_forms._REMOVE_EXPIRED, store_kept_forms._SAVE,
-        store_kept_forms._TAKE,
+        store_kept_forms._DROP_OLDEST, store_kept_forms._REMOVE_FORM,
+        store_kept_forms._REMOVE_EXPIRED, store_kept_forms._SAVE_FORM,
+        store_kept_forms._TAKE_FORM,
         store_factors._CONFIRM_APP, store_factors._COUNT_CODES,
         store_factors._FIND_APP, store_factors._FIND_PASSKEY,
         store_factors._INSERT_APP,
@@ -360,10 +357,10 @@ NOT_ONE_MERCHANTS = _name({
         store_sessions._END,
         store_sessions._END_ALL, store_sessions._END_BY_HASH,
         store_sessions._FIND_CODES,
-        store_wrong_codes._COUNT,
+        store_wrong_codes._COUNT_WRONG_CODES,
         store_wrong_codes._COUNT_OF_BROWSER,
         store_wrong_codes._INSERT, store_wrong_codes._LOCK,
-        store_wrong_codes._REMOVE, store_sessions._FORGET_DEVICES,
+        store_wrong_codes._REMOVE_WRONG_CODES, store_sessions._FORGET_DEVICES,
         store_sessions._FIND_DEVICE_OWNER, store_sessions._LOAD,
         store_sessions._LOAD_USER,
         store_sessions._LOAD_NEW_PLACES,
@@ -412,7 +409,7 @@ QUIET = _name({
         store_previews._FIND_LIVE,
     ),
     "takes roles that no row has: tests.portal.test_assignees tries it with two merchants": (
-        store_colleagues._LIST,
+        store_colleagues._LIST_COLLEAGUES,
     ),
     "it finds merchants among those that are given: tests.portal tries it at two": (
         find_merchants._FIND,

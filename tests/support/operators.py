@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.accounts.installation.identity import Operator
+from dunwell.accounts.installation.operator import Operator
 
 AGENCY_DOCUMENT: dict[str, Any] = {
     "role": "AGENCY",

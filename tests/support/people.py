@@ -12,15 +12,14 @@ from argon2 import PasswordHasher
 from dunwell.accounts.merchants.actor import operator_actor
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.accept_invitation import Joining, find_invitation, join_with_app
+from dunwell.accounts.users.factors.recovery_codes import find_made_codes
 from dunwell.accounts.users.invite_user import RANDOM_BYTES, Invitation, invite_user
-from dunwell.accounts.users.make_codes import find_made_codes
-from dunwell.accounts.users.open_session import OpenedSession
-from dunwell.accounts.users.passwords import Passwords
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.session_rules import SECRET_BYTES
-from dunwell.accounts.users.sign_in import Entry, GivenCode, check_password, give_code
+from dunwell.accounts.users.passwords import Passwords, Reception
+from dunwell.accounts.users.sessions.open_session import OpenedSession
+from dunwell.accounts.users.sessions.session_rules import SECRET_BYTES
+from dunwell.accounts.users.sign_in.sign_in import Entry, GivenCode, check_password, give_code
 from dunwell.accounts.users.user import NewUser, Place
-from dunwell.accounts.users.visitor import Visitor
+from dunwell.accounts.users.user_work import Visitor
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources

@@ -12,8 +12,7 @@ from functools import lru_cache
 import httpx
 from starlette.applications import Starlette
 
-from dunwell.accounts.users.passwords import Passwords
-from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.passwords import Passwords, Reception
 from dunwell.interfaces.api.app import build_app
 from dunwell.interfaces.landing.application import build_site
 from dunwell.interfaces.portal.application import build_portal_routes

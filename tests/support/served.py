@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from starlette.applications import Starlette
 
-from dunwell.accounts.installation.standing import StandingInstallation
+from dunwell.accounts.installation.current_installation import StandingInstallation
 from dunwell.interfaces.wiring import open_web
 from dunwell.platform.http.server import build_server
 from dunwell.platform.resources import Resources

@@ -10,20 +10,20 @@ from typing import Any
 import msgspec
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import Installation
-from dunwell.accounts.installation.sign_in import GroupRule, Provider, SignIn
-from dunwell.accounts.users.open_session import OpenedSession
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.single_sign_on.confirm_attempt import ConfirmationEnded
+from dunwell.accounts.installation.installation_file import Installation
+from dunwell.accounts.installation.single_sign_on_settings import GroupRule, Provider, SignIn
+from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.accounts.users.single_sign_on.finish_attempt import (
     CameIn,
+    ConfirmationEnded,
     Failure,
     Returned,
     finish_attempt,
 )
 from dunwell.accounts.users.single_sign_on.let_in import Unwelcome
 from dunwell.accounts.users.single_sign_on.start_attempt import Sent, start_attempt
-from dunwell.accounts.users.visitor import Visitor
+from dunwell.accounts.users.user_work import Visitor
 from dunwell.adapters.oidc.provider import OidcProvider
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

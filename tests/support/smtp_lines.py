@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.accounts.installation.lines.email import SmtpLine
+from dunwell.accounts.installation.delivery_providers import SmtpLine
 
 RETURN_DOMAIN = "returns.example.com"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.installation.store import Revision, save_installation
 from dunwell.accounts.merchants.configuration import ChannelSetup, Configuration
 from dunwell.core.workflows.definition import Definition

@@ -12,9 +12,9 @@ from operator import attrgetter
 from pathlib import Path
 
 import dunwell
-from dunwell.accounts.merchants import audit
+from dunwell.accounts.merchants import audit_log as audit
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.users import reception
+from dunwell.accounts.users import passwords as reception
 from dunwell.cases.assignment import start_runs
 from dunwell.cases.disputes import end_dispute, evidence_store, rest_after_answer, withheld
 from dunwell.cases.intake import create_claims, starts

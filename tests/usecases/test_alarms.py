@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.installation.alarms.alarm import Kind
-from dunwell.accounts.installation.alarms.store import raise_alarm
+from dunwell.accounts.installation.alerts.alert import Kind
+from dunwell.accounts.installation.alerts.store import raise_alarm
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.actor import COMMAND_LINE, credential_actor
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.operations.alerts.look import look_for_alarms

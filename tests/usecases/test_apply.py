@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
+from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.operations.onboarding.apply import apply_file
 from dunwell.operations.onboarding.plan import plan_file
 from dunwell.operations.onboarding.report import ApplyReport

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
+from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.operations.onboarding.apply import apply_file
 from dunwell.operations.onboarding.report import ApplyReport
 from dunwell.platform.database.database import Connection

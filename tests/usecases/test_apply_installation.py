@@ -6,7 +6,11 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation, plan_installation
-from dunwell.accounts.installation.document import Installation, check_installation, is_installation
+from dunwell.accounts.installation.installation_file import (
+    Installation,
+    check_installation,
+    is_installation,
+)
 from dunwell.accounts.installation.store import Revision, load_installation, save_installation
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources

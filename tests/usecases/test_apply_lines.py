@@ -7,11 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.accounts.installation.apply_installation import apply_installation, plan_installation
-from dunwell.accounts.installation.document import check_installation
-from dunwell.accounts.installation.secret_files import read_secrets
+from dunwell.accounts.installation.apply_installation import (
+    apply_installation,
+    plan_installation,
+    read_secrets,
+)
+from dunwell.accounts.installation.current_installation import StandingInstallation
+from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.installation.secrets import load_secrets
-from dunwell.accounts.installation.standing import StandingInstallation
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.operations.onboarding.apply import apply_file
 from dunwell.platform.crypto import KeyRing

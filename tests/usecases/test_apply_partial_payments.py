@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.configuration import PartialPayments
+from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.installation.audit_entries import AuditEntry, AuditFilter
+from dunwell.accounts.installation.audit_log import AuditEntry, AuditFilter
 from dunwell.accounts.merchants.actor import COMMAND_LINE, credential_actor
 from dunwell.accounts.merchants.list_audit import list_audit
 from dunwell.accounts.merchants.rights import ALL_RIGHTS, Right

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.operations.alerts.backlog_figures import BacklogFigures, compute_message_counts

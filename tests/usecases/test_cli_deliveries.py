@@ -3,7 +3,7 @@
 import msgspec
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.contact.sending.channel import Permanent
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

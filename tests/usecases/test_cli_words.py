@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.installation.store import note_forwarders
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.database.database import Database

@@ -4,18 +4,18 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.accounts.merchants.access import Access
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.accounts.merchants.credentials import (
+from dunwell.accounts.merchants.credentials.access import Access
+from dunwell.accounts.merchants.credentials.credentials import (
     create_credential,
     revoke_credential,
     rotate_credential,
 )
-from dunwell.accounts.merchants.secrets import NewCredential, hash_secret
+from dunwell.accounts.merchants.credentials.secrets import NewCredential, hash_secret
+from dunwell.accounts.merchants.credentials.store import Presented, find_accesses
+from dunwell.accounts.merchants.credentials.tokens import issue_token
 from dunwell.accounts.merchants.store import load_credentials
-from dunwell.accounts.merchants.store_lookup import Presented, find_accesses
 from dunwell.accounts.merchants.sweep import sweep_outdated
-from dunwell.accounts.merchants.tokens import issue_token
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import AuthenticationError, InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import check_installation
+from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.configuration import Contact
 from dunwell.core.events.deliver import WebhookDispatcher
 from dunwell.core.events.sender import open_webhook_sender

@@ -11,10 +11,10 @@ from PIL import Image
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
+from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.operations.onboarding.apply import apply_file
 from dunwell.operations.onboarding.apply_given import apply_given, export_file, plan_given
 from dunwell.operations.onboarding.checking import Surroundings

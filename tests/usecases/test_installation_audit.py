@@ -5,9 +5,8 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.audit import Act, save_installation_audit
-from dunwell.accounts.installation.audit_entries import AuditFilter
-from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.audit_log import Act, AuditFilter, save_installation_audit
+from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.merchants.actor import COMMAND_LINE, Interface, Origin, user_actor
 from dunwell.accounts.merchants.list_audit import list_installation_audit
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role

@@ -6,7 +6,6 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from dunwell.accounts.merchants.access import Credential
 from dunwell.accounts.merchants.actor import (
     COMMAND_LINE,
     Interface,
@@ -14,13 +13,14 @@ from dunwell.accounts.merchants.actor import (
     credential_actor,
     user_actor,
 )
-from dunwell.accounts.merchants.credentials import (
+from dunwell.accounts.merchants.credentials.access import Credential
+from dunwell.accounts.merchants.credentials.credentials import (
     allow_credential,
     create_credential,
     list_credentials,
 )
+from dunwell.accounts.merchants.credentials.secrets import CREDENTIAL_RANDOM_BYTES, NewCredential
 from dunwell.accounts.merchants.rights import ALL_RIGHTS, ROLE_RIGHTS, Right, Role, Scope
-from dunwell.accounts.merchants.secrets import CREDENTIAL_RANDOM_BYTES, NewCredential
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import InsufficientScope, ValidationError

@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.actor import SYSTEM
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.contact.messages import seal_ledger as sealing
 from dunwell.contact.messages.seal_ledger import seal_batch, seal_ledger
 from dunwell.contact.messages.verify_ledger import verify_ledger

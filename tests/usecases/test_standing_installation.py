@@ -7,8 +7,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.document import Installation
-from dunwell.accounts.installation.standing import StandingInstallation
+from dunwell.accounts.installation.current_installation import StandingInstallation
+from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.installation.store import list_forwarders
 from dunwell.interfaces.api.edge import Edge
 from dunwell.platform.resources import Resources

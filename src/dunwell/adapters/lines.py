@@ -6,11 +6,15 @@ from contextlib import asynccontextmanager
 
 import structlog
 
-from dunwell.accounts.installation.lines.email import SmtpLine
-from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
-from dunwell.accounts.installation.lines.lines import Line
-from dunwell.accounts.installation.lines.sms import KannelLine, TwilioLine
-from dunwell.accounts.installation.standing import StandingInstallation
+from dunwell.accounts.installation.current_installation import StandingInstallation
+from dunwell.accounts.installation.delivery_providers import (
+    FolderLine,
+    KannelLine,
+    Line,
+    SftpLine,
+    SmtpLine,
+    TwilioLine,
+)
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.adapters.channels.kannel.adapter import KannelChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel

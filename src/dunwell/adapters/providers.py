@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from dunwell.accounts.installation.sign_in import Provider
-from dunwell.accounts.installation.standing import StandingInstallation
+from dunwell.accounts.installation.current_installation import StandingInstallation
+from dunwell.accounts.installation.single_sign_on_settings import Provider
 from dunwell.accounts.users.single_sign_on.provider import IdentityProvider
 
 if TYPE_CHECKING:

@@ -11,7 +11,10 @@ from dataclasses import dataclass, replace
 
 from starlette.applications import Starlette
 
-from dunwell.accounts.installation.standing import StandingInstallation, open_installation
+from dunwell.accounts.installation.current_installation import (
+    StandingInstallation,
+    open_installation,
+)
 from dunwell.adapters.channels.callbacks import channel_callback_routes
 from dunwell.adapters.channels.outbox.late_failures import report_late_failures
 from dunwell.adapters.channels.outbox.routes import outbox_routes

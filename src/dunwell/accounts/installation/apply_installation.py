@@ -2,20 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 
 import msgspec
 
-from dunwell.accounts.installation.alarms.setup import find_line_faults
-from dunwell.accounts.installation.audit import Act, save_installation_audit
-from dunwell.accounts.installation.document import (
+from dunwell.accounts.installation.alerts.alert_settings import find_line_faults
+from dunwell.accounts.installation.audit_log import Act, save_installation_audit
+from dunwell.accounts.installation.delivery_providers import FolderLine, Line, SftpLine, locate
+from dunwell.accounts.installation.installation_file import (
     Installation,
     list_changes,
     list_secret_files,
     merge,
 )
-from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine, locate
-from dunwell.accounts.installation.lines.lines import Line
 from dunwell.accounts.installation.secrets import keep_secrets_of, load_secrets, save_secrets
 from dunwell.accounts.installation.store import (
     Revision,
@@ -29,6 +29,31 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import EditConflict, Fault, ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.shape import render_pointer
+
+_MOST_BYTES = 64_000
+
+
+def read_secrets(installation_file: Path, installation: Installation) -> dict[str, bytes]:
+    """What they hold, by the names of `list_secret_files`, without a line's end behind it. Raises
+    ValidationError with all that cannot be read."""
+    named = list_secret_files(installation)
+    found, faults = {}, []
+    for name, path in named.items():
+        try:
+            content = (installation_file.parent / path).read_bytes()
+        except OSError as error:
+            words = f"{path} cannot be read ({error.strerror}). It is looked for beside this file."
+            faults.append(Fault(f"/{name}", words, "UNREADABLE"))
+            continue
+        secret = content.rstrip(b"\r\n")
+        if not 0 < len(secret) <= _MOST_BYTES:
+            words = f"{path} is to hold a secret of 1 to {_MOST_BYTES} bytes."
+            faults.append(Fault(f"/{name}", words, "INVALID"))
+        found[name] = secret
+    if faults:
+        raise ValidationError(faults)
+    return found
+
 
 _APPLIED_BY = "dunwell apply"
 _NO_SECRETS: Mapping[str, bytes] = MappingProxyType({})

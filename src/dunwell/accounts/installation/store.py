@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.installation_file import Installation
 from dunwell.platform.database.database import Connection
 
 # By the primary key.

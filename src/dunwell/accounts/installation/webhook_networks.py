@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from dunwell.accounts.installation.lines.line import LinePart, Text
+from dunwell.accounts.installation.delivery_providers import LinePart, Text
 from dunwell.platform.errors import Fault
 from dunwell.platform.http.addresses import Network, is_never_granted
 from dunwell.platform.text.shape import render_pointer

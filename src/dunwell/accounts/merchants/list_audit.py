@@ -8,7 +8,7 @@ still runs can turn up between rows that were read already.
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from dunwell.accounts.installation.audit_entries import (
+from dunwell.accounts.installation.audit_log import (
     EVERYTHING,
     AuditEntry,
     AuditFilter,

@@ -7,11 +7,11 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work, check_right
 from dunwell.accounts.merchants.actor import Actor
-from dunwell.accounts.merchants.audit import keep_changed, save_audit
+from dunwell.accounts.merchants.audit_log import keep_changed, save_audit
 from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.accounts.merchants.merchant import Merchant, NewMerchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store_changes import save_configuration, save_merchant
+from dunwell.accounts.merchants.store import save_configuration, save_merchant
 from dunwell.platform.crypto import sha256
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import InvalidState

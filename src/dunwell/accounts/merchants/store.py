@@ -1,18 +1,55 @@
-"""The SQL of merchants, credentials, tokens and quotas: rows in, values out, no rules."""
+"""The SQL of merchants, credentials, tokens, quotas and answers kept for idempotency keys: rows in,
+values out. Configurations are parsed once per process and revision.
+"""
 
+import hashlib
 from collections.abc import Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
-from dunwell.accounts.merchants.access import Access, Credential, CredentialKey
-from dunwell.accounts.merchants.configuration_cache import (
-    CachedConfiguration,
-    find_cached,
-    read_configuration,
-)
-from dunwell.accounts.merchants.merchant import Merchant
+import msgspec
+
+from dunwell.accounts.merchants.configuration import Configuration
+from dunwell.accounts.merchants.credentials.access import Access, Credential, CredentialKey
+from dunwell.accounts.merchants.merchant import Merchant, NewMerchant
 from dunwell.accounts.merchants.rights import Scope
 from dunwell.platform.database.database import Connection, Row
+
+_MOST_KEPT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class CachedConfiguration:
+    """A parsed configuration and its revision; 0, which no merchant has, when none is cached."""
+
+    revision: int = 0
+    configuration: Configuration | None = None
+
+
+_NOTHING = CachedConfiguration()
+_cached: dict[int, CachedConfiguration] = {}
+
+
+def find_cached(merchant_id: int) -> CachedConfiguration:
+    return _cached.get(merchant_id, _NOTHING)
+
+
+def read_configuration(
+    merchant_id: int, revision: int, document: Any | None, cached: CachedConfiguration
+) -> Configuration:
+    """The configuration a statement answered: its document, or `cached` when it sent none."""
+    if document is None:
+        assert cached.configuration is not None
+        assert cached.revision == revision
+        return cached.configuration
+    configuration = msgspec.convert(document, Configuration)
+    if len(_cached) >= _MOST_KEPT:
+        _cached.pop(next(iter(_cached)))
+    _cached[merchant_id] = CachedConfiguration(revision, configuration)
+    return configuration
+
 
 _LOAD_MERCHANT = """
 SELECT merchant_id, key, name, switched_to_workflows, revision, sandbox_now,
@@ -200,3 +237,124 @@ def read_merchant(row: Row, cached: CachedConfiguration) -> Merchant:
         ),
         sandbox_now=row["sandbox_now"],
     )
+
+
+_INSERT_MERCHANT = """
+INSERT INTO merchants
+    (key, name, sandbox, switched_to_workflows, configuration, sandbox_now, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (key) DO NOTHING
+RETURNING merchant_id
+"""
+
+_UPDATE_MERCHANT = """
+UPDATE merchants
+SET name = $2, configuration = $3, revision = revision + 1
+WHERE merchant_id = $1
+"""
+
+_RAISE_REVISION = "UPDATE merchants SET revision = revision + 1 WHERE merchant_id = $1"
+
+_LOAD_SWITCHED = "SELECT switched_to_workflows FROM merchants WHERE merchant_id = $1"
+
+_MARK_SWITCHED = """
+UPDATE merchants
+SET switched_to_workflows = true, revision = revision + 1
+WHERE merchant_id = $1
+"""
+
+# Orders everything that changes one merchant's setup.
+_LOCK_MERCHANT = """
+SELECT merchant_id
+FROM merchants
+WHERE merchant_id = $1
+FOR NO KEY UPDATE
+"""
+
+
+async def save_merchant(
+    tx: Connection, new: NewMerchant, now: datetime, sandbox_now: datetime | None
+) -> int | None:
+    """Store a merchant, with its own clock if it is a sandbox; None: the key is taken."""
+    merchant_id: int | None = await tx.fetchval(
+        _INSERT_MERCHANT, new.key, new.name, new.is_sandbox, new.switched_to_workflows,
+        msgspec.to_builtins(new.configuration), sandbox_now, now,
+    )  # fmt: skip
+    return merchant_id
+
+
+async def save_configuration(
+    tx: Connection, merchant_id: int, name: str, configuration: Configuration
+) -> None:
+    """Store name and configuration, as a new revision."""
+    document = msgspec.to_builtins(configuration)
+    await tx.execute(_UPDATE_MERCHANT, merchant_id, name, document)
+
+
+async def raise_revision(tx: Connection, merchant_id: int) -> None:
+    """Tell every process that what it keeps of the merchant's setup is old."""
+    await tx.execute(_RAISE_REVISION, merchant_id)
+
+
+async def lock_merchant(tx: Connection, merchant_id: int) -> None:
+    """Hold the merchant's setup still until the transaction ends."""
+    await tx.execute(_LOCK_MERCHANT, merchant_id)
+
+
+async def load_switched(tx: Connection, merchant_id: int) -> bool:
+    """Whether the merchant works with workflows by now."""
+    is_switched: bool = await tx.fetchval(_LOAD_SWITCHED, merchant_id)
+    return is_switched
+
+
+async def mark_switched(tx: Connection, merchant_id: int) -> None:
+    """From scenarios to workflows, as a new revision; there is no way back."""
+    await tx.execute(_MARK_SWITCHED, merchant_id)
+
+
+KEPT_FOR = timedelta(days=30)
+
+_TRY_LOCK = "SELECT pg_try_advisory_xact_lock($1)"
+
+# Rides on the primary key.
+_LOAD = """
+SELECT request_hash, status, body
+FROM idempotency_keys
+WHERE merchant_id = $1 AND key = $2 AND created_at > $3
+"""
+
+# An answer kept too long may still lie there until it is swept.
+_SAVE = """
+INSERT INTO idempotency_keys (merchant_id, key, request_hash, status, body, created_at)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (merchant_id, key) DO UPDATE
+SET request_hash = $3, status = $4, body = $5, created_at = $6
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    request_hash: bytes
+    status: int
+    body: bytes
+
+
+async def try_lock_key(tx: Connection, merchant_id: int, key: str) -> bool:
+    """Hold the key until the transaction ends; False: another request holds it."""
+    digest = hashlib.sha256(b"idempotency-key\0%d\0%s" % (merchant_id, key.encode())).digest()
+    is_locked: bool = await tx.fetchval(_TRY_LOCK, int.from_bytes(digest[:8], signed=True))
+    return is_locked
+
+
+async def load_kept_answer(
+    tx: Connection, merchant_id: int, key: str, now: datetime
+) -> KeptAnswer | None:
+    """A statement of its own, after the lock: its snapshot sees what the last holder committed."""
+    row = await tx.fetchrow(_LOAD, merchant_id, key, now - KEPT_FOR)
+    return None if row is None else KeptAnswer(**row)
+
+
+async def save_kept_answer(
+    tx: Connection, merchant_id: int, key: str, answer: KeptAnswer, now: datetime
+) -> None:
+    await tx.execute(_SAVE, merchant_id, key, answer.request_hash, answer.status, answer.body, now)

@@ -6,7 +6,7 @@ it locks little and ends soon.
 
 from datetime import datetime, timedelta
 
-from dunwell.accounts.merchants.kept_answers import KEPT_FOR
+from dunwell.accounts.merchants.store import KEPT_FOR
 from dunwell.platform.database.attempts import remove_attempts
 from dunwell.platform.database.database import Connection
 

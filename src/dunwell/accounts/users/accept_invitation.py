@@ -12,23 +12,14 @@ from enum import StrEnum
 from uuid import UUID
 
 from dunwell.accounts.users.audit import save_people_audit, visiting
-from dunwell.accounts.users.local_sign_in import may_sign_in_here
-from dunwell.accounts.users.make_codes import make_codes
-from dunwell.accounts.users.open_session import OpenedBy, OpenedSession, open_session
-from dunwell.accounts.users.passkey_sign_in import CHALLENGE_LASTS, ENROL, require_party
-from dunwell.accounts.users.passkeys import (
+from dunwell.accounts.users.factors.passkeys import (
     PasskeyRefused,
     check_registration,
     read_answer,
     render_registration,
 )
-from dunwell.accounts.users.password_rules import PasswordFault
-from dunwell.accounts.users.people_work import PeopleWork
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.session_rules import hash_secret
-from dunwell.accounts.users.store import load_user, lock_user, save_joined, save_password
-from dunwell.accounts.users.store_entries import find_invited, take_invitation
-from dunwell.accounts.users.store_factors import (
+from dunwell.accounts.users.factors.recovery_codes import make_codes
+from dunwell.accounts.users.factors.store import (
     NewPasskey,
     save_challenge,
     save_confirmed_app,
@@ -36,9 +27,16 @@ from dunwell.accounts.users.store_factors import (
     save_new_passkey,
     take_challenge,
 )
-from dunwell.accounts.users.totp import derive_secret, encode_secret, find_step, seal_secret
+from dunwell.accounts.users.factors.totp import derive_secret, encode_secret, find_step, seal_secret
+from dunwell.accounts.users.passwords import PasswordFault, Reception
+from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession, open_session
+from dunwell.accounts.users.sessions.session_rules import hash_secret
+from dunwell.accounts.users.sign_in.local_sign_in import may_sign_in_here
+from dunwell.accounts.users.sign_in.passkey_sign_in import CHALLENGE_LASTS, ENROL, require_party
+from dunwell.accounts.users.sign_in.store import find_invited, take_invitation
+from dunwell.accounts.users.store import load_user, lock_user, save_joined, save_password
 from dunwell.accounts.users.user import User
-from dunwell.accounts.users.visitor import Visitor
+from dunwell.accounts.users.user_work import PeopleWork, Visitor
 
 
 class LinkFault(StrEnum):

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from dunwell.accounts.installation.audit import Act, save_installation_audit
+from dunwell.accounts.installation.audit_log import Act, save_installation_audit
 from dunwell.accounts.merchants.actor import Actor, ActorKind, Interface, Origin
-from dunwell.accounts.users.people_work import PeopleWork
+from dunwell.accounts.users.user_work import PeopleWork
 from dunwell.platform.http.addresses import name_network
 
 _VISITOR = "VISITOR"

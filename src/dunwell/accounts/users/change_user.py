@@ -7,6 +7,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.rights import Right, Role
 from dunwell.accounts.users.audit import save_people_audit
+from dunwell.accounts.users.factors.store import remove_all_factors
 from dunwell.accounts.users.invite_user import (
     Invitation,
     check_merchants,
@@ -14,12 +15,11 @@ from dunwell.accounts.users.invite_user import (
     require_user,
     reset_user,
 )
-from dunwell.accounts.users.people_work import PeopleWork
-from dunwell.accounts.users.sessions import end_all_sessions
+from dunwell.accounts.users.sessions.sessions import end_all_sessions
+from dunwell.accounts.users.sign_in.store import remove_entries_of, remove_invitations
 from dunwell.accounts.users.store import lock_admins, save_place, save_user_end
-from dunwell.accounts.users.store_entries import remove_entries_of, remove_invitations
-from dunwell.accounts.users.store_factors import remove_all_factors
 from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user_work import PeopleWork
 from dunwell.platform.errors import EditConflict, InvalidState
 from dunwell.platform.text.lazy_text import LazyText
 

@@ -1,7 +1,5 @@
-"""Makes users and the one-time links by which they join, or come in again who have lost their way.
-
-A link lasts 72 hours and is good once. Whoever has it chooses a password and sets up the second
-factor; without both nobody has a session.
+"""Invites users and resets those who lost their way in, by one-time links; makes break-glass
+admins.
 """
 
 from dataclasses import dataclass
@@ -10,21 +8,25 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.rights import Right, Role
 from dunwell.accounts.users.audit import save_people_audit
-from dunwell.accounts.users.local_sign_in import is_single_sign_on_required, may_sign_in_here
-from dunwell.accounts.users.people_work import PeopleWork
-from dunwell.accounts.users.session_rules import SECRET_BYTES, hash_secret, render_secret
-from dunwell.accounts.users.sessions import end_all_sessions
+from dunwell.accounts.users.factors.store import remove_all_factors
+from dunwell.accounts.users.sessions.session_rules import SECRET_BYTES, hash_secret, render_secret
+from dunwell.accounts.users.sessions.sessions import end_all_sessions
+from dunwell.accounts.users.sign_in.local_sign_in import (
+    is_single_sign_on_required,
+    may_sign_in_here,
+)
+from dunwell.accounts.users.sign_in.store import remove_entries_of, save_invitation
 from dunwell.accounts.users.store import (
     find_user,
     has_anybody_joined,
     list_named_merchants,
     lock_user,
     remove_password,
+    save_break_glass,
     save_new_user,
 )
-from dunwell.accounts.users.store_entries import remove_entries_of, save_invitation
-from dunwell.accounts.users.store_factors import remove_all_factors
 from dunwell.accounts.users.user import NewUser, Place, User, find_place_faults, find_user_faults
+from dunwell.accounts.users.user_work import PeopleWork
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.lazy_text import LazyText
 
@@ -139,3 +141,21 @@ async def _make_link(work: PeopleWork, user_id: UUID, randomness: bytes) -> Invi
         work.tx, invitation_hash, user_id=user_id, now=work.now, expires_at=expires_at
     )
     return Invitation(user_id, secret, expires_at)
+
+
+async def set_break_glass(work: PeopleWork, user_id: UUID, *, is_on: bool) -> None:
+    """Raises InsufficientScope, NotFound, InvalidState."""
+    work.need(Right.PEOPLE)
+    user = await require_user(work, user_id)
+    if is_on and user.provider is not None:
+        raise InvalidState(
+            "This user comes by single sign-on. Take an admin who does not, or create one.",
+            state="LINKED",
+        )
+    if is_on and user.place.everywhere is not Role.ADMIN:
+        raise InvalidState("Only an admin can be a break-glass admin.", state="NO_ADMIN")
+    await save_break_glass(work.tx, user_id, is_on=is_on)
+    await save_people_audit(
+        work, "user.break_glass", user_id,
+        before={"isBreakGlass": user.is_break_glass}, after={"isBreakGlass": is_on},
+    )  # fmt: skip

@@ -1,7 +1,5 @@
-"""What everybody may look at and change of their own account: it needs no right.
-
-Whoever changes how they sign in says the password once more, or, without one, has signed in just
-now: a session that somebody left open must not become an account that somebody took.
+"""What users see and change of their own account, without any permission: profile, sessions,
+factors and password.
 """
 
 from collections.abc import Sequence
@@ -9,28 +7,34 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from dunwell.accounts.users.audit import save_people_audit, save_refused_sign_in
-from dunwell.accounts.users.people_work import PeopleWork
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.session_rules import is_just_opened
-from dunwell.accounts.users.sessions import ShownSession, end_session, list_sessions
-from dunwell.accounts.users.sign_in import TooOften, Wrong
-from dunwell.accounts.users.signed_in import SignedIn
-from dunwell.accounts.users.store import load_password, load_user, lock_user, save_profile
-from dunwell.accounts.users.store_factors import (
-    Factor,
-    count_codes,
-    load_factors,
-    remove_factor,
+from dunwell.accounts.users.factors.store import Factor, count_codes, load_factors, remove_factor
+from dunwell.accounts.users.passwords import PasswordFault, Reception
+from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession, open_session
+from dunwell.accounts.users.sessions.session_rules import is_just_opened
+from dunwell.accounts.users.sessions.sessions import (
+    ShownSession,
+    end_all_sessions,
+    end_session,
+    list_sessions,
 )
-from dunwell.accounts.users.store_sessions import (
+from dunwell.accounts.users.sessions.store import (
     SessionRow,
     forget_devices,
     load_new_places,
     load_opening,
 )
-from dunwell.accounts.users.tries import give_back_try, list_own_subjects, take_try
-from dunwell.accounts.users.user import NewUser, User, find_user_faults
-from dunwell.accounts.users.visitor import Visitor
+from dunwell.accounts.users.sign_in.limits import give_back_try, list_own_subjects, take_try
+from dunwell.accounts.users.sign_in.sign_in import TooOften, Wrong
+from dunwell.accounts.users.sign_in.store import remove_entries_of
+from dunwell.accounts.users.store import (
+    load_password,
+    load_user,
+    lock_user,
+    save_password,
+    save_profile,
+)
+from dunwell.accounts.users.user import NewUser, SignedIn, User, find_user_faults
+from dunwell.accounts.users.user_work import PeopleWork, Visitor
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.security_events import tell_security_event
 from dunwell.platform.text.lazy_text import LazyText
@@ -149,3 +153,37 @@ def can_sign_in(factors: Sequence[Factor], *, has_password: bool) -> bool:
     """A passkey suffices; an authenticator app stands behind a password."""
     kinds = {each.kind for each in factors if each.confirmed_at}
     return "PASSKEY" in kinds or ("TOTP" in kinds and has_password)
+
+
+async def find_new_password_fault(
+    reception: Reception, person: SignedIn, new: str
+) -> PasswordFault | None:
+    return await reception.passwords.find_fault(new, name=person.name, email=person.email)
+
+
+async def change_password(
+    reception: Reception, asking: Asking, new: str, randomness: bytes
+) -> OpenedSession | Wrong | TooOften | TooLongAgo | PasswordFault:
+    """randomness: SECRET_BYTES, for the new session."""
+    person = asking.signed_in
+    refusal = await check_own_password(reception, asking)
+    if refusal is not None:
+        return refusal
+    fault = await find_new_password_fault(reception, person, new)
+    if fault is not None:
+        return fault
+    password_hash = await reception.passwords.hash(new)
+    async with reception.work(person.actor) as work:
+        await lock_user(work.tx, person.user_id)
+        await save_password(work.tx, person.user_id, password_hash, work.now)
+        await remove_entries_of(work.tx, person.user_id)
+        ended = await end_all_sessions(work.tx, person.user_id, work.now)
+        after = {"sessionsEnded": ended}
+        await save_people_audit(work, "password.change", person.user_id, after=after)
+        return await open_session(
+            work,
+            person.user_id,
+            by=OpenedBy.PASSWORD,
+            visitor=asking.visitor,
+            randomness=randomness,
+        )

@@ -1,18 +1,75 @@
-"""Hashes passwords with argon2id, in a thread and one at a time: it is the one slow thing that a
-web process does, and is made to take time and memory.
+"""Which passwords are refused, and hashing with argon2id: in a thread and one at a time, because it
+is meant to take time and memory.
 """
 
 import asyncio
 import base64
+import math
+import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 from typing import Protocol, TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
+from zxcvbn import zxcvbn
+from zxcvbn.matching import L33T_TABLE
 
-from dunwell.accounts.users.password_rules import PasswordFault, find_password_fault
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.users.user_work import PeopleWork
 from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
+
+SHORTEST = 12
+LONGEST = 1000
+# At 10 guesses in 15 minutes and a second factor behind; and for whoever got at the hashes.
+_FEWEST_GUESSES = 10**8
+# What zxcvbn reads; what comes behind only adds. Its time grows with the square of it,
+_READ = 32
+# and with the ways to read signs as letters: with "4" and "@" for a and "$" and "5" for s, four.
+_MOST_READINGS = 32
+_LETTERS = str.maketrans({sign: letter for letter, all_ in L33T_TABLE.items() for sign in all_})
+_SHORTEST_WORD = 4
+_WORD = re.compile(r"\w+")
+
+
+class PasswordFault(StrEnum):
+    TOO_SHORT = "TOO_SHORT"
+    TOO_LONG = "TOO_LONG"
+    PERSONAL = "PERSONAL"
+    COMMON = "COMMON"
+
+
+def find_password_fault(password: str, *, name: str, email: str) -> PasswordFault | None:
+    """None: it may be used. Takes some milliseconds of processor time."""
+    if len(password) < SHORTEST:
+        return PasswordFault.TOO_SHORT
+    if len(password) > LONGEST:
+        return PasswordFault.TOO_LONG
+    words = [*_list_words(name), *_list_words(email.partition("@")[0]), "dunwell"]
+    folded = password.casefold()
+    if any(word in folded for word in words):
+        return PasswordFault.PERSONAL
+    guesses = zxcvbn(_bound(password), user_inputs=words)["guesses"]
+    return PasswordFault.COMMON if guesses < _FEWEST_GUESSES else None
+
+
+def _bound(password: str) -> str:
+    """What can be read in some milliseconds: its beginning, and if that can be read in too many
+    ways, in one of them."""
+    read = password[:_READ]
+    readings = math.prod(max(1, sum(sign in read for sign in all_)) for all_ in L33T_TABLE.values())
+    return read.translate(_LETTERS) if readings > _MOST_READINGS else read
+
+
+def _list_words(text: str) -> list[str]:
+    words = _WORD.findall(text.casefold().replace("_", " "))
+    return [word for word in words if len(word) >= _SHORTEST_WORD]
+
 
 # Of those that wait for their turn, about 0.1 s each.
 MOST_WAITING = 100
@@ -93,3 +150,19 @@ class Passwords:
 def _normalise(password: str) -> str:
     """The same letters however a keyboard composes them (RFC 8265)."""
     return unicodedata.normalize("NFC", password)
+
+
+@dataclass(frozen=True, slots=True)
+class Reception:
+    resources: Resources
+    passwords: Passwords
+
+    def now(self) -> datetime:
+        return self.resources.clock.now()
+
+    @asynccontextmanager
+    async def work(self, actor: Actor) -> AsyncIterator[PeopleWork]:
+        """A transaction of its own: hashing a password stands between two of them, so that no
+        connection waits for it."""
+        async with self.resources.database.transaction() as tx:
+            yield PeopleWork.open(self.resources, tx, actor)

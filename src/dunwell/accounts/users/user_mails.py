@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from dunwell.accounts.installation.alarms.mail_store import NewMail, save_mails
+from dunwell.accounts.installation.alerts.store import NewMail, save_mails
 from dunwell.accounts.installation.store import load_installation
-from dunwell.accounts.users.people_work import PeopleWork
 from dunwell.accounts.users.user import User
+from dunwell.accounts.users.user_work import PeopleWork
 from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.translation import find_staff_language
 

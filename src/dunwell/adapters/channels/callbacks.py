@@ -13,9 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from dunwell.accounts.installation.lines.lines import Line
-from dunwell.accounts.installation.lines.sms import KannelLine, TwilioLine
-from dunwell.accounts.merchants.gathering import Gathering
+from dunwell.accounts.installation.delivery_providers import KannelLine, Line, TwilioLine
+from dunwell.accounts.merchants.request_sets import Gathering
 from dunwell.adapters.channels.gateway_calls import Call, Received, make_call
 from dunwell.adapters.channels.incoming import Forged
 from dunwell.contact.sending.references import read_reference

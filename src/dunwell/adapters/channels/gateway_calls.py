@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
 
-from dunwell.accounts.installation.lines.sms import KannelLine, TwilioLine
+from dunwell.accounts.installation.delivery_providers import KannelLine, TwilioLine
 from dunwell.adapters.channels.incoming import Forged
 from dunwell.adapters.channels.kannel import reading as kannel
 from dunwell.adapters.channels.twilio import reading as twilio

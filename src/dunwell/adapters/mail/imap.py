@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientError, LoginError
 
-from dunwell.accounts.installation.lines.email import Mailbox
+from dunwell.accounts.installation.delivery_providers import Mailbox
 from dunwell.adapters.channels.smtp.connections import read_host
 
 _PORTS = {"TLS": 993, "STARTTLS": 143, "NONE": 143}

@@ -16,7 +16,7 @@ import structlog
 from aiosmtpd.lmtp import LMTP
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.installation.delivery_providers import Line
 from dunwell.adapters.channels.smtp.addresses import read_address
 from dunwell.adapters.mail import incoming
 from dunwell.adapters.mail.mail_reader import MailReader

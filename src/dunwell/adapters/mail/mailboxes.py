@@ -7,8 +7,8 @@ from email.utils import parseaddr
 
 import structlog
 
-from dunwell.accounts.installation.lines.email import Mailbox, SmtpLine
-from dunwell.accounts.installation.standing import StandingInstallation
+from dunwell.accounts.installation.current_installation import StandingInstallation
+from dunwell.accounts.installation.delivery_providers import Mailbox, SmtpLine
 from dunwell.adapters.mail.imap import Fetched, FetchedMail, MailboxAway, fetch_mail
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.mail_reader import MailReader

@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from dunwell.accounts.installation.lines.email import SmtpLine
-from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.installation.delivery_providers import Line, SmtpLine
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.store import load_merchant

@@ -14,7 +14,7 @@ import msgspec
 import structlog
 from joserfc.jwk import KeySet
 
-from dunwell.accounts.installation.sign_in import Provider
+from dunwell.accounts.installation.single_sign_on_settings import Provider
 from dunwell.adapters.oidc.metadata import (
     Metadata,
     MetadataUnusable,

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from dunwell.accounts.installation.sign_in import Provider
+from dunwell.accounts.installation.single_sign_on_settings import Provider
 
 _PATH = "/.well-known/openid-configuration"
 

@@ -11,7 +11,7 @@ from authlib.oauth2.rfc6749.parameters import prepare_grant_uri, prepare_token_r
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from joserfc.jwk import KeySet
 
-from dunwell.accounts.installation.sign_in import Provider
+from dunwell.accounts.installation.single_sign_on_settings import Provider
 from dunwell.accounts.users.single_sign_on.provider import (
     AttemptSecrets,
     Away,

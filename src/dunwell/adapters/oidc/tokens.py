@@ -17,7 +17,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 from joserfc.jwt import JWTClaimsRegistry
 
-from dunwell.accounts.installation.sign_in import Provider
+from dunwell.accounts.installation.single_sign_on_settings import Provider
 from dunwell.accounts.users.single_sign_on.provider import Told, ToldLogout
 from dunwell.accounts.users.user import LONGEST_NAME
 

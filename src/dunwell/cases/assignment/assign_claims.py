@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.decision import AssignableClaim, Target, decide_assignment
 from dunwell.cases.assignment.outcome import Assignment, AssignmentFailure, AssignmentOutcome

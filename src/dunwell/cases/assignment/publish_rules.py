@@ -7,9 +7,9 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store_changes import lock_merchant, raise_revision
+from dunwell.accounts.merchants.store import lock_merchant, raise_revision
 from dunwell.cases.assignment.document import list_names, write_rules
 from dunwell.cases.assignment.rules import RuleSet, list_targets
 from dunwell.cases.assignment.store import TargetRow, load_published_rules, load_targets, save_rules

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import keep_changed, save_audit
+from dunwell.accounts.merchants.audit_log import keep_changed, save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store_changes import lock_merchant
+from dunwell.accounts.merchants.store import lock_merchant
 from dunwell.cases.assignment.checking import find_unknown_names
 from dunwell.cases.assignment.differences import compare_rules
 from dunwell.cases.assignment.document import RulesDocument, resolve_names, write_rules

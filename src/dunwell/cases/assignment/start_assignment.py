@@ -1,7 +1,7 @@
 """Assign one claim by the rules (spec, Start assignment; CONTRACT 5)."""
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.decision import ENDED
 from dunwell.cases.assignment.facts import load_claim_facts

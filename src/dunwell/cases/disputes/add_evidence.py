@@ -4,7 +4,7 @@ from collections.abc import Collection
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.dispute import DisputeState
 from dunwell.cases.disputes.end_dispute import lock_dispute

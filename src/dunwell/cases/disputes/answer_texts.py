@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import MASKED, save_audit
+from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.text.texts import find_unprintable

@@ -7,10 +7,10 @@ away at once the second is told.
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import Assignee, check_assignment, no_colleague
-from dunwell.accounts.users.store_colleagues import find_assignees
+from dunwell.accounts.users.store import find_assignees
 from dunwell.cases.disputes.dispute import DisputeState
 from dunwell.cases.disputes.end_dispute import lock_dispute
 from dunwell.cases.disputes.store import load_assignee, save_assignee

@@ -19,7 +19,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import MASKED, save_audit
+from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.dispute import (
     Dispute,

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.answer_days import find_overdue_before
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import EVERYBODYS, Whose
-from dunwell.accounts.users.store_colleagues import list_whose_tests
+from dunwell.accounts.users.store import list_whose_tests
 from dunwell.cases.disputes.dispute import Dispute, DisputeState
 from dunwell.cases.disputes.evidence import EvidenceFile
 from dunwell.cases.disputes.evidence_store import load_evidence, load_evidence_file

@@ -6,7 +6,7 @@ reported not to have arrived begins it anew, also when those days are over: the 
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.cases.disputes.dispute import Dispute, decide_rest
 from dunwell.cases.disputes.store import load_dispute, save_hold_of, save_told
 from dunwell.contact.notices.told import Told

@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.accounts.users.assignee import Assignee
-from dunwell.accounts.users.store_colleagues import find_assignees
+from dunwell.accounts.users.store import find_assignees
 from dunwell.cases.disputes.dispute import Dispute
 from dunwell.cases.disputes.evidence import EvidenceFile
 from dunwell.cases.disputes.evidence_store import load_evidence

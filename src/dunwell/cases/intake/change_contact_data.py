@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import keep_changed, mask, save_audit
+from dunwell.accounts.merchants.audit_log import keep_changed, mask, save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.intake.contact_patch import apply_patch
 from dunwell.core.claims.debtor_rows import define_record, list_columns, make_row, read_row

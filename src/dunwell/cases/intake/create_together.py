@@ -12,8 +12,8 @@ import asyncpg
 
 from dunwell.accounts.merchants.account import Work, check_right
 from dunwell.accounts.merchants.actor import Actor
-from dunwell.accounts.merchants.gathering import Gathering
 from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.request_sets import Gathering
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.intake.check_claims import Rejected
 from dunwell.cases.intake.claim_ids import ClaimIds

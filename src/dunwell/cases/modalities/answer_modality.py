@@ -9,7 +9,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import MASKED, keep_changed, save_audit
+from dunwell.accounts.merchants.audit_log import MASKED, keep_changed, save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.modalities.confirmation import tell_modality
 from dunwell.cases.modalities.modality import (

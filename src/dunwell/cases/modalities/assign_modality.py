@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import Assignee, check_assignment, no_colleague
-from dunwell.accounts.users.store_colleagues import find_assignees
+from dunwell.accounts.users.store import find_assignees
 from dunwell.cases.modalities.modality import ModalityState
 from dunwell.cases.modalities.store import load_modality
 from dunwell.cases.modalities.store_assignees import load_assignee, load_assignees, save_assignee

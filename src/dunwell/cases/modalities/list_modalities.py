@@ -7,7 +7,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import EVERYBODYS, Whose
-from dunwell.accounts.users.store_colleagues import list_whose_tests
+from dunwell.accounts.users.store import list_whose_tests
 from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.cases.modalities.store import ListedModality, load_listed_modalities, load_modality
 from dunwell.core.claims.access import check_claim

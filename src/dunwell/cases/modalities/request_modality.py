@@ -8,7 +8,7 @@ to the claim later is no part of it.
 from msgspec.structs import replace
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.modalities.bounds import (
     Terms,

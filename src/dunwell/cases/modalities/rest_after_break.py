@@ -6,7 +6,7 @@ message that is reported not to have arrived begins it anew, also when the day i
 from datetime import timedelta
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.contact.notices.told import Told
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.hold_claim import open_hold

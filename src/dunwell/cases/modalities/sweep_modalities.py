@@ -17,7 +17,7 @@ import structlog
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.modalities.modality import HOLDS, EndReason
 from dunwell.cases.modalities.progress import decide_course, local_date, start_of_day

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.balancing import collect_if_paid, load_balance, use_surplus
 from dunwell.cases.payments.store_items import save_item

@@ -10,7 +10,7 @@ from datetime import timedelta
 import structlog
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.cases.payments.provider import CheckoutState, Succeeded
 from dunwell.cases.payments.record_payment import NewPayment, enter_payment
 from dunwell.cases.payments.request_holds import lift_request_hold, open_request_hold

@@ -8,7 +8,7 @@ is under way at a provider cannot be called back.
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.request_holds import lift_request_hold
 from dunwell.cases.payments.request_states import BANK_TRANSFER, LIVE, RequestState

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.balancing import collect_if_paid, load_balance
 from dunwell.cases.payments.store_items import delete_items

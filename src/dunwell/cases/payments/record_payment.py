@@ -11,7 +11,7 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.modalities.store_checks import hasten_check
 from dunwell.cases.payments.balancing import load_balance

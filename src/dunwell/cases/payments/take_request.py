@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.payments.check_choice import check_choice
 from dunwell.cases.payments.choice import Choice, ChoiceKind

@@ -6,7 +6,7 @@ from datetime import timedelta
 from enum import Enum
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.replies.reply import HOLD_REASON, MOST_A_DAY, NewReply, find_hold_end
 from dunwell.cases.replies.sealing import seal_reply

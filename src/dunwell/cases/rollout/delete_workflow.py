@@ -8,9 +8,9 @@ request that had read the rules before they let go of the workflow stays unassig
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store_changes import lock_merchant, raise_revision
+from dunwell.accounts.merchants.store import lock_merchant, raise_revision
 from dunwell.cases.rollout.store import count_active_claims, load_rule_sets
 from dunwell.cases.rollout.uses import describe_claims, describe_rules, describe_scenario
 from dunwell.core.workflows.open_workflow import check_switched

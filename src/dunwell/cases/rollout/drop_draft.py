@@ -3,9 +3,9 @@
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store_changes import raise_revision
+from dunwell.accounts.merchants.store import raise_revision
 from dunwell.cases.rollout.store import load_rule_sets
 from dunwell.cases.rollout.uses import describe_rules
 from dunwell.core.workflows.audited import list_parts

@@ -9,9 +9,9 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import keep_changed, save_audit
+from dunwell.accounts.merchants.audit_log import keep_changed, save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store_changes import raise_revision
+from dunwell.accounts.merchants.store import raise_revision
 from dunwell.cases.rollout.contact_waits import find_contact_warnings
 from dunwell.cases.rollout.publish_workflow import find_standing_faults
 from dunwell.cases.rollout.scenario_claims_store import (

@@ -10,9 +10,9 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store_changes import load_switched, lock_merchant, mark_switched
+from dunwell.accounts.merchants.store import load_switched, lock_merchant, mark_switched
 from dunwell.cases.assignment.store import load_rules
 from dunwell.cases.rollout.store import count_active_claims
 from dunwell.core.workflows.scenario_store import load_scenarios, publish_scenarios

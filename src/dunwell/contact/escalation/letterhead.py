@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from datetime import date
 from urllib.parse import urlsplit
 
-from dunwell.accounts.installation.identity import Operator
-from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
-from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.installation.delivery_providers import FolderLine, Line, SftpLine
+from dunwell.accounts.installation.operator import Operator
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.messages.codes import CODE_MASK
 from dunwell.contact.messages.contact import PlannedContact

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.escalation.claim_contact_store import load_tried
 from dunwell.contact.escalation.late_failure import FallBackNow, decide_late_failure

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.contact.escalation.process import Process
 from dunwell.contact.escalation.schedule import SkipReason
 from dunwell.contact.escalation.settlement import (

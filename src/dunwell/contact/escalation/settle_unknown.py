@@ -8,7 +8,7 @@ second is told what the first said.
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.escalation.process import find_process
 from dunwell.contact.escalation.settle_contacts import AnsweredContact, record_answers

@@ -6,7 +6,7 @@
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.contact.messages.codes import derive_check, derive_code, digest_check, digest_code
 from dunwell.contact.messages.contact_stops import find_stopped_claims
 from dunwell.contact.messages.facts import CHECK_MASK

@@ -15,7 +15,7 @@ from uuid import UUID
 from prometheus_client import Counter
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.contact.notices.notice import Kind, NoticeChannel
 from dunwell.contact.notices.store import empty_notices, lock_notice, save_failed
 from dunwell.contact.notices.store_occasions import empty_occasions, reopen_occasion

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from dunwell.accounts.installation.lines.line import Pace
+from dunwell.accounts.installation.delivery_providers import Pace
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.sending.channel import (

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Protocol, runtime_checkable
 from uuid import UUID
 
-from dunwell.accounts.installation.lines.line import Pace
+from dunwell.accounts.installation.delivery_providers import Pace
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.sending.report import Cause
 

@@ -6,7 +6,7 @@ import structlog
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.core.claims.store_holds import find_ended_holds, lift_ended_holds
 from dunwell.platform.errors import Unavailable

@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.holds import Hold, HoldKind, check_new_hold
 from dunwell.core.claims.states import ACTIVE

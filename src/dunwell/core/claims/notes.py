@@ -1,7 +1,7 @@
 """Notes that staff write on a claim, for those who come after them. A note is never changed."""
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import MASKED, save_audit
+from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.claims.access import access_claim
 from dunwell.platform.errors import Fault, ValidationError

@@ -7,7 +7,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import MASKED, keep_changed, save_audit
+from dunwell.accounts.merchants.audit_log import MASKED, keep_changed, save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.endpoint import (
     ALL_TYPES,

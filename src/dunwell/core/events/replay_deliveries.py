@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.replay_events import MOST_DELIVERIES
 from dunwell.core.events.store_endpoints import lock_endpoint

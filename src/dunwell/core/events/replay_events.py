@@ -10,7 +10,7 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.endpoint import ALL_TYPES
 from dunwell.core.events.store_endpoints import load_endpoints

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from dunwell.accounts.installation.webhook_networks import WebhookReach
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.body import EventActionStep
 from dunwell.core.events.endpoint import Endpoint

@@ -6,7 +6,7 @@ What waited for it is sent by its schedule; should it still fail, it has five da
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.retry import WELL
 from dunwell.core.events.store_endpoints import lock_endpoint, save_health

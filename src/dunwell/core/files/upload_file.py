@@ -11,7 +11,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.files.content_types import check_claimed_type
 from dunwell.core.files.inspection import Inspector

@@ -8,9 +8,9 @@ assigned; claims on it run on.
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store_changes import raise_revision
+from dunwell.accounts.merchants.store import raise_revision
 from dunwell.core.workflows.checking import check_workflow_name
 from dunwell.core.workflows.open_workflow import open_workflow
 from dunwell.core.workflows.store_changes import load_name, save_assignment_enabled, save_name

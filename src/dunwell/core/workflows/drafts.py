@@ -6,7 +6,7 @@ A workflow that was never published goes with its draft: `rollout.drop_draft` se
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.workflows.audited import compare
 from dunwell.core.workflows.open_workflow import open_workflow

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.workflows.audited import list_parts
 from dunwell.core.workflows.checking import read_definition

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.accounts.merchants.store_changes import load_switched, lock_merchant
+from dunwell.accounts.merchants.store import load_switched, lock_merchant
 from dunwell.core.workflows.store import Workflow, load_workflows, lock_workflow
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import InvalidState, NotFound

@@ -6,9 +6,9 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store_changes import raise_revision
+from dunwell.accounts.merchants.store import raise_revision
 from dunwell.core.workflows.checking import find_definition_faults
 from dunwell.core.workflows.draft_changes import DraftChange, Ticks
 from dunwell.core.workflows.open_workflow import open_workflow

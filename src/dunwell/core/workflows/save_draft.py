@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store_changes import lock_merchant
+from dunwell.accounts.merchants.store import lock_merchant
 from dunwell.core.workflows.checking import check_workflow_name
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts import delete_standing_draft

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 from starlette.requests import Request
 
-from dunwell.accounts.merchants.access import Access
-from dunwell.accounts.merchants.gathering import Gathering
+from dunwell.accounts.merchants.credentials.access import Access
+from dunwell.accounts.merchants.credentials.request_allowance import RequestAllowance
+from dunwell.accounts.merchants.credentials.secrets import hash_secret
+from dunwell.accounts.merchants.credentials.store import Presented, find_accesses
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.accounts.merchants.request_allowance import RequestAllowance
-from dunwell.accounts.merchants.secrets import hash_secret
-from dunwell.accounts.merchants.store_lookup import Presented, find_accesses
+from dunwell.accounts.merchants.request_sets import Gathering
 from dunwell.interfaces.api.call import Tools
 from dunwell.interfaces.api.paths import read_merchant_id
 from dunwell.platform.errors import AuthenticationError, NotFound

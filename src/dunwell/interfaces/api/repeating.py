@@ -14,7 +14,7 @@ from datetime import datetime
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dunwell.accounts.merchants.kept_answers import (
+from dunwell.accounts.merchants.store import (
     KeptAnswer,
     load_kept_answer,
     save_kept_answer,

@@ -15,8 +15,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dunwell.accounts.merchants.secrets import SECRET_RANDOM_BYTES, NewCredential
-from dunwell.accounts.merchants.sign_in import digest_visitor, sign_in, tell_refusal
+from dunwell.accounts.merchants.credentials.secrets import SECRET_RANDOM_BYTES, NewCredential
+from dunwell.accounts.merchants.credentials.tokens import digest_visitor, sign_in, tell_refusal
 from dunwell.interfaces.api.answer import JSON, answer_crash
 from dunwell.interfaces.api.call import Tools
 from dunwell.interfaces.api.figures import Figures

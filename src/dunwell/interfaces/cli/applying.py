@@ -14,9 +14,13 @@ from dunwell.accounts.installation.apply_installation import (
     AppliedInstallation,
     apply_installation,
     plan_installation,
+    read_secrets,
 )
-from dunwell.accounts.installation.document import Installation, check_installation, is_installation
-from dunwell.accounts.installation.secret_files import read_secrets
+from dunwell.accounts.installation.installation_file import (
+    Installation,
+    check_installation,
+    is_installation,
+)
 from dunwell.adapters.installed import list_adapters, list_providers
 from dunwell.interfaces.cli.database import reach_database
 from dunwell.interfaces.cli.options import read_settings

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import click
 
-from dunwell.accounts.merchants.access import Credential
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.credentials import (
+from dunwell.accounts.merchants.credentials.access import Credential
+from dunwell.accounts.merchants.credentials.credentials import (
     allow_credential,
     create_credential,
     disallow_credential,
@@ -17,16 +17,16 @@ from dunwell.accounts.merchants.credentials import (
     revoke_credential,
     rotate_credential,
 )
-from dunwell.accounts.merchants.quotas import REQUESTS_PER_MINUTE
-from dunwell.accounts.merchants.rights import Scope, order_scopes
-from dunwell.accounts.merchants.secrets import (
+from dunwell.accounts.merchants.credentials.quotas import REQUESTS_PER_MINUTE
+from dunwell.accounts.merchants.credentials.secrets import (
     CREDENTIAL_RANDOM_BYTES,
     SECRET_RANDOM_BYTES,
     NewCredential,
     hash_secret,
 )
-from dunwell.accounts.merchants.store_lookup import find_credential, find_token_owner
-from dunwell.accounts.merchants.tokens import revoke_token
+from dunwell.accounts.merchants.credentials.store import find_credential, find_token_owner
+from dunwell.accounts.merchants.credentials.tokens import revoke_token
+from dunwell.accounts.merchants.rights import Scope, order_scopes
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json
 from dunwell.interfaces.cli.work import Find, merchant_of_key, run_change

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import COMMAND_LINE
+from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
 from dunwell.interfaces.cli.database import reach_database
 from dunwell.interfaces.cli.options import read_settings
 from dunwell.platform.config import Settings

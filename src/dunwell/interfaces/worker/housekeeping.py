@@ -7,7 +7,7 @@ What counts as outlived is said by the folders whose rows they are.
 from datetime import UTC, datetime
 
 from dunwell.accounts.merchants.sweep import sweep_outdated
-from dunwell.accounts.users.sessions import sweep_people
+from dunwell.accounts.users.sessions.sessions import sweep_people
 from dunwell.core.events.store_spans import save_spans
 from dunwell.core.files.remove_unused_uploads import GRACE, UPLOADS_AT_ONCE, remove_unused_uploads
 from dunwell.core.files.sealed_files import SealedFiles

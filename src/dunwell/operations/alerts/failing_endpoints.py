@@ -10,7 +10,7 @@ from itertools import groupby
 
 import structlog
 
-from dunwell.accounts.installation.alarms.mail_store import NewMail, save_mails
+from dunwell.accounts.installation.alerts.store import NewMail, save_mails
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.core.events.endpoint_health import TOLD_AFTER, ToldEndpoint

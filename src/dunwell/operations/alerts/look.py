@@ -5,11 +5,17 @@ alarms by what it finds, and writes the e-mails that are to tell of them. Sendin
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 
-from dunwell.accounts.installation.alarms.alarm import Sign, compare, decide_phase
-from dunwell.accounts.installation.alarms.mail_store import NewMail, save_mails, sweep
-from dunwell.accounts.installation.alarms.setup import Alarms
-from dunwell.accounts.installation.alarms.store import load_standing, load_untold, save_changes
-from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.installation.alerts.alert import Sign, compare, decide_phase
+from dunwell.accounts.installation.alerts.alert_settings import Alarms
+from dunwell.accounts.installation.alerts.store import (
+    NewMail,
+    load_standing,
+    load_untold,
+    save_changes,
+    save_mails,
+    sweep,
+)
+from dunwell.accounts.installation.delivery_providers import Line
 from dunwell.accounts.installation.store import load_installation
 from dunwell.contact.sending.adapters import FindLine
 from dunwell.operations.alerts.mail_words import Telling, write_mail

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from dunwell.accounts.installation.alarms.alarm import Alarm, Kind, Phase
-from dunwell.accounts.installation.alarms.setup import Alarms
+from dunwell.accounts.installation.alerts.alert import Alarm, Kind, Phase
+from dunwell.accounts.installation.alerts.alert_settings import Alarms
 from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.translation import Language, find_staff_language
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dunwell.accounts.installation.alarms.alarm import Alarm
-from dunwell.accounts.installation.alarms.setup import Alarms
-from dunwell.accounts.installation.alarms.store import load_standing
+from dunwell.accounts.installation.alerts.alert import Alarm
+from dunwell.accounts.installation.alerts.alert_settings import Alarms
+from dunwell.accounts.installation.alerts.store import load_standing
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.actor import Actor

@@ -10,11 +10,10 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from dunwell.accounts.installation.alarms.alarm import Kind
-from dunwell.accounts.installation.alarms.mail_store import DueMail, hand_over, settle
-from dunwell.accounts.installation.alarms.setup import Alarms
-from dunwell.accounts.installation.alarms.store import load_standing
-from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.alerts.alert import Kind
+from dunwell.accounts.installation.alerts.alert_settings import Alarms
+from dunwell.accounts.installation.alerts.store import DueMail, hand_over, load_standing, settle
+from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.installation.store import load_installation
 from dunwell.contact.sending.adapters import FindLine
 from dunwell.contact.sending.channel import (

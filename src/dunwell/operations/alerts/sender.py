@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Mapping
 
-from dunwell.accounts.installation.alarms.setup import Alarms
-from dunwell.accounts.installation.document import Installation
-from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.installation.alerts.alert_settings import Alarms
+from dunwell.accounts.installation.delivery_providers import Line
+from dunwell.accounts.installation.installation_file import Installation
 
 
 def choose_lines(alarms: Alarms, lines: Mapping[str, Line], unwell: Collection[str]) -> list[str]:

@@ -26,11 +26,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dunwell.accounts.installation.alarms.alarm import Figures, Kind, Sign
-from dunwell.accounts.installation.alarms.setup import Alarms
-from dunwell.accounts.installation.lines.email import SmtpLine
-from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
-from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.installation.alerts.alert import Figures, Kind, Sign
+from dunwell.accounts.installation.alerts.alert_settings import Alarms
+from dunwell.accounts.installation.delivery_providers import FolderLine, Line, SftpLine, SmtpLine
 from dunwell.operations.alerts.seen import OfMerchant, Seen
 from dunwell.operations.explanation.line_figures import Delivery, Sent
 

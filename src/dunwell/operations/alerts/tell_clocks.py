@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager
 
 import structlog
 
-from dunwell.accounts.installation.alarms.alarm import Figures, Kind, Sign
-from dunwell.accounts.installation.alarms.store import keep_alarm
+from dunwell.accounts.installation.alerts.alert import Figures, Kind, Sign
+from dunwell.accounts.installation.alerts.store import keep_alarm
 from dunwell.platform.resources import Resources
 from dunwell.platform.watched_clock import WatchedClock
 

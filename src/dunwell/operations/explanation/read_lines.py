@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dunwell.accounts.installation.alarms.setup import Alarms, Failing
-from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.installation.alerts.alert_settings import Alarms, Failing
+from dunwell.accounts.installation.delivery_providers import Line
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.actor import Actor

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.operations.jobs.job import Export, Job, JobState, PreviewDraft, find_keeping
 from dunwell.operations.jobs.store import load_jobs, save_cancellation

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.accounts.installation.audit_entries import AuditEntry, AuditFilter
+from dunwell.accounts.installation.audit_log import AuditEntry, AuditFilter
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_fields import redact
 from dunwell.accounts.merchants.list_audit import list_audit

@@ -6,8 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
 from dunwell.accounts.merchants.audit_fields import redact
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.operations.jobs.act import decide_rows, find_target
 from dunwell.operations.jobs.exported_lists import check_export, check_readable

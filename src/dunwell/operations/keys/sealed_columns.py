@@ -13,7 +13,7 @@ from uuid import UUID
 import structlog
 
 from dunwell.accounts.installation import secrets as installation_secrets
-from dunwell.accounts.users import totp
+from dunwell.accounts.users.factors import totp
 from dunwell.cases.replies import sealing as replies
 from dunwell.core.events import sealing as webhooks
 from dunwell.operations.keys.sealed import PART_SIZE, Part, RowKey

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from dunwell.accounts.installation.audit import Act, save_installation_audit
+from dunwell.accounts.installation.audit_log import Act, save_installation_audit
 from dunwell.operations.keys.sealed import SealedValues
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.store_changes import lock_merchant
+from dunwell.accounts.merchants.store import lock_merchant
 from dunwell.cases.assignment.document import RuleDocument, RulesDocument, write_rules
 from dunwell.cases.assignment.store import load_published_rules
 from dunwell.cases.assignment.store_drafts import load_rules_draft

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from msgspec import UNSET
 
+from dunwell.accounts.merchants.credentials.quotas import REQUESTS_PER_MINUTE
 from dunwell.accounts.merchants.merchant import NewMerchant
-from dunwell.accounts.merchants.quotas import REQUESTS_PER_MINUTE
 from dunwell.accounts.merchants.rights import Scope, order_scopes
 from dunwell.cases.rollout.contact_waits import describe_contact_warnings
 from dunwell.core.events.endpoint import sort_types

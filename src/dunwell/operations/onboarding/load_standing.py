@@ -5,9 +5,8 @@ from uuid import UUID
 
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.installation.webhook_networks import find_reach
-from dunwell.accounts.merchants.store import load_credentials, load_merchant
-from dunwell.accounts.merchants.store_changes import lock_merchant
-from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
+from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
+from dunwell.accounts.merchants.store import load_credentials, load_merchant, lock_merchant
 from dunwell.cases.assignment.document import write_rules
 from dunwell.cases.assignment.store import load_published_rules, load_targets
 from dunwell.cases.assignment.store_drafts import load_rules_draft

@@ -9,10 +9,10 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work, check_right
 from dunwell.accounts.merchants.actor import Actor, operator_actor
-from dunwell.accounts.merchants.credentials import allow_credential, create_credential
+from dunwell.accounts.merchants.credentials.credentials import allow_credential, create_credential
+from dunwell.accounts.merchants.credentials.secrets import CREDENTIAL_RANDOM_BYTES
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.secrets import CREDENTIAL_RANDOM_BYTES
 from dunwell.accounts.merchants.set_up_merchant import change_configuration, create_merchant
 from dunwell.cases.assignment.rules_draft import (
     discard_rules_draft,

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from dunwell.accounts.installation.webhook_networks import PUBLIC_REACH, WebhookReach
-from dunwell.accounts.merchants.access import Credential
 from dunwell.accounts.merchants.configuration import Channel, Configuration
+from dunwell.accounts.merchants.credentials.access import Credential
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.assignment.document import RulesDocument
 from dunwell.core.workflows.step_ids import KnownStep

@@ -11,7 +11,7 @@ from datetime import datetime
 import msgspec
 import structlog
 
-from dunwell.accounts.installation.audit import Act, save_installation_audit
+from dunwell.accounts.installation.audit_log import Act, save_installation_audit
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.store import load_merchant

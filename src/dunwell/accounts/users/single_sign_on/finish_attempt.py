@@ -1,23 +1,25 @@
-"""Takes somebody back from a provider: the attempt once, the code once, and a session begins.
-
-1. The state is the browser's own, and its attempt is taken. 2. The provider is asked who it is,
-without a transaction; its word is checked by its adapter. 3. `let_in` decides what they are here.
+"""Takes a user back from an identity provider: the attempt once, the code once; then a session
+begins or an existing one is confirmed.
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 
 from dunwell.accounts.users.audit import save_refused_sign_in, visiting
-from dunwell.accounts.users.open_session import OpenedSession
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.session_rules import hash_secret
-from dunwell.accounts.users.sessions import find_session
-from dunwell.accounts.users.single_sign_on.confirm_attempt import (
-    ConfirmationEnded,
-    ConfirmationFailure,
-    confirm_by_provider,
+from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.sessions.confirm_session import record_confirmation
+from dunwell.accounts.users.sessions.open_session import OpenedSession
+from dunwell.accounts.users.sessions.session_rules import hash_secret
+from dunwell.accounts.users.sessions.sessions import find_session
+from dunwell.accounts.users.sign_in.limits import (
+    MOST_LOST,
+    give_back_try,
+    list_lost_subjects,
+    list_started_subjects,
+    take_try,
 )
-from dunwell.accounts.users.single_sign_on.let_in import Unwelcome, let_in
+from dunwell.accounts.users.single_sign_on.let_in import Unwelcome, is_strong_enough, let_in
 from dunwell.accounts.users.single_sign_on.provider import (
     AttemptSecrets,
     Away,
@@ -28,16 +30,69 @@ from dunwell.accounts.users.single_sign_on.provider import (
     Told,
 )
 from dunwell.accounts.users.single_sign_on.start_attempt import build_return_address, derive_secrets
-from dunwell.accounts.users.single_sign_on.store_identities import Attempt, take_attempt
-from dunwell.accounts.users.tries import (
-    MOST_LOST,
-    give_back_try,
-    list_lost_subjects,
-    list_started_subjects,
-    take_try,
-)
-from dunwell.accounts.users.visitor import Visitor
+from dunwell.accounts.users.single_sign_on.store import Attempt, find_identified, take_attempt
+from dunwell.accounts.users.user import SignedIn
+from dunwell.accounts.users.user_work import PeopleWork, Visitor
 from dunwell.platform.security_events import tell_security_event
+
+# By how much the provider's clock may be behind ours.
+CLOCK_LEEWAY = timedelta(seconds=60)
+
+
+class ConfirmationFailure(StrEnum):
+    """Why a session was not confirmed. DENIED, DOUBTED and AWAY as of a sign-in."""
+
+    DENIED = "DENIED"
+    DOUBTED = "DOUBTED"
+    AWAY = "AWAY"
+    # The provider did not ask its user again, or does not say when it did.
+    NOT_FRESH = "NOT_FRESH"
+    # Somebody else signed in there.
+    ANOTHER_USER = "ANOTHER_USER"
+    # This browser is no longer in the session that was to be confirmed.
+    SESSION_OVER = "SESSION_OVER"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationEnded:
+    """failure: None if the session is confirmed."""
+
+    failure: ConfirmationFailure | None
+
+
+async def confirm_by_provider(
+    reception: Reception, provider: IdentityProvider, attempt: Attempt, told: Told, *,
+    person: SignedIn | None, visitor: Visitor,
+) -> ConfirmationEnded:  # fmt: skip
+    """person: whose session the browser is in. told: what the provider's checked token says."""
+    if person is None or person.session_id != attempt.confirms_session:
+        return ConfirmationEnded(ConfirmationFailure.SESSION_OVER)
+    async with reception.work(person.actor) as work:
+        failure = await _find_failure(work, provider, attempt=attempt, told=told, person=person)
+        if failure is None:
+            await give_back_try(work.tx, list_started_subjects(work.keys, visitor))
+            await record_confirmation(work, person, by="PROVIDER")
+        else:
+            after = {"provider": provider.provider.name, "reason": str(failure)}
+            await save_refused_sign_in(work, person.user_id, visitor.host, after=after)
+            tell_security_event("PORTAL_SIGN_IN_FAILED")
+    return ConfirmationEnded(failure)
+
+
+async def _find_failure(
+    work: PeopleWork, provider: IdentityProvider, *, attempt: Attempt, told: Told, person: SignedIn
+) -> ConfirmationFailure | None:
+    if await find_identified(work.tx, told.issuer, told.subject) != person.user_id:
+        return ConfirmationFailure.ANOTHER_USER
+    at, started_at = told.authenticated_at, attempt.started_at
+    is_fresh = (
+        at is not None
+        and started_at is not None
+        and started_at - CLOCK_LEEWAY <= at <= work.now + CLOCK_LEEWAY
+    )
+    if not is_fresh or not is_strong_enough(provider.provider, told):
+        return ConfirmationFailure.NOT_FRESH
+    return None
 
 
 class Failure(StrEnum):

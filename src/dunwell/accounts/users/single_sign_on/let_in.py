@@ -1,31 +1,22 @@
-"""Decides what somebody is here whom a provider has told, and begins their session.
-
-Whoever comes for the first time becomes a user; whoever was there before is found by issuer and
-subject alone. What their groups make of them replaces what they were; where that is nothing, what
-was open ends.
+"""Decides what a user reported by an identity provider may do here, from their groups, and opens
+their session.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
 from uuid import UUID
 
-from dunwell.accounts.installation.sign_in import GroupRule, Provider
+from dunwell.accounts.installation.single_sign_on_settings import GroupRule, Provider
 from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.audit import save_people_audit, save_refused_sign_in, visiting
 from dunwell.accounts.users.invite_user import describe_place
-from dunwell.accounts.users.open_session import OpenedBy, OpenedSession, open_session
-from dunwell.accounts.users.people_work import PeopleWork
-from dunwell.accounts.users.sessions import end_all_sessions
-from dunwell.accounts.users.signed_in import Language
-from dunwell.accounts.users.single_sign_on.groups import (
-    choose_rules,
-    decide_place,
-    is_nothing,
-    is_strong_enough,
-)
+from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession, open_session
+from dunwell.accounts.users.sessions.sessions import end_all_sessions
 from dunwell.accounts.users.single_sign_on.provider import Told
-from dunwell.accounts.users.single_sign_on.store_identities import (
+from dunwell.accounts.users.single_sign_on.store import (
     find_identified,
     find_merchants,
     is_logged_out,
@@ -35,10 +26,53 @@ from dunwell.accounts.users.single_sign_on.store_identities import (
     take_turn,
 )
 from dunwell.accounts.users.store import lock_user, save_joined, save_new_user, save_place
-from dunwell.accounts.users.user import NewUser, Place, User
-from dunwell.accounts.users.visitor import Visitor
+from dunwell.accounts.users.user import Language, NewUser, Place, User
+from dunwell.accounts.users.user_work import PeopleWork, Visitor
 from dunwell.platform.security_events import tell_security_event
 from dunwell.platform.text.texts import is_email_address
+
+# Where several apply, the first: over all merchants, and at one.
+_EVERYWHERE = (Role.ADMIN, Role.OPERATOR, Role.AUDITOR)
+_AT_MERCHANT = (Role.OPERATOR, Role.MERCHANT_USER, Role.AUDITOR)
+
+
+def choose_rules(
+    rules: Sequence[GroupRule], provider: str, groups: frozenset[str]
+) -> Sequence[GroupRule]:
+    """Those that apply. Groups are compared byte by byte."""
+    return [rule for rule in rules if rule.group in groups and rule.provider in (None, provider)]
+
+
+def decide_place(rules: Sequence[GroupRule], merchants: Mapping[str, int]) -> Place:
+    """rules: those that apply. merchants: ids by key; one that is not there gives nothing."""
+    everywhere = {Role(rule.role) for rule in rules if rule.merchants is None}
+    at: dict[int, set[Role]] = {}
+    for rule in rules:
+        for key in rule.merchants or ():
+            if key in merchants:
+                at.setdefault(merchants[key], set()).add(Role(rule.role))
+    return Place(
+        _choose_first(_EVERYWHERE, everywhere),
+        {
+            merchant_id: role
+            for merchant_id, roles in sorted(at.items())
+            if (role := _choose_first(_AT_MERCHANT, roles)) is not None
+        },
+    )
+
+
+def is_nothing(place: Place) -> bool:
+    return place.everywhere is None and not place.memberships
+
+
+def is_strong_enough(provider: Provider, told: Told) -> bool:
+    """Whether the sign-in there was as strong as the installation file asks."""
+    is_known = not provider.acr_values or told.acr in provider.acr_values
+    return is_known and told.amr.issuperset(provider.amr_values)
+
+
+def _choose_first(order: Sequence[Role], among: set[Role]) -> Role | None:
+    return next((role for role in order if role in among), None)
 
 
 class Reason(StrEnum):

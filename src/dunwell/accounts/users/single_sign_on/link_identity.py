@@ -7,13 +7,13 @@ from uuid import UUID
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.audit import save_people_audit
+from dunwell.accounts.users.factors.store import remove_all_factors
 from dunwell.accounts.users.invite_user import require_user
-from dunwell.accounts.users.people_work import PeopleWork
-from dunwell.accounts.users.sessions import end_all_sessions
-from dunwell.accounts.users.single_sign_on.store_identities import give_identity
+from dunwell.accounts.users.sessions.sessions import end_all_sessions
+from dunwell.accounts.users.sign_in.store import remove_entries_of, remove_invitations
+from dunwell.accounts.users.single_sign_on.store import give_identity
 from dunwell.accounts.users.store import remove_password
-from dunwell.accounts.users.store_entries import remove_entries_of, remove_invitations
-from dunwell.accounts.users.store_factors import remove_all_factors
+from dunwell.accounts.users.user_work import PeopleWork
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from dunwell.accounts.installation.sign_in import Provider
+from dunwell.accounts.installation.single_sign_on_settings import Provider
 
 
 @dataclass(frozen=True, slots=True)

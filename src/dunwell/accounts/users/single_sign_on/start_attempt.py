@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.session_rules import hash_secret, render_secret
-from dunwell.accounts.users.sign_in import TooOften
+from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.sessions.session_rules import hash_secret, render_secret
+from dunwell.accounts.users.sign_in.limits import MOST_STARTED, list_started_subjects, take_try
+from dunwell.accounts.users.sign_in.sign_in import TooOften
 from dunwell.accounts.users.single_sign_on.provider import AttemptSecrets, Away, IdentityProvider
-from dunwell.accounts.users.single_sign_on.store_identities import NewAttempt, save_attempt
-from dunwell.accounts.users.tries import MOST_STARTED, list_started_subjects, take_try
-from dunwell.accounts.users.visitor import Visitor
+from dunwell.accounts.users.single_sign_on.store import NewAttempt, save_attempt
+from dunwell.accounts.users.user_work import Visitor
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources
 from dunwell.platform.security_events import tell_security_event

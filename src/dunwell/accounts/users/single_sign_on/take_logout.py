@@ -9,10 +9,10 @@ from hashlib import sha256
 
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.users.audit import save_people_audit
-from dunwell.accounts.users.reception import Reception
+from dunwell.accounts.users.passwords import Reception
 from dunwell.accounts.users.single_sign_on.let_in import hash_provider_session, hash_subject
 from dunwell.accounts.users.single_sign_on.provider import ToldLogout
-from dunwell.accounts.users.single_sign_on.store_identities import (
+from dunwell.accounts.users.single_sign_on.store import (
     NewLogout,
     save_logout,
     save_provider_end,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dunwell.accounts.installation.lines.letters import FolderLine
+from dunwell.accounts.installation.delivery_providers import FolderLine
 from dunwell.adapters.channels.folder.depot import FolderDepot
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.contact.messages.letters.printer import LetterPrinter

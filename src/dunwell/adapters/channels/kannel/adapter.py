@@ -6,8 +6,7 @@ keeps no id of ours, so what may have been taken is not sent again.
 
 from collections.abc import Mapping
 
-from dunwell.accounts.installation.lines.line import Pace
-from dunwell.accounts.installation.lines.sms import KannelLine
+from dunwell.accounts.installation.delivery_providers import KannelLine, Pace
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.gateway import (
     AWAY,

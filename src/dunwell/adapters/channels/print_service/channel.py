@@ -10,10 +10,9 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine, locate
-from dunwell.accounts.installation.lines.line import Pace
+from dunwell.accounts.installation.delivery_providers import FolderLine, Pace, SftpLine, locate
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.accounts.merchants.gathering import Gathering
+from dunwell.accounts.merchants.request_sets import Gathering
 from dunwell.adapters.channels.print_service.letter_files import (
     LetterFiles,
     LetterUnfit,

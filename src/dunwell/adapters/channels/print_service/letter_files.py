@@ -7,7 +7,7 @@ from mimetypes import MimeTypes
 
 import pikepdf
 
-from dunwell.accounts.installation.lines.letters import Enclosures
+from dunwell.accounts.installation.delivery_providers import Enclosures
 from dunwell.contact.messages.letters.address import MAX_LINES
 from dunwell.contact.messages.letters.printer import LetterPrinter, Part, Unprintable
 from dunwell.contact.sending.batches.manifest import HandedFile, Letter

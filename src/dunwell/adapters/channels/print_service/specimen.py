@@ -10,8 +10,8 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from dunwell.accounts.installation.identity import Operator
-from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
+from dunwell.accounts.installation.delivery_providers import FolderLine, SftpLine
+from dunwell.accounts.installation.operator import Operator
 from dunwell.adapters.channels.print_service.letter_files import LetterFiles, make_files
 from dunwell.contact.messages.facts import CreditorFacts
 from dunwell.contact.messages.formatting import NamedTexts, greet_company

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from dunwell.accounts.installation.lines.letters import SftpLine
+from dunwell.accounts.installation.delivery_providers import SftpLine
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.adapters.channels.sftp.depot import SftpDepot
 from dunwell.contact.sending.channel import LineUnusable

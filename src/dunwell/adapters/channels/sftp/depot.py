@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import asyncssh
 from asyncssh import SSHClientConnection
 
-from dunwell.accounts.installation.lines.letters import SftpLine
+from dunwell.accounts.installation.delivery_providers import SftpLine
 from dunwell.contact.sending.batches.depot import PART, HostKeyRefused, LoginRefused
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 15.0, 25.0

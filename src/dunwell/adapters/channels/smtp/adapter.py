@@ -12,8 +12,7 @@ from dataclasses import replace
 import aiosmtplib
 import structlog
 
-from dunwell.accounts.installation.lines.email import SmtpLine
-from dunwell.accounts.installation.lines.line import Pace
+from dunwell.accounts.installation.delivery_providers import Pace, SmtpLine
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.internet_message import (
     AddressUnusable,

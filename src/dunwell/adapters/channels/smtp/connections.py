@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import aiosmtplib
 
-from dunwell.accounts.installation.lines.line import Encryption
+from dunwell.accounts.installation.delivery_providers import Encryption
 
 _PORTS = {"TLS": 465, "STARTTLS": 587, "NONE": 25}
 _CONNECT_SECONDS = 15.0

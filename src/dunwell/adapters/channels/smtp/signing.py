@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from dunwell.accounts.installation.lines.email import SmtpLine
+from dunwell.accounts.installation.delivery_providers import SmtpLine
 from dunwell.contact.sending.channel import LineUnusable
 
 # What a reader sees of a message, and what programs act upon.

@@ -10,8 +10,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from dunwell.accounts.installation.lines.line import Pace
-from dunwell.accounts.installation.lines.sms import TwilioLine
+from dunwell.accounts.installation.delivery_providers import Pace, TwilioLine
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.gateway import (
     REFUSED,

@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 from uuid import UUID
 
-from dunwell.accounts.installation.lines.lines import Line
+from dunwell.accounts.installation.delivery_providers import Line
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel

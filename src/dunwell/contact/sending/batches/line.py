@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from dunwell.accounts.installation.lines.letters import Batch
+from dunwell.accounts.installation.delivery_providers import Batch
 from dunwell.contact.messages.letters.sheet import USUAL_LAYOUT
 from dunwell.contact.sending.batches.depot import Depot
 from dunwell.contact.sending.batches.status_format import StatusFormat

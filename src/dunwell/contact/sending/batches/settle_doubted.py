@@ -6,7 +6,7 @@ next batch; those whose files are gone did not leave, and the next channel is tr
 
 from collections.abc import Sequence
 
-from dunwell.accounts.installation.audit import Act, save_installation_audit
+from dunwell.accounts.installation.audit_log import Act, save_installation_audit
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.rights import Right

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 import click
 
-from dunwell.accounts.installation.standing import open_installation
+from dunwell.accounts.installation.current_installation import open_installation
 from dunwell.adapters.mail.listener import Doorkeeper, Protocol, listen
 from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.interfaces.cli.options import data_dir_option, read_settings

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import asyncssh
 
-from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
-from dunwell.accounts.installation.standing import StandingInstallation
+from dunwell.accounts.installation.current_installation import StandingInstallation
+from dunwell.accounts.installation.delivery_providers import FolderLine, SftpLine
 from dunwell.adapters.channels.print_service.letter_files import LetterUnfit
 from dunwell.adapters.channels.print_service.specimen import (
     NOBODY,

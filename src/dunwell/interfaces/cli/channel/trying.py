@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
-from dunwell.accounts.installation.standing import StandingInstallation
+from dunwell.accounts.installation.current_installation import StandingInstallation
+from dunwell.accounts.installation.delivery_providers import FolderLine, SftpLine
 from dunwell.adapters.lines import build_line
 from dunwell.contact.sending.channel import Accepted, LineUnusable, Message, Outcome, Permanent
 from dunwell.interfaces.cli.channel.deliveries import deliveries

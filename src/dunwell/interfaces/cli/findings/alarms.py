@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import asyncpg
 
-from dunwell.accounts.installation.alarms.setup import Alarms
-from dunwell.accounts.installation.document import Installation
+from dunwell.accounts.installation.alerts.alert_settings import Alarms
+from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.interfaces.cli.findings.finding import Finding

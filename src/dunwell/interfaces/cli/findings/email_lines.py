@@ -11,7 +11,7 @@ import dns.asyncresolver
 import dns.exception
 import dns.resolver
 
-from dunwell.accounts.installation.lines.email import Mailbox, SmtpLine
+from dunwell.accounts.installation.delivery_providers import Mailbox, SmtpLine
 from dunwell.accounts.installation.secrets import load_secrets
 from dunwell.accounts.installation.store import load_installation
 from dunwell.adapters.channels.smtp.adapter import find_server, read_secret

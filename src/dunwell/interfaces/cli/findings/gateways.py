@@ -5,8 +5,7 @@ from collections.abc import Mapping
 
 import asyncpg
 
-from dunwell.accounts.installation.lines.lines import Line
-from dunwell.accounts.installation.lines.sms import KannelLine, TwilioLine
+from dunwell.accounts.installation.delivery_providers import KannelLine, Line, TwilioLine
 from dunwell.accounts.installation.secrets import load_secrets
 from dunwell.accounts.installation.store import load_installation
 from dunwell.adapters.channels.gateway import Trouble

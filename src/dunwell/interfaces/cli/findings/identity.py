@@ -4,7 +4,7 @@ what the law asks for.
 
 import asyncpg
 
-from dunwell.accounts.installation.identity import Operator
+from dunwell.accounts.installation.operator import Operator
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.legal_gaps import (
     find_gaps,

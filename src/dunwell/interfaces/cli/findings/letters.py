@@ -8,7 +8,7 @@ from pathlib import Path
 
 import asyncpg
 
-from dunwell.accounts.installation.lines.letters import FolderLine, SftpLine
+from dunwell.accounts.installation.delivery_providers import FolderLine, SftpLine
 from dunwell.accounts.installation.secrets import load_secrets
 from dunwell.accounts.installation.store import load_installation
 from dunwell.adapters.channels.folder.depot import FolderDepot

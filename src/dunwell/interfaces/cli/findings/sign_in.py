@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import asyncpg
 
 from dunwell.accounts.installation.secrets import load_secrets
-from dunwell.accounts.installation.sign_in import Provider, SignIn
+from dunwell.accounts.installation.single_sign_on_settings import Provider, SignIn
 from dunwell.accounts.installation.store import load_installation
-from dunwell.accounts.users.single_sign_on.store_identities import find_merchants
+from dunwell.accounts.users.single_sign_on.store import find_merchants
 from dunwell.accounts.users.store import count_break_glass
 from dunwell.adapters.providers import ProviderUnusable, build_provider
 from dunwell.interfaces.cli.findings.finding import Finding

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import asyncpg
 
 from dunwell.accounts.installation.store import load_installation
-from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
+from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.interfaces.cli.findings.finding import Finding
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable

@@ -7,7 +7,7 @@ from typing import Any
 import click
 import msgspec
 
-from dunwell.accounts.installation.audit_entries import AuditEntry, AuditFilter
+from dunwell.accounts.installation.audit_log import AuditEntry, AuditFilter
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.list_audit import list_audit, list_installation_audit

@@ -8,9 +8,8 @@ from typing import TypeVar
 import click
 
 from dunwell.accounts.merchants.actor import operator_actor
+from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
-from dunwell.accounts.users.break_glass import set_break_glass
 from dunwell.accounts.users.change_user import end_sessions, end_user
 from dunwell.accounts.users.invite_user import (
     RANDOM_BYTES,
@@ -18,12 +17,12 @@ from dunwell.accounts.users.invite_user import (
     invite_first_admin,
     invite_user,
     reset_user,
+    set_break_glass,
 )
-from dunwell.accounts.users.people_work import PeopleWork
-from dunwell.accounts.users.signed_in import LANGUAGES
 from dunwell.accounts.users.single_sign_on.link_identity import link_identity
 from dunwell.accounts.users.store import find_user, list_named_merchants, list_users
-from dunwell.accounts.users.user import NewUser, Place, User
+from dunwell.accounts.users.user import LANGUAGES, NewUser, Place, User
+from dunwell.accounts.users.user_work import PeopleWork
 from dunwell.interfaces.cli.database import reach_database
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.interfaces.cli.output import confirm, render_table

@@ -3,7 +3,7 @@
 It says nothing of how it goes, so that it reads the same whenever it is printed.
 """
 
-from dunwell.accounts.installation.identity import Operator
+from dunwell.accounts.installation.operator import Operator
 from dunwell.cases.modalities.modality import Modality, ModalityType
 from dunwell.cases.modalities.progress import GRACE
 from dunwell.contact.messages.creditors import find_creditor

@@ -5,7 +5,7 @@ Of a closed claim it says what was paid and nothing of what is left.
 
 from collections.abc import Callable
 
-from dunwell.accounts.installation.identity import Operator
+from dunwell.accounts.installation.operator import Operator
 from dunwell.cases.payments.find_request import Paid
 from dunwell.contact.messages.creditors import find_creditor
 from dunwell.contact.messages.formatting import render_money

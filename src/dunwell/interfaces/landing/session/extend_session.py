@@ -7,7 +7,7 @@ the session. After that, the cookie of an ended session opens nothing, whoever h
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.interfaces.landing.session.open_session import Opening, open_session, repeat_opening
 from dunwell.interfaces.landing.session.session import LASTS, REMEMBERED, Session

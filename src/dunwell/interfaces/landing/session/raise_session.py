@@ -8,7 +8,7 @@ gets nothing, because somebody who lacks the proof may have it.
 from collections.abc import Sequence
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import save_audit
+from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.interfaces.landing.session.open_session import repeat_opening
 from dunwell.interfaces.landing.session.session import Level, Session, render_value

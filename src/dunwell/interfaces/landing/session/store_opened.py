@@ -6,9 +6,8 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.accounts.merchants.configuration_cache import find_cached
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.accounts.merchants.store import load_merchant
+from dunwell.accounts.merchants.store import find_cached, load_merchant
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.store import ModalityRow, read_modality
 from dunwell.interfaces.landing.session.details import NOTHING, PREVIEW, Detail

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from dunwell.accounts.installation.audit_entries import AuditFilter
+from dunwell.accounts.installation.audit_log import AuditFilter
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.rights import Right

@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 from starlette.responses import Response
 
-from dunwell.accounts.installation.audit_entries import AuditEntry, AuditFilter
+from dunwell.accounts.installation.audit_log import AuditEntry, AuditFilter
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.audit_fields import list_fields, redact
 from dunwell.accounts.merchants.list_audit import list_audit

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.user import SignedIn
 from dunwell.contact.sending.look_at_unplaced import list_unplaced, look_at_unplaced
 from dunwell.contact.sending.unplaced import UnplacedKind
 from dunwell.contact.sending.unplaced_store import Unplaced

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import MASKED, save_audit
+from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.dispute import Dispute, DisputeState
 from dunwell.cases.disputes.end_dispute import Outcome, Resolution, lock_dispute, resolve_dispute

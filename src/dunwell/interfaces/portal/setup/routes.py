@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from dunwell.accounts.merchants.credentials import list_credentials
+from dunwell.accounts.merchants.credentials.credentials import list_credentials
+from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store_lookup import find_merchant_id_by_key
-from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.user import SignedIn
 from dunwell.cases.assignment.read_rules import has_rules
 from dunwell.cases.rollout.look_at_workflows import has_published_workflow
 from dunwell.core.events.list_endpoints import list_endpoints

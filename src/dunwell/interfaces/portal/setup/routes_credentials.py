@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from dunwell.accounts.merchants.credentials import (
+from dunwell.accounts.merchants.credentials.credentials import (
     create_credential,
     end_old_secret,
     list_credentials,
@@ -16,9 +16,12 @@ from dunwell.accounts.merchants.credentials import (
     revoke_credential,
     rotate_credential,
 )
-from dunwell.accounts.merchants.quotas import REQUESTS_PER_MINUTE
+from dunwell.accounts.merchants.credentials.quotas import REQUESTS_PER_MINUTE
+from dunwell.accounts.merchants.credentials.secrets import (
+    CREDENTIAL_RANDOM_BYTES,
+    SECRET_RANDOM_BYTES,
+)
 from dunwell.accounts.merchants.rights import Scope
-from dunwell.accounts.merchants.secrets import CREDENTIAL_RANDOM_BYTES, SECRET_RANDOM_BYTES
 from dunwell.interfaces.portal.setup.surroundings import need_configure
 from dunwell.interfaces.portal.setup.views import (
     CredentialPage,

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar
 
-from dunwell.accounts.merchants.access import Credential
-from dunwell.accounts.merchants.store_revocations import Rotation
+from dunwell.accounts.merchants.credentials.access import Credential
+from dunwell.accounts.merchants.credentials.store import Rotation
 from dunwell.core.events.endpoint import NewSecret
 from dunwell.core.events.endpoint_health import EndpointHealth
 from dunwell.core.files.storage_use import StorageUse

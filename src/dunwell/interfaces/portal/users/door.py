@@ -10,19 +10,19 @@ from datetime import timedelta
 from markupsafe import Markup
 from starlette.responses import Response
 
-from dunwell.accounts.users.open_session import OpenedSession
-from dunwell.accounts.users.passkeys import find_relying_party
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.session_rules import (
+from dunwell.accounts.users.factors.passkeys import find_relying_party
+from dunwell.accounts.users.factors.totp import render_app_address
+from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.sessions.open_session import OpenedSession
+from dunwell.accounts.users.sessions.session_rules import (
     REMEMBERED,
     SECRET_BYTES,
     hash_secret,
     render_secret,
 )
+from dunwell.accounts.users.sessions.store import save_end_by_hash
 from dunwell.accounts.users.single_sign_on.start_attempt import ATTEMPT_LASTS
-from dunwell.accounts.users.store_sessions import save_end_by_hash
-from dunwell.accounts.users.totp import render_app_address
-from dunwell.accounts.users.visitor import Visitor
+from dunwell.accounts.users.user_work import Visitor
 from dunwell.contact.messages.letters.code_image import draw_svg
 from dunwell.interfaces.portal.render.addresses import build_address, is_ours
 from dunwell.interfaces.portal.users.views import SignInPage

@@ -4,21 +4,26 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.accounts.users.change_password import change_password, find_new_password_fault
-from dunwell.accounts.users.make_codes import find_made_codes, make_codes, put_codes_away
-from dunwell.accounts.users.open_session import OpenedSession
+from dunwell.accounts.users.factors.recovery_codes import (
+    find_made_codes,
+    make_codes,
+    put_codes_away,
+)
 from dunwell.accounts.users.own_account import (
     Asking,
     TooLongAgo,
+    change_password,
     change_profile,
     check_own_password,
     end_own_session,
+    find_new_password_fault,
     read_account,
 )
-from dunwell.accounts.users.people_work import PeopleWork
-from dunwell.accounts.users.sign_in import TooOften, Wrong
-from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.sessions.open_session import OpenedSession
+from dunwell.accounts.users.sign_in.sign_in import TooOften, Wrong
 from dunwell.accounts.users.store import list_named_merchants
+from dunwell.accounts.users.user import SignedIn
+from dunwell.accounts.users.user_work import PeopleWork
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.door import (
     count_minutes,

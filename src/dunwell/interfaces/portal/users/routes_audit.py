@@ -6,10 +6,10 @@ from typing import Any
 
 from starlette.responses import Response
 
-from dunwell.accounts.installation.audit_entries import AuditEntry, AuditFilter
+from dunwell.accounts.installation.audit_log import AuditEntry, AuditFilter
 from dunwell.accounts.merchants.list_audit import list_installation_audit
-from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.accounts.users.store import list_users
+from dunwell.accounts.users.user import SignedIn
 from dunwell.interfaces.portal.users.door import receive
 from dunwell.interfaces.portal.users.views import AuditRow, PeopleAuditPage
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in

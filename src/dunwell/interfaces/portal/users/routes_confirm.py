@@ -6,12 +6,15 @@ import secrets
 
 from starlette.responses import Response
 
-from dunwell.accounts.users.confirm_session import ask_passkey_to_confirm, find_confirmation_ways
-from dunwell.accounts.users.passkeys import CHALLENGE_BYTES
-from dunwell.accounts.users.sign_in import TooOften
-from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.factors.passkeys import CHALLENGE_BYTES
+from dunwell.accounts.users.sessions.confirm_session import (
+    ask_passkey_to_confirm,
+    find_confirmation_ways,
+)
+from dunwell.accounts.users.sign_in.sign_in import TooOften
 from dunwell.accounts.users.single_sign_on.provider import Away, IdentityProvider
 from dunwell.accounts.users.single_sign_on.start_attempt import start_attempt
+from dunwell.accounts.users.user import SignedIn
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.door import (
     count_minutes,

@@ -6,22 +6,22 @@ import secrets
 from markupsafe import Markup
 from starlette.responses import Response
 
-from dunwell.accounts.users.own_account import (
-    TooLongAgo,
-    check_own_password,
-    read_account,
-    remove_own_factor,
-)
-from dunwell.accounts.users.passkeys import CHALLENGE_BYTES
-from dunwell.accounts.users.set_up_factor import (
+from dunwell.accounts.users.factors.passkeys import CHALLENGE_BYTES
+from dunwell.accounts.users.factors.set_up_factor import (
     add_passkey,
     confirm_app,
     find_started_app,
     start_app,
     start_passkey,
 )
-from dunwell.accounts.users.signed_in import SignedIn
-from dunwell.accounts.users.totp import SECRET_BYTES
+from dunwell.accounts.users.factors.totp import SECRET_BYTES
+from dunwell.accounts.users.own_account import (
+    TooLongAgo,
+    check_own_password,
+    read_account,
+    remove_own_factor,
+)
+from dunwell.accounts.users.user import SignedIn
 from dunwell.interfaces.portal.users.door import ShownApp, receive, show_app
 from dunwell.interfaces.portal.users.routes_account import ask, read_id, tell_password
 from dunwell.interfaces.portal.users.views import AppPage, Faults

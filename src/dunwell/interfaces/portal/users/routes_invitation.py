@@ -15,9 +15,9 @@ from dunwell.accounts.users.accept_invitation import (
     join_with_app,
     join_with_passkey,
 )
-from dunwell.accounts.users.open_session import OpenedSession
-from dunwell.accounts.users.passkeys import CHALLENGE_BYTES
-from dunwell.accounts.users.password_rules import PasswordFault
+from dunwell.accounts.users.factors.passkeys import CHALLENGE_BYTES
+from dunwell.accounts.users.passwords import PasswordFault
+from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.door import (
     draw_randomness,

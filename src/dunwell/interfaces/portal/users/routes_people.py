@@ -9,11 +9,10 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.rights import Right, Role
 from dunwell.accounts.users.change_user import change_place, end_sessions, end_user, reset_other
 from dunwell.accounts.users.invite_user import RANDOM_BYTES, Invitation, invite_user
-from dunwell.accounts.users.people_work import PeopleWork
-from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.sessions.store import load_sessions
 from dunwell.accounts.users.store import NamedMerchant, list_named_merchants, list_users, load_user
-from dunwell.accounts.users.store_sessions import load_sessions
-from dunwell.accounts.users.user import NewUser, Place, User, list_effective_rights
+from dunwell.accounts.users.user import NewUser, Place, SignedIn, User, list_effective_rights
+from dunwell.accounts.users.user_work import PeopleWork
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.door import receive
 from dunwell.interfaces.portal.users.routes_account import read_id

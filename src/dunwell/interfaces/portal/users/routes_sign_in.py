@@ -6,12 +6,11 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.accounts.users.audit import save_people_audit
-from dunwell.accounts.users.open_session import OpenedSession
-from dunwell.accounts.users.passkey_sign_in import ask_passkey, sign_in_with_passkey
-from dunwell.accounts.users.passkeys import CHALLENGE_BYTES
-from dunwell.accounts.users.people_work import PeopleWork
-from dunwell.accounts.users.sessions import end_session
-from dunwell.accounts.users.sign_in import (
+from dunwell.accounts.users.factors.passkeys import CHALLENGE_BYTES
+from dunwell.accounts.users.sessions.open_session import OpenedSession
+from dunwell.accounts.users.sessions.sessions import end_session
+from dunwell.accounts.users.sign_in.passkey_sign_in import ask_passkey, sign_in_with_passkey
+from dunwell.accounts.users.sign_in.sign_in import (
     CodeOutcome,
     Entry,
     GivenCode,
@@ -23,9 +22,10 @@ from dunwell.accounts.users.sign_in import (
     give_code,
     give_recovery_code,
 )
-from dunwell.accounts.users.signed_in import SignedIn
 from dunwell.accounts.users.single_sign_on.finish_attempt import Failure
 from dunwell.accounts.users.store import load_user
+from dunwell.accounts.users.user import SignedIn
+from dunwell.accounts.users.user_work import PeopleWork
 from dunwell.interfaces.portal.users.door import (
     choose_next,
     count_minutes,

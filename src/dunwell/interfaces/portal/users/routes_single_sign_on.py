@@ -9,10 +9,10 @@ from urllib.parse import parse_qs
 import msgspec
 from starlette.responses import Response
 
-from dunwell.accounts.users.sign_in import TooOften
-from dunwell.accounts.users.single_sign_on.confirm_attempt import ConfirmationEnded
+from dunwell.accounts.users.sign_in.sign_in import TooOften
 from dunwell.accounts.users.single_sign_on.finish_attempt import (
     CameIn,
+    ConfirmationEnded,
     Failure,
     Returned,
     finish_attempt,

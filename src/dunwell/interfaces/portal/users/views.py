@@ -8,10 +8,10 @@ from uuid import UUID
 import msgspec
 from markupsafe import Markup
 
-from dunwell.accounts.installation.sign_in import Provider
+from dunwell.accounts.installation.single_sign_on_settings import Provider
 from dunwell.accounts.users.own_account import Account
+from dunwell.accounts.users.sessions.store import SessionRow
 from dunwell.accounts.users.store import NamedMerchant
-from dunwell.accounts.users.store_sessions import SessionRow
 from dunwell.accounts.users.user import EffectiveRight, User
 from dunwell.interfaces.web.templates import Page
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.user import SignedIn
 
 
 @dataclass(frozen=True, slots=True)

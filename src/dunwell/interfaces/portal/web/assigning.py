@@ -7,7 +7,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import EVERYBODYS, Assignee, Whose
-from dunwell.accounts.users.store_colleagues import list_colleagues
+from dunwell.accounts.users.store import list_colleagues
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.web.form_fields import FormFields

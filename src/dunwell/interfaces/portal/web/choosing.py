@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.find_merchants import find_merchants
-from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.user import SignedIn
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite

@@ -20,18 +20,18 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.users.confirm_session import (
+from dunwell.accounts.users.factors.passkeys import find_relying_party
+from dunwell.accounts.users.own_account import Asking
+from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.sessions.confirm_session import (
     confirm_by_passkey,
     confirm_by_password,
     find_confirmation_ways,
     is_confirmed,
 )
-from dunwell.accounts.users.own_account import Asking
-from dunwell.accounts.users.passkeys import find_relying_party
-from dunwell.accounts.users.reception import Reception
-from dunwell.accounts.users.sign_in import TooOften
-from dunwell.accounts.users.signed_in import SignedIn
-from dunwell.accounts.users.visitor import Visitor
+from dunwell.accounts.users.sign_in.sign_in import TooOften
+from dunwell.accounts.users.user import SignedIn
+from dunwell.accounts.users.user_work import Visitor
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from starlette.responses import Response
 
-from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.user import SignedIn
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.large_forms import read_form
 from dunwell.interfaces.portal.web.portal_request import PortalRequest

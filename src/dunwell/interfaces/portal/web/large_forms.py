@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
 from typing import TypeVar
 
-from dunwell.accounts.users.sessions import find_session_user
+from dunwell.accounts.users.sessions.sessions import find_session_user
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 

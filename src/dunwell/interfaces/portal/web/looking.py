@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit import MASKED, save_audit
+from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.claims.list_claims import list_claims
 from dunwell.core.claims.read_claim import ClaimView, read_claim

@@ -11,9 +11,9 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.accounts.users.passwords import Passwords
-from dunwell.accounts.users.sessions import find_session
-from dunwell.accounts.users.signed_in import SignedIn
+from dunwell.accounts.users.sessions.sessions import find_session
 from dunwell.accounts.users.single_sign_on.provider import NoProviders, Providers
+from dunwell.accounts.users.user import SignedIn
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.sending.adapters import Adapters
 from dunwell.contact.sending.channel import ChannelAdapter

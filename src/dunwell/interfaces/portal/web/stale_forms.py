@@ -9,9 +9,9 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.accounts.users.sessions import find_session_user
-from dunwell.accounts.users.signed_in import SignedIn, is_form_of_user
-from dunwell.accounts.users.store_kept_forms import load_kept_form, remove_kept_form, save_kept_form
+from dunwell.accounts.users.sessions.sessions import find_session_user
+from dunwell.accounts.users.sessions.store import load_kept_form, remove_kept_form, save_kept_form
+from dunwell.accounts.users.user import SignedIn, is_form_of_user
 from dunwell.interfaces.portal.web.form_filling import fill_form
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite

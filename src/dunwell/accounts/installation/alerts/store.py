@@ -1,0 +1,228 @@
+"""The SQL of alerts and of the e-mails that report them, and changes to how users sign in. Instants
+are in real time.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.installation.alerts.alert import (
+    EVENTS,
+    Alarm,
+    Changes,
+    Figures,
+    Kind,
+    Phase,
+    Sign,
+)
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.leases import LeasedTable
+from dunwell.platform.database.sql import compose
+from dunwell.platform.ids import Ids
+
+_TOLD = """
+LEFT JOIN LATERAL (
+    SELECT count(*)::integer AS tellings, max(told_at) AS told_at,
+           (array_agg(phase ORDER BY number DESC))[1] AS told_as
+    FROM alarm_tellings t
+    WHERE t.alarm_id = a.alarm_id) told ON true
+"""
+_COLUMNS = """
+SELECT a.alarm_id, a.kind, a.subject, a.figures, a.began_at, a.seen_at, a.over_at, told.tellings,
+       told.told_at, told.told_as
+FROM alarms a
+{told}
+"""
+# By alarms_standing; they are few.
+_LOAD_STANDING = compose(
+    """
+{columns}
+WHERE a.over_at IS NULL
+ORDER BY a.began_at, a.alarm_id
+""",
+    columns=compose(_COLUMNS, told=_TOLD),
+)
+# By alarms_standing and alarms_over: those that something may have to be told of.
+_LOAD_UNTOLD = compose(
+    """
+{columns}
+WHERE a.over_at IS NULL OR (a.over_at >= $1 AND told.told_as IS DISTINCT FROM 'OVER')
+ORDER BY a.began_at, a.alarm_id
+LIMIT $2
+""",
+    columns=compose(_COLUMNS, told=_TOLD),
+)
+# One standing alarm of a kind and subject: alarms_standing.
+_BEGIN = """
+INSERT INTO alarms (alarm_id, kind, subject, figures, began_at, seen_at)
+SELECT n.alarm_id, n.kind, n.subject, n.figures, $5, $5
+FROM unnest($1::uuid[], $2::text[], $3::text[], $4::jsonb[])
+    AS n (alarm_id, kind, subject, figures)
+ON CONFLICT (kind, subject) WHERE over_at IS NULL DO NOTHING
+"""
+_SEE = """
+UPDATE alarms a SET seen_at = $3, figures = n.figures
+FROM unnest($1::uuid[], $2::jsonb[]) AS n (alarm_id, figures)
+WHERE a.alarm_id = n.alarm_id AND a.over_at IS NULL
+"""
+# By alarms_standing, as above.
+_KEEP = """
+INSERT INTO alarms (alarm_id, kind, subject, figures, began_at, seen_at)
+VALUES ($1, $2, $3, $4, $5, $5)
+ON CONFLICT (kind, subject) WHERE over_at IS NULL
+DO UPDATE SET seen_at = excluded.seen_at, figures = excluded.figures
+"""
+_END = "UPDATE alarms SET over_at = $2 WHERE alarm_id = ANY($1::uuid[]) AND over_at IS NULL"
+# Over as it begins; the same occasion once, by alarms_once.
+_SAVE_EVENT = """
+INSERT INTO alarms (alarm_id, kind, subject, figures, began_at, seen_at, over_at, is_event)
+VALUES ($1, $2, $3, '{}', $4, $4, $4, true)
+ON CONFLICT (kind, subject) WHERE is_event DO NOTHING
+"""
+
+
+async def load_standing(tx: Connection) -> list[Alarm]:
+    """Those that are not over, the oldest first."""
+    return [_read(row) for row in await tx.fetch(_LOAD_STANDING)]
+
+
+async def load_untold(tx: Connection, over_since: datetime, limit: int) -> list[Alarm]:
+    """The standing ones, and those over since then whose end was not told."""
+    return [_read(row) for row in await tx.fetch(_LOAD_UNTOLD, over_since, limit)]
+
+
+async def save_changes(tx: Connection, changes: Changes, now: datetime, ids: Ids) -> None:
+    if changes.began:
+        await tx.execute(
+            _BEGIN, [ids.new(now) for _ in changes.began], [each.kind for each in changes.began],
+            [each.subject for each in changes.began], _render(changes.began), now,
+        )  # fmt: skip
+    if changes.lasting:
+        figures = _render(list(changes.lasting.values()))
+        await tx.execute(_SEE, list(changes.lasting), figures, now)
+    if changes.over:
+        await tx.execute(_END, list(changes.over), now)
+
+
+async def keep_alarm(tx: Connection, sign: Sign, now: datetime, ids: Ids) -> None:
+    """Begin the alarm of a sign that only one process can find, or keep it; it is over when it was
+    kept no more for a while, as any other is. now: real time."""
+    await tx.execute(_KEEP, ids.new(now), sign.kind, sign.subject, _render([sign])[0], now)
+
+
+async def raise_alarm(tx: Connection, kind: Kind, subject: str, now: datetime, ids: Ids) -> None:
+    """Of something that has happened, in the transaction of what has. kind: an event's. subject:
+    what tells one occasion from another, such as a session's id; no name of anybody. now: real
+    time. The same subject raises it once."""
+    assert kind in EVENTS, "what lasts is looked for, and not raised"
+    await tx.execute(_SAVE_EVENT, ids.new(now), kind, subject, now)
+
+
+def _render(signs: Sequence[Sign]) -> list[object]:
+    return [msgspec.to_builtins(each.figures) for each in signs]
+
+
+def _read(row: Row) -> Alarm:
+    return Alarm(
+        alarm_id=row["alarm_id"],
+        kind=Kind(row["kind"]),
+        subject=row["subject"],
+        figures=msgspec.convert(row["figures"], Figures),
+        began_at=row["began_at"],
+        seen_at=row["seen_at"],
+        over_at=row["over_at"],
+        tellings=row["tellings"],
+        told_at=row["told_at"],
+        told_as=Phase(row["told_as"]) if row["told_as"] else None,
+    )
+
+
+_MAILS = LeasedTable(
+    "alarm_mails", ("mail_id",), ends_at="due_at", holder=None, held_state="HANDED_OVER"
+)
+_SAVE = """
+INSERT INTO alarm_mails (mail_id, recipient, subject, body, language, made_at, due_at)
+SELECT n.mail_id, n.recipient, n.subject, n.body, n.language, $6, $6
+FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
+    AS n (mail_id, recipient, subject, body, language)
+"""
+# All by alarm_mails_due. Of what was handed over and not answered nobody knows whether it left.
+_GIVE_UP = compose(
+    """
+UPDATE alarm_mails SET state = 'UNKNOWN', {clear}
+WHERE mail_id IN (SELECT mail_id FROM alarm_mails
+                  WHERE state = 'HANDED_OVER' AND {has_ended} FOR NO KEY UPDATE SKIP LOCKED)
+""",
+    clear=_MAILS.clear(),
+    has_ended=_MAILS.has_ended("$1"),
+)
+_HAND_OVER = _MAILS.lease(
+    "state = 'PLANNED'",
+    limit="$3",
+    changes="state = 'HANDED_OVER', tries = tries + 1",
+    returning="leased.mail_id, recipient, subject, body, language, made_at, tries, due_at",
+)
+_SETTLE = compose(
+    "UPDATE alarm_mails SET state = $2, {clear} WHERE mail_id = $1 AND {is_held}",
+    clear=_MAILS.clear("$3"),
+    is_held=_MAILS.is_held("$4"),
+)
+# By alarms_over and alarm_mails_made.
+_SWEEP_ALARMS = """
+DELETE FROM alarms WHERE alarm_id IN (SELECT alarm_id FROM alarms WHERE over_at < $1
+                                      ORDER BY over_at LIMIT $2)
+"""
+_SWEEP_MAILS = """
+DELETE FROM alarm_mails WHERE mail_id IN (SELECT mail_id FROM alarm_mails
+                                          WHERE made_at < $1 ORDER BY made_at LIMIT $2)
+"""
+
+
+class NewMail(msgspec.Struct, frozen=True, gc=False):
+    mail_id: UUID
+    recipient: str
+    subject: str
+    body: str
+    language: str
+
+
+class DueMail(msgspec.Struct, frozen=True, gc=False):
+    mail_id: UUID
+    recipient: str
+    subject: str
+    body: str
+    language: str
+    made_at: datetime
+    # This one counted.
+    tries: int
+    # When the lease ends.
+    due_at: datetime
+
+
+async def save_mails(tx: Connection, mails: Sequence[NewMail], now: datetime) -> None:
+    await tx.execute(
+        _SAVE, [each.mail_id for each in mails], [each.recipient for each in mails],
+        [each.subject for each in mails], [each.body for each in mails],
+        [each.language for each in mails], now,
+    )  # fmt: skip
+
+
+async def hand_over(
+    tx: Connection, now: datetime, answered_by: datetime, limit: int
+) -> Sequence[DueMail]:
+    """Those to be called for. What is not settled by then is not sent again."""
+    await tx.execute(_GIVE_UP, now)
+    return [DueMail(*row) for row in await tx.fetch(_HAND_OVER, now, answered_by, limit)]
+
+
+async def settle(tx: Connection, mail: DueMail, state: str, again_at: datetime | None) -> None:
+    """again_at: of one that was surely not taken."""
+    await tx.execute(_SETTLE, mail.mail_id, state, again_at, mail.due_at)
+
+
+async def sweep(tx: Connection, before: datetime, limit: int) -> None:
+    """Takes out alarms that were over before, and e-mails made before."""
+    await tx.execute(_SWEEP_ALARMS, before, limit)
+    await tx.execute(_SWEEP_MAILS, before, limit)

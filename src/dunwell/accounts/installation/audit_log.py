@@ -1,0 +1,98 @@
+"""The installation's audit log: rows are written in the transaction of the change they record, and
+read by time and subject, the newest first.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.ids import Ids
+
+_INSERT = """
+INSERT INTO installation_audit
+    (audit_id, at, actor_kind, actor_id, action, subject, before, after, origin)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """What somebody did. `before` and `after` hold the fields that changed, by name, those of
+    people masked; never a secret, nor what a secret was made of."""
+
+    # SYSTEM, OPERATOR (the command line), USER, or VISITOR: whoever has not signed in.
+    actor_kind: str
+    actor_id: str | None = None
+    # noun.verb, as session.begin.
+    action: str
+    # kind:id, as user:0195...
+    subject: str
+    before: Mapping[str, Any] | None = None
+    after: Mapping[str, Any] | None = None
+    # As `merchants.actor.Origin.as_json` has it.
+    origin: Mapping[str, str] | None = None
+
+
+async def save_installation_audit(tx: Connection, act: Act, now: datetime, ids: Ids) -> None:
+    """`now` is real time."""
+    await tx.execute(
+        _INSERT, ids.new(now), now, act.actor_kind, act.actor_id, act.action, act.subject,
+        act.before, act.after, act.origin,
+    )  # fmt: skip
+
+
+# By primary key.
+_LOAD = """
+SELECT audit_id, at, actor_kind, actor_id, action, subject, before, after, origin, seal
+FROM installation_audit
+WHERE audit_id = ANY($1::uuid[])
+"""
+
+
+class AuditEntry(msgspec.Struct, frozen=True, gc=False, rename="camel", kw_only=True):
+    audit_id: UUID
+    at: datetime
+    actor_kind: str
+    actor_id: str | None
+    action: str
+    subject: str
+    details: Mapping[str, Any] = {}
+    # By field; none in what was written before they were kept.
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+    origin: Mapping[str, str] | None
+    # The number of the seal that covers it; none for some seconds.
+    seal: int | None
+
+
+class AuditFilter(msgspec.Struct, frozen=True, gc=False):
+    """Which rows; all that is given must hold."""
+
+    # Inclusive; `until` exclusive.
+    since: datetime | None = None
+    until: datetime | None = None
+    # USER, OPERATOR, CREDENTIAL, DEBTOR, SYSTEM; of the installation's also VISITOR.
+    actor_kind: str | None = None
+    actor_id: str | None = None
+    action: str | None = None
+    subject: str | None = None
+
+
+EVERYTHING = AuditFilter()
+
+
+def read_entry(row: Row) -> AuditEntry:
+    return AuditEntry(**row)
+
+
+async def load_installation_entries(
+    tx: Connection, audit_ids: Sequence[UUID]
+) -> Mapping[UUID, AuditEntry]:
+    """By id."""
+    rows = await tx.fetch(_LOAD, list(audit_ids))
+    return {row["audit_id"]: read_entry(row) for row in rows}

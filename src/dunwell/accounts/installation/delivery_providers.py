@@ -1,0 +1,262 @@
+"""The delivery providers of the installation file: for e-mail, SMS and letters, their shapes and
+what is wrong with some beyond that. Pure.
+"""
+
+from collections.abc import Iterator, Mapping
+from ipaddress import ip_network
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, field, to_builtins
+
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.shape import render_pointer
+
+Text = Annotated[str, Meta(min_length=1, max_length=255)]
+# A name of ours in a merchant file, in addresses and in figures.
+LineName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[a-z0-9][a-z0-9-]{0,39}$(?!\n)",
+        description="a short name of small letters, digits and -",
+    ),
+]
+# host:port, or a host alone.
+Server = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9.\-\[\]:]{1,255}$(?!\n)",
+        description='a server as "mail.example.com:587"',
+    ),
+]
+# A path on the machine `dunwell apply` runs on: absolute, or beside the installation file. What it
+# holds is sealed into the database; the file is not read again.
+SecretFile = Annotated[str, Meta(min_length=1, max_length=1_000)]
+# Cents of the merchant's currency for one message (an SMS's part, a letter's sheet), by country as
+# ISO 3166-1 alpha-2; "*": any other.
+Prices = dict[Annotated[str, Meta(pattern=r"^([A-Z]{2}|\*)$(?!\n)")], Annotated[float, Meta(ge=0)]]
+Encryption = Literal["TLS", "STARTTLS", "NONE"]
+
+
+class LinePart(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True
+):
+    """A part of a line."""
+
+
+class Pace(LinePart, frozen=True):
+    """How quick a line may be taken. `atOnce`: messages that are with it unanswered at a time, and
+    so what may have left unseen when a worker dies."""
+
+    per_second: Annotated[float, Meta(gt=0, le=10_000)] | None = None
+    at_once: Annotated[int, Meta(ge=1, le=200)] = 50
+
+
+class Credentials(LinePart, frozen=True):
+    user: Text
+    password_file: SecretFile
+
+
+Domain = Annotated[
+    str,
+    Meta(
+        pattern=r"^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}$(?!\n)",
+        max_length=190,
+        description='a domain in small letters such as "returns.example.com"',
+    ),
+]
+
+
+class Mailbox(LinePart, frozen=True):
+    """A mailbox that reports and answers are fetched from by IMAP."""
+
+    server: Server
+    credentials: Credentials
+    encryption: Encryption = "TLS"
+    folder: Text = "INBOX"
+
+
+class Dkim(LinePart, frozen=True):
+    """Messages are signed by Dunwell; where the operator's server signs, leave it out."""
+
+    domain: Domain
+    selector: Text
+    # An RSA private key, PEM.
+    key_file: SecretFile
+
+
+class SmtpLine(LinePart, frozen=True, tag_field="adapter", tag="smtp"):
+    channel: Literal["EMAIL"]
+    server: Server
+    # NONE only to a server on this machine.
+    encryption: Encryption = "STARTTLS"
+    credentials: Credentials | None = None
+    # Reports and answers come back to addresses of this domain, one for each message; none: they
+    # go to the sender, and nothing is heard of bounces.
+    return_domain: Domain | None = None
+    mailbox: Mailbox | None = None
+    dkim: Dkim | None = None
+    pace: Pace = field(default_factory=Pace)
+    prices: Prices = field(default_factory=dict)
+
+
+Path = Annotated[str, Meta(min_length=1, max_length=1_000)]
+
+
+class Batch(LinePart, frozen=True):
+    """Letters are handed over at once and released in batches, by a manifest."""
+
+    every_minutes: Annotated[int, Meta(ge=1, le=1_440)] = 60
+    most: Annotated[int, Meta(ge=1, le=10_000)] = 1_000
+
+
+# Beside the letter as files of their own, or behind it in one PDF.
+Enclosures = Literal["BESIDE", "APPENDED"]
+# How the print service writes its status files: a file of `contact/sending/batches/formats`.
+StatusFormatName = Literal["dunwell"]
+LayoutName = Literal["din-5008-a", "din-5008-b", "c5-6", "print-service"]
+
+
+class FolderLine(LinePart, frozen=True, tag_field="adapter", tag="folder"):
+    channel: Literal["LETTER"]
+    # On the workers' machine.
+    folder: Path
+    batch: Batch = field(default_factory=Batch)
+    # Where on the sheet what stands: a file of `contact/messages/letters/layouts`.
+    layout: LayoutName = "din-5008-b"
+    # Pages of one letter with its enclosures; more go by the next channel.
+    most_pages: Annotated[int, Meta(ge=1, le=100)] = 20
+    enclosures: Enclosures = "APPENDED"
+    status_format: StatusFormatName = "dunwell"
+    pace: Pace = field(default_factory=Pace)
+    prices: Prices = field(default_factory=dict)
+
+
+class SftpLine(LinePart, frozen=True, tag_field="adapter", tag="sftp"):
+    channel: Literal["LETTER"]
+    server: Server
+    # The server's own key, as in known_hosts: "ssh-ed25519 AAAA...". No other is spoken to.
+    host_key: Annotated[str, Meta(min_length=20, max_length=2_000)]
+    user: Text
+    # One of the two.
+    key_file: SecretFile | None = None
+    password_file: SecretFile | None = None
+    # On the server.
+    folder: Path = "."
+    batch: Batch = field(default_factory=Batch)
+    layout: LayoutName = "din-5008-b"
+    most_pages: Annotated[int, Meta(ge=1, le=100)] = 20
+    enclosures: Enclosures = "APPENDED"
+    status_format: StatusFormatName = "dunwell"
+    pace: Pace = field(default_factory=Pace)
+    prices: Prices = field(default_factory=dict)
+
+
+def locate(line: FolderLine | SftpLine) -> dict[str, str]:
+    """Where its letters lie, as the installation file says it."""
+    if isinstance(line, FolderLine):
+        return {"adapter": "folder", "folder": line.folder}
+    server, user, folder = line.server, line.user, line.folder
+    return {"adapter": "sftp", "server": server, "user": user, "folder": folder}
+
+
+BaseUrl = Annotated[
+    str,
+    Meta(
+        pattern=r"^https?://[^\s?#/@]{1,253}(/[^\s?#]{0,140})?$(?!\n)",
+        description='an address such as "https://sms.example.com"',
+    ),
+]
+Network = Annotated[str, Meta(min_length=1, max_length=50)]
+# The only ones that are connected to, for a gateway in a network of the operator's own; none: any
+# public address, and no private one.
+Networks = tuple[Network, ...]
+# What confirms a STOP, once, to who sent it; none: nothing is answered.
+Confirmation = Annotated[str, Meta(min_length=1, max_length=160)]
+
+
+class KannelLine(LinePart, frozen=True, tag_field="adapter", tag="kannel"):
+    """A Kannel gateway's sendsms."""
+
+    channel: Literal["SMS"]
+    # Of the smsbox, without path: http://127.0.0.1:13013.
+    server: BaseUrl
+    credentials: Credentials
+    networks: Networks = ()
+    # Which of the gateway's connections is taken; none: as it routes itself.
+    smsc: Text | None = None
+    # What the gateway says with an incoming message; none: none are taken.
+    incoming_secret_file: SecretFile | None = None
+    stop_confirmation: Confirmation | None = None
+    pace: Pace = field(default_factory=Pace)
+    prices: Prices = field(default_factory=dict)
+
+
+class TwilioLine(LinePart, frozen=True, tag_field="adapter", tag="twilio"):
+    """Twilio, or a provider that speaks its dialect. The user is the account's SID, the password
+    its auth token."""
+
+    channel: Literal["SMS"]
+    credentials: Credentials
+    server: BaseUrl = "https://api.twilio.com"
+    networks: Networks = ()
+    stop_confirmation: Confirmation | None = None
+    pace: Pace = field(default_factory=Pace)
+    prices: Prices = field(default_factory=dict)
+
+
+def find_gateway_faults(name: str, line: KannelLine | TwilioLine) -> Iterator[Fault]:
+    """With pointers into the file."""
+    for index, network in enumerate(line.networks):
+        try:
+            is_everybody = ip_network(network).prefixlen == 0
+        except ValueError:
+            is_everybody = True
+        if is_everybody:
+            words = f'"{network}" is no network of yours. Write it as 127.0.0.1 or 10.0.0.0/24.'
+            yield Fault(render_pointer(["lines", name, "networks", index]), words, "INVALID")
+    if line.server.startswith("http://") and not line.networks:
+        words = (
+            "Only a gateway in a network of yours is spoken to in clear: name its address in "
+            '"networks", or use https.'
+        )
+        yield Fault(render_pointer(["lines", name, "server"]), words, "INVALID")
+
+
+Line = SmtpLine | KannelLine | TwilioLine | FolderLine | SftpLine
+_LOOPBACK = ("127.", "localhost", "[::1]", "::1")
+
+
+def list_line_secrets(lines: Mapping[str, Line]) -> dict[str, str]:
+    """By the name a secret is kept under, as "lines/post/credentials/passwordFile": its file."""
+    found: dict[str, str] = {}
+    _collect(to_builtins(dict(lines)), "lines", found)
+    return found
+
+
+def _collect(value: Any, path: str, found: dict[str, str]) -> None:
+    for name, part in value.items() if isinstance(value, dict) else ():
+        if name.endswith("File") and isinstance(part, str):
+            found[f"{path}/{name}"] = part
+        _collect(part, f"{path}/{name}", found)
+
+
+def find_line_faults(lines: Mapping[str, Line]) -> Iterator[Fault]:
+    """With pointers into the file."""
+    for name, line in lines.items():
+        if isinstance(line, SmtpLine):
+            yield from _find_smtp_faults(name, line)
+        if isinstance(line, KannelLine | TwilioLine):
+            yield from find_gateway_faults(name, line)
+        if isinstance(line, SftpLine) and (line.key_file is None) == (line.password_file is None):
+            words = 'Give "keyFile" or "passwordFile", and not both.'
+            yield Fault(render_pointer(["lines", name, "keyFile"]), words, "REQUIRED")
+
+
+def _find_smtp_faults(name: str, line: SmtpLine) -> Iterator[Fault]:
+    if line.encryption == "NONE" and not line.server.startswith(_LOOPBACK):
+        words = "Only a server on this machine is spoken to in clear; use STARTTLS or TLS."
+        yield Fault(render_pointer(["lines", name, "encryption"]), words, "INVALID")
+    if line.mailbox is not None and line.return_domain is None:
+        words = 'A mailbox is looked into for what comes back: name the "returnDomain" too.'
+        yield Fault(render_pointer(["lines", name, "returnDomain"]), words, "REQUIRED")

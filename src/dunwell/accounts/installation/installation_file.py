@@ -1,0 +1,131 @@
+"""The installation file as a value, and everything wrong with one (CONTRACT 15). Pure."""
+
+from collections.abc import Iterator
+from ipaddress import ip_network
+from typing import Any
+
+import msgspec
+
+from dunwell.accounts.installation.alerts.alert_settings import Alarms, find_alarm_faults
+from dunwell.accounts.installation.delivery_providers import (
+    Line,
+    LineName,
+    find_line_faults,
+    list_line_secrets,
+)
+from dunwell.accounts.installation.operator import Operator
+from dunwell.accounts.installation.single_sign_on_settings import SignIn, find_sign_in_faults
+from dunwell.accounts.installation.webhook_networks import (
+    WebhookNetworks,
+    find_webhook_network_faults,
+)
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.shape import find_faults, render_pointer
+from dunwell.platform.text.texts import find_unprintable, is_email_address
+
+# What only an installation file has; a merchant file has a `key`.
+_KEYS = ("operator", "trustedProxies", "lines", "signIn", "alarms", "webhookNetworks")
+
+
+class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Every key may be absent; an absent one is left alone when it is applied."""
+
+    # Who runs it, shown to debtors beside the creditor; none: each creditor runs it itself.
+    operator: Operator | None = None
+    # Networks whose word is taken for where a request came from; nobody's by default.
+    trusted_proxies: list[str] | None = None
+    # What messages leave by, by name.
+    lines: dict[LineName, Line] | None = None
+    # How people sign in; none: by passwords and passkeys of Dunwell's own.
+    sign_in: SignIn | None = None
+    # Who is told when a person is needed; nobody by default.
+    alarms: Alarms | None = None
+    # Merchants whose webhooks are sent into networks of the operator's own.
+    webhook_networks: tuple[WebhookNetworks, ...] | None = None
+
+
+def is_installation(document: Any) -> bool:
+    """Whether the value read from a file is meant as an installation's, not as a merchant's."""
+    has_key = isinstance(document, dict) and not document.keys().isdisjoint(_KEYS)
+    return has_key and "key" not in document
+
+
+def check_installation(document: Any) -> Installation:
+    """Raises ValidationError with every fault."""
+    faults = [
+        *find_faults(document, Installation),
+        *find_unprintable(document),
+        *_find_operator_faults(document),
+        *_find_network_faults(document),
+    ]
+    if faults:
+        raise ValidationError(faults)
+    installation = msgspec.convert(document, Installation)
+    faults = list(find_line_faults(installation.lines or {}))
+    if installation.sign_in is not None:
+        faults += find_sign_in_faults(installation.sign_in)
+    if installation.alarms is not None:
+        faults += find_alarm_faults(installation.alarms)
+    faults += find_webhook_network_faults(installation.webhook_networks or ())
+    if faults:
+        raise ValidationError(faults)
+    return installation
+
+
+def _find_operator_faults(document: Any) -> Iterator[Fault]:
+    operator = document.get("operator") if isinstance(document, dict) else None
+    contact = operator.get("contact") if isinstance(operator, dict) else None
+    email = contact.get("email") if isinstance(contact, dict) else None
+    if isinstance(email, str) and not is_email_address(email):
+        words = f'"{email}" is no plain e-mail address such as "claims@example.com".'
+        yield Fault("/operator/contact/email", words, "WRONG_EMAIL")
+
+
+def _find_network_faults(document: Any) -> Iterator[Fault]:
+    networks = document.get("trustedProxies") if isinstance(document, dict) else None
+    for index, network in enumerate(networks if isinstance(networks, list) else []):
+        if not isinstance(network, str):
+            continue  # its shape is told already
+        pointer = render_pointer(["trustedProxies", index])
+        try:
+            parsed = ip_network(network)
+        except ValueError:
+            words = f'"{network}" is no network. Write it as 10.0.0.7, 10.0.0.0/24 or fd00::/64.'
+            yield Fault(pointer, words, "INVALID")
+            continue
+        if parsed.prefixlen == 0:
+            words = f'"{network}" is everybody: each visitor could say where they are. Name yours.'
+            yield Fault(pointer, words, "INVALID")
+
+
+def merge(present: Installation, given: Installation) -> Installation:
+    """What stands after `given` was applied: what it leaves out stays as it is."""
+    named = {k: v for k, v in msgspec.structs.asdict(given).items() if v is not None}
+    return msgspec.structs.replace(present, **named)
+
+
+def list_secret_files(installation: Installation) -> dict[str, str]:
+    """By the name a secret is kept under, as "lines/post/credentials/passwordFile": its file."""
+    providers = installation.sign_in.oidc if installation.sign_in is not None else ()
+    of_providers = {each.secret_name: each.client_secret_file for each in providers}
+    return {**list_line_secrets(installation.lines or {}), **of_providers}
+
+
+def list_changes(before: Installation, after: Installation) -> list[str]:
+    """One line for each key that differs."""
+    was = msgspec.to_builtins(before)
+    return [
+        f"{name}: {_render(was[name])} -> {_render(value)}"
+        for name, value in msgspec.to_builtins(after).items()
+        if value != was[name]
+    ]
+
+
+def _render(value: Any) -> str:
+    """What a key holds, on one line."""
+    if isinstance(value, dict):
+        parts = [f"{name}: {_render(each)}" for name, each in value.items() if each is not None]
+        return f"({', '.join(parts)})"
+    if isinstance(value, list):
+        return ", ".join(map(_render, value)) or "none"
+    return " ".join(str(value).split()) if value else "none"

@@ -1,0 +1,139 @@
+"""How people sign in: providers of single sign-on, and what their groups make of somebody. Pure."""
+
+from collections.abc import Iterator, Sequence
+from ipaddress import ip_network
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, field
+
+from dunwell.accounts.installation.delivery_providers import Networks, SecretFile, Text
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.shape import render_pointer
+
+# Of `merchants.rights`, which stands above; a test compares them.
+RoleName = Literal["ADMIN", "OPERATOR", "AUDITOR", "MERCHANT_USER"]
+ProviderName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[a-z0-9][a-z0-9-]{0,39}$(?!\n)",
+        description="a short name of small letters, digits and -",
+    ),
+]
+# Compared byte by byte with what the provider says of itself.
+Issuer = Annotated[
+    str,
+    Meta(
+        pattern=r"^https?://[^\s?#@\"<>\\]{1,500}$(?!\n)",
+        description='the provider\'s issuer, such as "https://login.example.com/realms/staff"',
+    ),
+]
+Group = Annotated[str, Meta(min_length=1, max_length=500)]
+_DEFAULT_SCOPES = ("openid", "email", "profile")
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True):
+    pass
+
+
+class Provider(_Part, frozen=True):
+    """An OpenID Connect provider, and who we are there."""
+
+    name: ProviderName
+    issuer: Issuer
+    client_id: Text
+    client_secret_file: SecretFile
+    # As its button says it; none: its name.
+    title: Text | None = None
+    scopes: Annotated[tuple[Text, ...], Meta(max_length=20)] = _DEFAULT_SCOPES
+    # The claim that lists somebody's groups.
+    groups_claim: Text = "groups"
+    # One of them must be told of each sign-in, where any is named: how strong it was.
+    acr_values: Annotated[tuple[Text, ...], Meta(max_length=20)] = ()
+    # All of them must be.
+    amr_values: Annotated[tuple[Text, ...], Meta(max_length=20)] = ()
+    # The only ones it may lie in; none: anywhere public.
+    networks: Networks = ()
+
+    @property
+    def shown(self) -> str:
+        return self.title or self.name
+
+    @property
+    def secret_name(self) -> str:
+        """What its client secret is kept under."""
+        return f"signIn/oidc/{self.name}/clientSecretFile"
+
+
+class GroupRule(_Part, frozen=True):
+    """What members of a group are."""
+
+    group: Group
+    role: RoleName
+    # Keys; none: all merchants, also those to come.
+    merchants: Annotated[tuple[Text, ...], Meta(min_length=1, max_length=1_000)] | None = None
+    # Only as this provider tells it; none: whichever does.
+    provider: ProviderName | None = None
+
+
+class SignIn(_Part, frozen=True):
+    oidc: Annotated[tuple[Provider, ...], Meta(max_length=10)] = ()
+    groups: Annotated[tuple[GroupRule, ...], Meta(max_length=1_000)] = ()
+    # Passwords and passkeys of Dunwell's own open nothing, but for break-glass admins.
+    required: bool = field(default=False)
+
+    def find(self, name: str) -> Provider | None:
+        return next((each for each in self.oidc if each.name == name), None)
+
+
+def find_sign_in_faults(sign_in: SignIn) -> Iterator[Fault]:
+    """Beyond its shape, with pointers into the file."""
+    names = [each.name for each in sign_in.oidc]
+    for index, provider in enumerate(sign_in.oidc):
+        yield from _find_provider_faults(provider, ["signIn", "oidc", index])
+        if provider.name in names[:index]:
+            pointer = render_pointer(["signIn", "oidc", index, "name"])
+            yield Fault(pointer, f'Two providers are called "{provider.name}".', "INVALID")
+    issuers = [each.issuer for each in sign_in.oidc]
+    if len(set(issuers)) < len(issuers):
+        words = "Two providers have one issuer: whoever comes from it would be somebody else each."
+        yield Fault("/signIn/oidc", words, "INVALID")
+    for index, rule in enumerate(sign_in.groups):
+        yield from _find_rule_faults(rule, names, ["signIn", "groups", index])
+    if sign_in.required and not sign_in.oidc:
+        words = 'Name a provider under "oidc" first: nobody could sign in.'
+        yield Fault("/signIn/required", words, "INVALID")
+
+
+def _find_provider_faults(provider: Provider, at: Sequence[str | int]) -> Iterator[Fault]:
+    for index, network in enumerate(provider.networks):
+        try:
+            is_everybody = ip_network(network).prefixlen == 0
+        except ValueError:
+            is_everybody = True
+        if is_everybody:
+            words = f'"{network}" is no network of yours. Write it as 127.0.0.1 or 10.0.0.0/24.'
+            yield Fault(render_pointer([*at, "networks", index]), words, "INVALID")
+    if provider.issuer.startswith("http://") and not provider.networks:
+        words = (
+            "Only a provider in a network of yours is spoken to in clear: name its address in "
+            '"networks", or use https.'
+        )
+        yield Fault(render_pointer([*at, "issuer"]), words, "INVALID")
+    if "openid" not in provider.scopes:
+        words = 'Without the scope "openid" the provider says nobody\'s name. Add it.'
+        yield Fault(render_pointer([*at, "scopes"]), words, "INVALID")
+
+
+def _find_rule_faults(
+    rule: GroupRule, providers: Sequence[str], at: Sequence[str | int]
+) -> Iterator[Fault]:
+    if rule.role == "ADMIN" and rule.merchants is not None:
+        words = 'An admin is one everywhere, not at one merchant. Leave "merchants" out.'
+        yield Fault(render_pointer([*at, "merchants"]), words, "INVALID")
+    if rule.role == "MERCHANT_USER" and rule.merchants is None:
+        words = "A merchant's user works for single merchants. Name them by their keys."
+        yield Fault(render_pointer([*at, "merchants"]), words, "REQUIRED")
+    if rule.provider is not None and rule.provider not in providers:
+        words = f'There is no provider "{rule.provider}" under "oidc".'
+        yield Fault(render_pointer([*at, "provider"]), words, "INVALID")

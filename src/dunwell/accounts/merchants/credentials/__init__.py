@@ -1,0 +1,1 @@
+"""Credentials of merchants' programs: their secrets, tokens and rate limits."""

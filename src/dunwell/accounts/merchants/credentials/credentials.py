@@ -1,0 +1,235 @@
+"""What a merchant does with its credentials: make one, rotate its secret, revoke it, let one reach
+another merchant (CONTRACT 2).
+
+Secrets are answered once and stored as hashes. What ends here ends at once, on every process.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit_log import MASKED, save_audit
+from dunwell.accounts.merchants.credentials.access import Credential
+from dunwell.accounts.merchants.credentials.quotas import REQUESTS_PER_MINUTE
+from dunwell.accounts.merchants.credentials.secrets import (
+    NewCredential,
+    hash_secret,
+    render_client_secret,
+    render_credential,
+)
+from dunwell.accounts.merchants.credentials.store import (
+    Rotation,
+    find_credential,
+    load_rotation,
+    remove_reach,
+    save_old_secret_end,
+    save_revocation,
+)
+from dunwell.accounts.merchants.rights import Right, Scope, order_scopes, rights_of_scopes
+from dunwell.accounts.merchants.store import (
+    load_credentials,
+    load_reach,
+    save_credential,
+    save_reach,
+    save_rotation,
+)
+from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
+
+OLD_SECRET_LIVES = timedelta(hours=24)
+
+
+async def create_credential(
+    work: Work, name: str, *, randomness: bytes, requests_per_minute: int = REQUESTS_PER_MINUTE,
+    scopes: Sequence[Scope] = (Scope.ALL,),
+) -> NewCredential:  # fmt: skip
+    """`randomness` is CREDENTIAL_RANDOM_BYTES long.
+
+    Raises ValidationError (name, limit, no scope) and InvalidState (the merchant has one of this
+    name).
+    """
+    work.need(Right.CONFIGURE)
+    _check_new(work, name, requests_per_minute, scopes)
+    new = render_credential(randomness)
+    credential = Credential(
+        credential_id=work.ids.new(work.real_now),
+        name=name,
+        client_id=new.client_id,
+        requests_per_minute=requests_per_minute,
+        revoked_at=None,
+        scopes=order_scopes(scopes),
+    )
+    if not await save_credential(
+        work.tx,
+        work.merchant_id,
+        credential=credential,
+        secret_hash=hash_secret(new.client_secret),
+        now=work.real_now,
+    ):
+        raise InvalidState(
+            f'The merchant has a credential named "{name}" already. Use another name or rotate it.',
+            state="EXISTS",
+        )
+    await save_audit(
+        work, "credential.create", f"credential:{new.client_id}",
+        after={"name": name, "scopes": credential.scopes},
+        requestsPerMinute=requests_per_minute,
+    )  # fmt: skip
+    return new
+
+
+async def list_credentials(work: Work) -> Sequence[Credential]:
+    """The merchant's own, the oldest first, revoked ones included."""
+    work.need(Right.CONFIGURE)
+    return await load_credentials(work.tx, work.merchant_id)
+
+
+async def read_rotation(work: Work, client_id: str) -> Rotation:
+    """Raises NotFound when the merchant has no live credential of this id."""
+    work.need(Right.CONFIGURE)
+    rotation = await load_rotation(work.tx, work.merchant_id, client_id, work.real_now)
+    if rotation is None:
+        raise NotFound(f"The merchant has no live credential {client_id}. Check the client id.")
+    return rotation
+
+
+async def rotate_credential(
+    work: Work, client_id: str, *, randomness: bytes, known_made_at: datetime | None = None
+) -> NewCredential:
+    """`randomness` is SECRET_RANDOM_BYTES long. Two secrets live at most: one that was ending
+    already ends now. `known_made_at`: since when it had its secret as it was shown.
+
+    Raises NotFound when there is no live credential of this id, InvalidState when it was rotated
+    since it was shown.
+    """
+    work.need(Right.CONFIGURE)
+    if known_made_at is not None:
+        rotation = await read_rotation(work, client_id)
+        if rotation.made_at != known_made_at:
+            raise EditConflict("The credential was rotated meanwhile.")
+    secret = render_client_secret(randomness)
+    old_until = work.real_now + OLD_SECRET_LIVES
+    rotated = await save_rotation(
+        work.tx,
+        work.merchant_id,
+        client_id,
+        hash_secret(secret),
+        now=work.real_now,
+        old_until=old_until,
+    )
+    if rotated is None:
+        raise NotFound(f"The merchant has no live credential {client_id}. Check the client id.")
+    await save_audit(
+        work, "credential.rotate", f"credential:{client_id}",
+        before={"secret": MASKED, "oldUntil": None},
+        after={"secret": MASKED, "oldUntil": old_until.isoformat()},
+        oldUntil=old_until.isoformat(),
+    )  # fmt: skip
+    return NewCredential(client_id, secret)
+
+
+async def end_old_secret(work: Work, client_id: str) -> None:
+    """Before its day is over: everybody has the new one.
+
+    Raises NotFound when no old secret of a live credential is left.
+    """
+    work.need(Right.CONFIGURE)
+    if not await save_old_secret_end(work.tx, work.merchant_id, client_id, work.real_now):
+        raise NotFound(
+            f"The credential {client_id} has no old secret left; only the newest works. "
+            "Nothing changed."
+        )
+    await save_audit(
+        work, "credential.end-old-secret", f"credential:{client_id}",
+        before={"oldSecret": MASKED}, after={"oldSecret": None},
+    )  # fmt: skip
+
+
+async def revoke_credential(work: Work, client_id: str) -> None:
+    """Raises NotFound when the merchant has no live credential of this id."""
+    work.need(Right.CONFIGURE)
+    if await save_revocation(work.tx, work.merchant_id, client_id, work.real_now) is None:
+        raise NotFound(f"The merchant has no live credential {client_id}. Check the client id.")
+    await save_audit(
+        work, "credential.revoke", f"credential:{client_id}",
+        before={"state": "LIVE"}, after={"state": "REVOKED"},
+    )  # fmt: skip
+
+
+async def allow_credential(
+    work: Work, client_id: str, scopes: Sequence[Scope] | None = None
+) -> bool:
+    """The work's merchant is the one to be reached: with these scopes from now on, or, when none
+    are given, with those it has; a new reach has all.
+
+    False: nothing changed. Raises NotFound for an unknown client id, ValidationError.
+    """
+    work.need(Right.CONFIGURE)
+    if scopes is not None:
+        _check_given(work, scopes)
+    key = await find_credential(work.tx, client_id)
+    if key is None:
+        raise NotFound(f"There is no credential {client_id}. Check the client id.")
+    present = await load_reach(work.tx, work.merchant_id, key)
+    wanted = order_scopes(scopes or present or (Scope.ALL,))
+    if present == wanted:
+        return False
+    await save_reach(work.tx, work.merchant_id, key, wanted, now=work.real_now)
+    await save_audit(
+        work, "credential.allow", f"credential:{client_id}",
+        before=None if present is None else {"scopes": present},
+        after={"scopes": wanted},
+        ownerId=key.owner_id,
+    )  # fmt: skip
+    return True
+
+
+async def disallow_credential(work: Work, client_id: str) -> bool:
+    """The work's merchant is the one that was reached.
+
+    False: it was not, nothing changed. Raises NotFound for an unknown client id and InvalidState
+    for a credential of the merchant's own, which is revoked instead.
+    """
+    work.need(Right.CONFIGURE)
+    key = await find_credential(work.tx, client_id)
+    if key is None:
+        raise NotFound(f"There is no credential {client_id}. Check the client id.")
+    if key.owner_id == work.merchant_id:
+        raise InvalidState(
+            f"{client_id} is a credential of {work.merchant.key} itself. Revoke it instead.",
+            state="OWN",
+        )
+    present = await load_reach(work.tx, work.merchant_id, key)
+    if present is None:
+        return False
+    await remove_reach(work.tx, work.merchant_id, key)
+    await save_audit(
+        work, "credential.disallow", f"credential:{client_id}",
+        before={"scopes": present}, ownerId=key.owner_id,
+    )  # fmt: skip
+    return True
+
+
+def _check_new(work: Work, name: str, requests_per_minute: int, scopes: Sequence[Scope]) -> None:
+    """Raises ValidationError with every fault, InsufficientScope."""
+    faults = [*_find_scope_faults(scopes)]
+    if not 1 <= len(name) <= 255 or not name.isprintable():
+        faults.append(Fault("/name", "Use 1 to 255 printable characters.", "WRONG_FORMAT"))
+    if not 1 <= requests_per_minute <= 10_000_000:
+        faults.append(Fault("/requestsPerMinute", "Use 1 to 10000000.", "WRONG_FORMAT"))
+    if faults:
+        raise ValidationError(faults)
+    _check_given(work, scopes)
+
+
+def _find_scope_faults(scopes: Sequence[Scope]) -> Iterator[Fault]:
+    if not scopes:
+        yield Fault("/scope", f"Give at least one of {', '.join(Scope)}.", "TOO_FEW")
+
+
+def _check_given(work: Work, scopes: Sequence[Scope]) -> None:
+    """Nobody gives what they have not. Raises ValidationError, InsufficientScope."""
+    faults = [*_find_scope_faults(scopes)]
+    if faults:
+        raise ValidationError(faults)
+    for right in sorted(rights_of_scopes(tuple(scopes))):
+        work.need(right)

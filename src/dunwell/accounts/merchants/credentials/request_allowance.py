@@ -1,0 +1,77 @@
+"""The rate limit of a process: spends blocks of requests drawn from the database.
+
+State is per process and worth nothing after a crash: at most the undrawn rest of a minute's block.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.accounts.merchants.credentials.access import Access
+from dunwell.accounts.merchants.credentials.quotas import (
+    decide_block,
+    decide_granted,
+    minute_of,
+    seconds_to_next_minute,
+)
+from dunwell.accounts.merchants.store import draw_requests
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import RateLimited
+
+
+@dataclass(slots=True)
+class _Block:
+    minute: datetime
+    left: int = 0
+    # What all processes had drawn when this one drew last.
+    drawn: int | None = None
+    is_exhausted: bool = False
+    # One draw at a time: requests that meet an empty block together wait for the same one.
+    drawing: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class RequestAllowance:
+    """Which credentials may still send in this minute, as far as this process knows."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[UUID, _Block] = {}
+
+    async def spend(self, database: Database, access: Access, now: datetime) -> None:
+        """Count one request at the real time `now`. Raises RateLimited.
+
+        Costs one statement a block and none in between.
+        """
+        block = self._block_of(access.credential_id, minute_of(now))
+        if block.left == 0 and not block.is_exhausted:
+            async with block.drawing:
+                if block.left == 0 and not block.is_exhausted:
+                    await self._draw(database, access, block)
+        if block.left == 0:
+            raise RateLimited(
+                f"This credential may send {access.requests_per_minute} requests a minute. "
+                "Wait as long as Retry-After says, then go on.",
+                retry_after=seconds_to_next_minute(now),
+            )
+        block.left -= 1
+
+    def _block_of(self, credential_id: UUID, minute: datetime) -> _Block:
+        block = self._blocks.get(credential_id)
+        if block is None or block.minute != minute:
+            self._forget_before(minute)
+            block = self._blocks[credential_id] = _Block(minute)
+        return block
+
+    def _forget_before(self, minute: datetime) -> None:
+        if len(self._blocks) > 1000:
+            self._blocks = {k: block for k, block in self._blocks.items() if block.minute == minute}
+
+    async def _draw(self, database: Database, access: Access, block: _Block) -> None:
+        limit = access.requests_per_minute
+        wanted = decide_block(limit, block.drawn)
+        async with database.connection() as connection:
+            drawn = await draw_requests(connection, access, block.minute, wanted)
+        granted = 0 if drawn is None else decide_granted(limit, wanted, drawn)
+        block.drawn = limit if drawn is None else drawn
+        block.left = granted
+        block.is_exhausted = granted == 0

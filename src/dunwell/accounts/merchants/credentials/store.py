@@ -1,0 +1,217 @@
+"""The SQL that finds whose a token, key or id is, the only reads without a merchant id, and that
+ends access.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from dunwell.accounts.merchants.credentials.access import Access, CredentialKey
+from dunwell.accounts.merchants.rights import rights_of_scopes
+from dunwell.accounts.merchants.store import CachedConfiguration, find_cached, read_merchant
+from dunwell.platform.database.database import Connection, Row
+
+# Hot: one for all requests that arrive together. For each token with its merchant it rides on
+# access_tokens_token_hash_key, then on primary keys. A configuration travels only when its revision
+# ($3) is not the one this process has parsed.
+_FIND_ACCESSES = """
+SELECT asked.n, token.merchant_id AS owner_id, credential.credential_id, credential.client_id,
+    credential.requests_per_minute, reach.scopes, merchant.merchant_id, merchant.key, merchant.name,
+    merchant.switched_to_workflows, merchant.revision, merchant.sandbox_now,
+    CASE WHEN merchant.revision = asked.revision THEN NULL ELSE merchant.configuration END
+        AS configuration
+FROM unnest($1::bytea[], $2::bigint[], $3::bigint[])
+    WITH ORDINALITY AS asked (token_hash, merchant_id, revision, n)
+JOIN access_tokens AS token ON token.token_hash = asked.token_hash AND token.expires_at > $4
+JOIN credentials AS credential
+    ON credential.merchant_id = token.merchant_id
+    AND credential.credential_id = token.credential_id
+    AND credential.revoked_at IS NULL
+LEFT JOIN credential_reach AS reach
+    ON reach.merchant_id = asked.merchant_id
+    AND reach.owner_id = token.merchant_id
+    AND reach.credential_id = token.credential_id
+LEFT JOIN merchants AS merchant ON merchant.merchant_id = reach.merchant_id
+"""
+
+# Rides on credentials_client_id_key.
+_FIND_LIVE_CREDENTIAL = """
+SELECT credential.merchant_id, credential.credential_id
+FROM credentials AS credential
+JOIN credential_secrets AS secret USING (merchant_id, credential_id)
+WHERE credential.client_id = $1
+    AND credential.revoked_at IS NULL
+    AND secret.secret_hash = $2
+    AND (secret.expires_at IS NULL OR secret.expires_at > $3)
+"""
+
+_FIND_CREDENTIAL = "SELECT merchant_id, credential_id FROM credentials WHERE client_id = $1"
+
+# Rides on access_tokens_token_hash_key.
+_FIND_ISSUER = "SELECT merchant_id FROM access_tokens WHERE token_hash = $1"
+
+_FIND_MERCHANT_BY_KEY = "SELECT merchant_id FROM merchants WHERE key = $1"
+
+
+class Presented(NamedTuple):
+    """A token's digest, and the merchant it is to open (0: none can be meant)."""
+
+    token_hash: bytes
+    merchant_id: int
+
+
+async def find_accesses(
+    tx: Connection, presented: Sequence[Presented], now: datetime
+) -> Sequence[Access | None]:
+    """What each token opens at the real time `now`, in order; None: unknown, expired or revoked.
+
+    The merchant asked for is reached, or the access says so.
+    """
+    asked = list(dict.fromkeys(presented))
+    cached = [find_cached(each.merchant_id) for each in asked]
+    rows = await tx.fetch(
+        _FIND_ACCESSES, [each.token_hash for each in asked], [each.merchant_id for each in asked],
+        [each.revision for each in cached], now,
+    )  # fmt: skip
+    found = {asked[row["n"] - 1]: _read_access(row, cached[row["n"] - 1]) for row in rows}
+    return [found.get(each) for each in presented]
+
+
+def _read_access(row: Row, cached: CachedConfiguration) -> Access:
+    return Access(
+        merchant=None if row["merchant_id"] is None else read_merchant(row, cached),
+        owner_id=row["owner_id"],
+        credential_id=row["credential_id"],
+        client_id=row["client_id"],
+        requests_per_minute=row["requests_per_minute"],
+        rights=rights_of_scopes(tuple(row["scopes"] or ())),
+    )
+
+
+async def find_credential_by_secret(
+    tx: Connection, client_id: str, secret_hash: bytes, now: datetime
+) -> CredentialKey | None:
+    """The live credential with this id and secret."""
+    row = await tx.fetchrow(_FIND_LIVE_CREDENTIAL, client_id, secret_hash, now)
+    return None if row is None else CredentialKey(row["merchant_id"], row["credential_id"])
+
+
+async def find_credential(tx: Connection, client_id: str) -> CredentialKey | None:
+    """The credential with this id, revoked ones included."""
+    row = await tx.fetchrow(_FIND_CREDENTIAL, client_id)
+    return None if row is None else CredentialKey(row["merchant_id"], row["credential_id"])
+
+
+async def find_token_owner(tx: Connection, token_hash: bytes) -> int | None:
+    """The merchant whose credential the token was issued to, expired ones included."""
+    merchant_id: int | None = await tx.fetchval(_FIND_ISSUER, token_hash)
+    return merchant_id
+
+
+async def find_merchant_id_by_key(tx: Connection, key: str) -> int | None:
+    merchant_id: int | None = await tx.fetchval(_FIND_MERCHANT_BY_KEY, key)
+    return merchant_id
+
+
+_REVOKE_CREDENTIAL = """
+UPDATE credentials
+SET revoked_at = $3
+WHERE merchant_id = $1 AND client_id = $2 AND revoked_at IS NULL
+RETURNING credential_id
+"""
+
+# Rides on the primary key.
+_REMOVE_ISSUED = """
+DELETE FROM access_tokens AS token
+USING credentials AS credential
+WHERE token.merchant_id = $1
+    AND token.token_hash = $2
+    AND token.expires_at > $3
+    AND credential.merchant_id = token.merchant_id
+    AND credential.credential_id = token.credential_id
+RETURNING credential.client_id
+"""
+
+# The newest secret alone has no end.
+_END_ROTATED = """
+UPDATE credential_secrets AS secret
+SET expires_at = $3
+FROM credentials AS credential
+WHERE credential.merchant_id = $1
+    AND credential.client_id = $2
+    AND credential.revoked_at IS NULL
+    AND secret.merchant_id = credential.merchant_id
+    AND secret.credential_id = credential.credential_id
+    AND secret.expires_at > $3
+RETURNING secret.credential_id
+"""
+
+_REMOVE_REACH = """
+DELETE FROM credential_reach
+WHERE merchant_id = $1 AND owner_id = $2 AND credential_id = $3
+RETURNING credential_id
+"""
+
+# The credential's row is locked as rotating locks it.
+_LOAD_ROTATION = """
+WITH live AS (
+    SELECT merchant_id, credential_id
+    FROM credentials
+    WHERE merchant_id = $1 AND client_id = $2 AND revoked_at IS NULL
+    FOR UPDATE
+)
+SELECT max(secret.created_at) AS made_at,
+    max(secret.expires_at) FILTER (WHERE secret.expires_at > $3) AS old_until
+FROM live
+JOIN credential_secrets secret
+    ON secret.merchant_id = live.merchant_id AND secret.credential_id = live.credential_id
+GROUP BY live.credential_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """`made_at`: since when it has its newest secret. `old_until`: until when the one before it
+    lives; none: it does not."""
+
+    made_at: datetime
+    old_until: datetime | None
+
+
+async def save_revocation(
+    tx: Connection, merchant_id: int, client_id: str, now: datetime
+) -> UUID | None:
+    """Revoke a live credential; None: there is none with this id."""
+    credential_id: UUID | None = await tx.fetchval(_REVOKE_CREDENTIAL, merchant_id, client_id, now)
+    return credential_id
+
+
+async def remove_token(
+    tx: Connection, merchant_id: int, token_hash: bytes, now: datetime
+) -> str | None:
+    """Remove a live token of the merchant's; answers its credential's client id. None: none is."""
+    client_id: str | None = await tx.fetchval(_REMOVE_ISSUED, merchant_id, token_hash, now)
+    return client_id
+
+
+async def save_old_secret_end(
+    tx: Connection, merchant_id: int, client_id: str, now: datetime
+) -> bool:
+    """End the secret that a rotation left alive; False: there is none."""
+    return await tx.fetchval(_END_ROTATED, merchant_id, client_id, now) is not None
+
+
+async def remove_reach(tx: Connection, merchant_id: int, key: CredentialKey) -> bool:
+    """Let a credential reach the merchant no more; False: it does not."""
+    removed = await tx.fetchval(_REMOVE_REACH, merchant_id, key.owner_id, key.credential_id)
+    return removed is not None
+
+
+async def load_rotation(
+    tx: Connection, merchant_id: int, client_id: str, now: datetime
+) -> Rotation | None:
+    """Held still until the transaction ends; None: no live credential has this id."""
+    row = await tx.fetchrow(_LOAD_ROTATION, merchant_id, client_id, now)
+    return None if row is None else Rotation(**row)

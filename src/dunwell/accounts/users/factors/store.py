@@ -1,0 +1,316 @@
+"""The SQL of second factors, recovery codes and challenges, and of wrong codes and the lock that
+follows.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from dunwell.platform.database.database import Connection
+
+# All ride on factors_user or on primary keys.
+_LOAD = """
+SELECT factor_id, kind, name, created_at, confirmed_at, last_used_at, credential_id
+FROM factors
+WHERE user_id = $1
+ORDER BY created_at, factor_id
+"""
+_FIND_APP = """
+SELECT factor_id, secret_sealed, created_at FROM factors
+WHERE user_id = $1 AND kind = 'TOTP' AND (confirmed_at IS NOT NULL) = $2
+"""
+_REMOVE_APP = """
+DELETE FROM factors WHERE user_id = $1 AND kind = 'TOTP' AND (confirmed_at IS NOT NULL) = $2
+"""
+_INSERT_APP = """
+INSERT INTO factors (factor_id, user_id, kind, name, created_at, secret_sealed)
+VALUES ($1, $2, 'TOTP', '', $3, $4)
+"""
+_CONFIRM_APP = """
+UPDATE factors SET confirmed_at = $3, last_step = $4, last_used_at = $3
+WHERE factor_id = $1 AND user_id = $2 AND kind = 'TOTP' AND confirmed_at IS NULL
+RETURNING factor_id
+"""
+# Of two that bring the same code at once, the second finds the step taken.
+_TAKE_STEP = """
+UPDATE factors SET last_step = $3, last_used_at = $4
+WHERE factor_id = $1 AND user_id = $2 AND last_step < $3 AND confirmed_at IS NOT NULL
+RETURNING factor_id
+"""
+_INSERT_PASSKEY = """
+INSERT INTO factors (factor_id, user_id, kind, name, created_at, confirmed_at, credential_id,
+    public_key, sign_count)
+VALUES ($1, $2, 'PASSKEY', $3, $4, $4, $5, $6, $7)
+ON CONFLICT (credential_id) DO NOTHING
+RETURNING factor_id
+"""
+# By factors_credential_id_key.
+_FIND_PASSKEY = """
+SELECT f.factor_id, f.user_id, f.public_key, f.sign_count
+FROM factors f
+JOIN users u ON u.user_id = f.user_id AND u.ended_at IS NULL
+WHERE f.credential_id = $1
+"""
+# A counter that does not rise may be a copied key's. Keys that do not count stay at 0.
+_TAKE_COUNT = """
+UPDATE factors SET sign_count = $2, last_used_at = $3
+WHERE factor_id = $1 AND (sign_count < $2 OR (sign_count = 0 AND $2 = 0))
+RETURNING factor_id
+"""
+_REMOVE = "DELETE FROM factors WHERE user_id = $1 AND factor_id = $2 RETURNING kind"
+_REMOVE_ALL = "DELETE FROM factors WHERE user_id = $1"
+_REMOVE_CODES = "DELETE FROM recovery_codes WHERE user_id = $1"
+_INSERT_CODES = """
+INSERT INTO recovery_codes (user_id, code_hash) SELECT $1, unnest($2::bytea[])
+"""
+_TAKE_CODE = """
+UPDATE recovery_codes SET used_at = $3
+WHERE user_id = $1 AND code_hash = $2 AND used_at IS NULL
+RETURNING user_id
+"""
+_LOAD_CODES = "SELECT code_hash FROM recovery_codes WHERE user_id = $1"
+_COUNT_CODES = "SELECT count(*) FROM recovery_codes WHERE user_id = $1 AND used_at IS NULL"
+_INSERT_CHALLENGE = """
+INSERT INTO passkey_challenges (challenge, purpose, user_id, expires_at) VALUES ($1, $2, $3, $4)
+"""
+# The oldest of those for anybody go, in one order for all who ask. Rides on
+# passkey_challenges_expiry.
+_TRIM_CHALLENGES = """
+DELETE FROM passkey_challenges
+WHERE challenge IN (
+    SELECT challenge
+    FROM passkey_challenges
+    WHERE purpose = 'SIGN_IN'
+    ORDER BY expires_at DESC, challenge
+    OFFSET $1
+    FOR UPDATE)
+"""
+# Rides on passkey_challenges_user.
+_TRIM_CHALLENGES_OF = """
+DELETE FROM passkey_challenges
+WHERE challenge IN (
+    SELECT challenge
+    FROM passkey_challenges
+    WHERE user_id = $1
+    ORDER BY expires_at DESC, challenge
+    OFFSET $2
+    FOR UPDATE)
+"""
+# Whatever becomes of it, it is asked once.
+_TAKE_CHALLENGE = """
+DELETE FROM passkey_challenges WHERE challenge = $1
+RETURNING purpose, user_id, expires_at > $2 AS is_live
+"""
+# Rides on passkey_challenges_expiry.
+_REMOVE_CHALLENGES = """
+DELETE FROM passkey_challenges
+WHERE challenge IN (SELECT challenge FROM passkey_challenges WHERE expires_at < $1 LIMIT $2)
+"""
+
+
+# Challenges that wait for an answer: of those who are not known yet, all together, and of one user.
+MOST_CHALLENGES, MOST_CHALLENGES_OF_USER = 2_000, 5
+
+
+class Factor(msgspec.Struct, frozen=True, gc=False):
+    factor_id: UUID
+    kind: str
+    name: str
+    created_at: datetime
+    confirmed_at: datetime | None
+    last_used_at: datetime | None
+    credential_id: bytes | None
+
+
+class App(msgspec.Struct, frozen=True, gc=False):
+    factor_id: UUID
+    secret_sealed: bytes
+    created_at: datetime
+
+
+class Passkey(msgspec.Struct, frozen=True, gc=False):
+    factor_id: UUID
+    user_id: UUID
+    public_key: bytes
+    sign_count: int
+
+
+class NewPasskey(msgspec.Struct, frozen=True, gc=False):
+    user_id: UUID
+    name: str
+    credential_id: bytes
+    public_key: bytes
+    sign_count: int
+
+
+class Challenge(msgspec.Struct, frozen=True, gc=False):
+    purpose: str
+    user_id: UUID | None
+    is_live: bool
+
+
+async def load_factors(tx: Connection, user_id: UUID) -> Sequence[Factor]:
+    """The oldest first; one that waits for its first code too."""
+    return [Factor(**row) for row in await tx.fetch(_LOAD, user_id)]
+
+
+async def find_app(tx: Connection, user_id: UUID, *, is_confirmed: bool) -> App | None:
+    row = await tx.fetchrow(_FIND_APP, user_id, is_confirmed)
+    return None if row is None else App(**row)
+
+
+async def save_new_app(
+    tx: Connection, user_id: UUID, factor_id: UUID, secret_sealed: bytes, now: datetime
+) -> None:
+    """One that waits for its first code; another that waited goes."""
+    await remove_started_app(tx, user_id)
+    await tx.execute(_INSERT_APP, factor_id, user_id, now, secret_sealed)
+
+
+async def remove_started_app(tx: Connection, user_id: UUID) -> None:
+    """One that waits for its first code, if there is one."""
+    await tx.execute(_REMOVE_APP, user_id, False)  # noqa: FBT003 - a value of SQL
+
+
+async def save_confirmed_app(
+    tx: Connection, user_id: UUID, factor_id: UUID, step: int, now: datetime
+) -> bool:
+    """It takes the place of the one before. False: it waits no more. The user must be locked."""
+    await tx.execute(_REMOVE_APP, user_id, True)  # noqa: FBT003 - a value of SQL
+    return await tx.fetchval(_CONFIRM_APP, factor_id, user_id, now, step) is not None
+
+
+async def take_step(
+    tx: Connection, user_id: UUID, factor_id: UUID, step: int, now: datetime
+) -> bool:
+    """False: a code of it, or of a later one, was taken before."""
+    return await tx.fetchval(_TAKE_STEP, factor_id, user_id, step, now) is not None
+
+
+async def save_new_passkey(
+    tx: Connection, factor_id: UUID, passkey: NewPasskey, now: datetime
+) -> bool:
+    """False: it is somebody's already."""
+    saved = await tx.fetchval(
+        _INSERT_PASSKEY, factor_id, passkey.user_id, passkey.name, now, passkey.credential_id,
+        passkey.public_key, passkey.sign_count,
+    )  # fmt: skip
+    return saved is not None
+
+
+async def find_passkey(tx: Connection, credential_id: bytes) -> Passkey | None:
+    """Of a user who was not ended."""
+    row = await tx.fetchrow(_FIND_PASSKEY, credential_id)
+    return None if row is None else Passkey(**row)
+
+
+async def take_count(tx: Connection, factor_id: UUID, sign_count: int, now: datetime) -> bool:
+    """False: the key has counted further already."""
+    return await tx.fetchval(_TAKE_COUNT, factor_id, sign_count, now) is not None
+
+
+async def remove_factor(tx: Connection, user_id: UUID, factor_id: UUID) -> str | None:
+    """Its kind; None: the user has no such factor."""
+    kind: str | None = await tx.fetchval(_REMOVE, user_id, factor_id)
+    return kind
+
+
+async def remove_all_factors(tx: Connection, user_id: UUID) -> None:
+    """The recovery codes too."""
+    await tx.execute(_REMOVE_ALL, user_id)
+    await tx.execute(_REMOVE_CODES, user_id)
+
+
+async def replace_codes(tx: Connection, user_id: UUID, hashes: Sequence[bytes]) -> None:
+    await tx.execute(_REMOVE_CODES, user_id)
+    await tx.execute(_INSERT_CODES, user_id, hashes)
+
+
+async def take_code(tx: Connection, user_id: UUID, code_hash: bytes, now: datetime) -> bool:
+    """False: it is none of the user's, or was taken before."""
+    return await tx.fetchval(_TAKE_CODE, user_id, code_hash, now) is not None
+
+
+async def count_codes(tx: Connection, user_id: UUID) -> int:
+    """Those that are still good."""
+    count: int = await tx.fetchval(_COUNT_CODES, user_id)
+    return count
+
+
+async def load_code_hashes(tx: Connection, user_id: UUID) -> Sequence[bytes]:
+    """Those that were used too."""
+    return [row["code_hash"] for row in await tx.fetch(_LOAD_CODES, user_id)]
+
+
+async def save_challenge(
+    tx: Connection, challenge: bytes, purpose: str, user_id: UUID | None, expires_at: datetime
+) -> None:
+    """Those before it go where there are too many."""
+    await tx.execute(_INSERT_CHALLENGE, challenge, purpose, user_id, expires_at)
+    if user_id is None:
+        await tx.execute(_TRIM_CHALLENGES, MOST_CHALLENGES)
+    else:
+        await tx.execute(_TRIM_CHALLENGES_OF, user_id, MOST_CHALLENGES_OF_USER)
+
+
+async def take_challenge(tx: Connection, challenge: bytes, now: datetime) -> Challenge | None:
+    row = await tx.fetchrow(_TAKE_CHALLENGE, challenge, now)
+    return None if row is None else Challenge(**row)
+
+
+async def remove_challenges(tx: Connection, expired_before: datetime, limit: int) -> int:
+    tag: str = await tx.execute(_REMOVE_CHALLENGES, expired_before, limit)
+    return int(tag.rpartition(" ")[2])
+
+
+_INSERT = """
+INSERT INTO wrong_second_factors (failure_id, user_id, failed_at, device_hash)
+VALUES ($1, $2, $3, $4)
+"""
+# Both use wrong_second_factors_user.
+_COUNT_WRONG_CODES = (
+    "SELECT count(*) FROM wrong_second_factors WHERE user_id = $1 AND failed_at > $2"
+)
+_COUNT_OF_BROWSER = """
+SELECT count(*) FROM wrong_second_factors
+WHERE user_id = $1 AND failed_at > $2 AND device_hash = $3
+"""
+_LOCK = """
+UPDATE users SET second_factor_locked_at = $2
+WHERE user_id = $1 AND second_factor_locked_at IS NULL
+RETURNING user_id
+"""
+# Uses wrong_second_factors_age.
+_REMOVE_WRONG_CODES = """
+DELETE FROM wrong_second_factors
+WHERE failure_id IN (SELECT failure_id FROM wrong_second_factors WHERE failed_at < $1 LIMIT $2)
+"""
+
+
+async def save_wrong_code(
+    tx: Connection, failure_id: UUID, user_id: UUID, now: datetime, device_hash: bytes | None
+) -> None:
+    await tx.execute(_INSERT, failure_id, user_id, now, device_hash)
+
+
+async def count_wrong_codes(
+    tx: Connection, user_id: UUID, since: datetime, device_hash: bytes | None = None
+) -> int:
+    """Return the number after `since`, only those of one browser if its hash is given."""
+    if device_hash is None:
+        count: int = await tx.fetchval(_COUNT_WRONG_CODES, user_id, since)
+    else:
+        count = await tx.fetchval(_COUNT_OF_BROWSER, user_id, since, device_hash)
+    return count
+
+
+async def save_second_factor_lock(tx: Connection, user_id: UUID, now: datetime) -> bool:
+    """Return False if the user's second factor was locked before."""
+    return await tx.fetchval(_LOCK, user_id, now) is not None
+
+
+async def remove_wrong_codes(tx: Connection, failed_before: datetime, limit: int) -> int:
+    tag: str = await tx.execute(_REMOVE_WRONG_CODES, failed_before, limit)
+    return int(tag.rpartition(" ")[2])

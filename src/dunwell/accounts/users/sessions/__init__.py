@@ -1,0 +1,1 @@
+"""Users' sessions: opened, found, confirmed and ended."""

@@ -1,0 +1,107 @@
+"""Confirms that the person at a session is its user, before something sensitive is done in it.
+
+A session that someone left open, or a stolen cookie, must not be enough to let other people in or
+to hand out secrets. The confirmation is kept with the session and holds for ten minutes. Signing in
+here by a password and a code, by a passkey, or joining counts as one. Signing in by single sign-on
+does not, because the provider may have asked for nothing; `single_sign_on` confirms such a session.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from dunwell.accounts.users.audit import save_people_audit, save_refused_sign_in
+from dunwell.accounts.users.factors.passkeys import render_request
+from dunwell.accounts.users.factors.store import load_factors, save_challenge
+from dunwell.accounts.users.own_account import Asking, TooLongAgo, check_own_password
+from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.sessions.store import save_confirmation
+from dunwell.accounts.users.sign_in.limits import give_back_try, list_own_subjects, take_try
+from dunwell.accounts.users.sign_in.passkey_sign_in import (
+    CHALLENGE_LASTS,
+    find_passkey_user,
+    require_party,
+)
+from dunwell.accounts.users.sign_in.sign_in import TooOften, Wrong
+from dunwell.accounts.users.store import load_user
+from dunwell.accounts.users.user import SignedIn
+from dunwell.accounts.users.user_work import PeopleWork, Visitor
+from dunwell.platform.security_events import tell_security_event
+
+CONFIRMED_FOR = timedelta(minutes=10)
+CONFIRM = "CONFIRM"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationWays:
+    """How a user can confirm who they are. provider: the name of their single sign-on."""
+
+    has_password: bool
+    has_passkey: bool
+    provider: str | None
+
+
+def is_confirmed(person: SignedIn, now: datetime) -> bool:
+    return person.confirmed_at is not None and now < person.confirmed_at + CONFIRMED_FOR
+
+
+async def find_confirmation_ways(work: PeopleWork, person: SignedIn) -> ConfirmationWays:
+    user = await load_user(work.tx, person.user_id)
+    assert user is not None, "users are never deleted"
+    factors = await load_factors(work.tx, person.user_id)
+    return ConfirmationWays(
+        user.has_password and user.provider is None,
+        any(each.credential_id is not None for each in factors),
+        user.provider,
+    )
+
+
+async def confirm_by_password(reception: Reception, asking: Asking) -> Wrong | TooOften | None:
+    """Return None if the session is confirmed. Wrong passwords count as those of a sign-in do."""
+    person = asking.signed_in
+    refusal = await check_own_password(reception, asking)
+    if refusal is not None:
+        return Wrong() if isinstance(refusal, TooLongAgo) else refusal
+    async with reception.work(person.actor) as work:
+        await record_confirmation(work, person, by="PASSWORD")
+    return None
+
+
+async def ask_passkey_to_confirm(reception: Reception, person: SignedIn, challenge: bytes) -> str:
+    """Return what the browser is to ask. Raises NotFound where there are no passkeys."""
+    party = require_party(reception)
+    async with reception.work(person.actor) as work:
+        expires_at = work.now + CHALLENGE_LASTS
+        await save_challenge(
+            work.tx, challenge, purpose=CONFIRM, user_id=person.user_id, expires_at=expires_at
+        )
+    return render_request(party, challenge)
+
+
+async def confirm_by_passkey(
+    reception: Reception, person: SignedIn, body: bytes, visitor: Visitor
+) -> Wrong | TooOften | None:
+    """Return None if the session is confirmed. body: what the browser sent.
+
+    The transaction is kept whatever it returns: the challenge is used up and the try is counted.
+    """
+    party = require_party(reception)
+    async with reception.work(person.actor) as work:
+        subjects = list_own_subjects(work.keys, person.user_id)
+        wait = await take_try(work.tx, subjects, work.now)
+        if wait is not None:
+            tell_security_event("PORTAL_LOCKED")
+            return TooOften(wait)
+        found = await find_passkey_user(work, party, body, purpose=CONFIRM, asked=person.user_id)
+        if found != person.user_id:
+            await save_refused_sign_in(work, person.user_id, visitor.host)
+            tell_security_event("PORTAL_SIGN_IN_FAILED")
+            return Wrong()
+        await give_back_try(work.tx, subjects)
+        await record_confirmation(work, person, by="PASSKEY")
+    return None
+
+
+async def record_confirmation(work: PeopleWork, person: SignedIn, by: str) -> None:
+    """The person has just proved who they are."""
+    await save_confirmation(work.tx, person.user_id, person.session_id, work.now)
+    await save_people_audit(work, "session.confirm", person.user_id, after={"by": by})

@@ -1,0 +1,315 @@
+"""The SQL of users' sessions, and of forms that a user typed when a session had ended."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.merchants.rights import Role
+from dunwell.accounts.users.sessions.session_rules import IDLE, NOTED_EVERY
+from dunwell.accounts.users.user import fold_email
+from dunwell.platform.database.database import Connection
+
+# By the primary keys, and memberships_user.
+_TAKE = """
+WITH found AS (
+    SELECT session_id, user_id, last_used_at, place, confirmed_at
+    FROM portal_sessions
+    WHERE session_hash = $1 AND ended_at IS NULL AND expires_at > $2 AND last_used_at > $3
+), used AS (
+    UPDATE portal_sessions
+    SET last_used_at = $2
+    WHERE session_hash = $1 AND ended_at IS NULL
+        AND EXISTS (SELECT FROM found WHERE last_used_at <= $4)
+)
+SELECT u.user_id, f.session_id, u.email, u.name, u.language, u.everywhere,
+    f.place AS network, f.confirmed_at,
+    EXISTS (SELECT FROM kept_forms k WHERE k.user_id = u.user_id AND k.expires_at > $2)
+        AS has_kept_forms,
+    ARRAY(SELECT (m.merchant_id, m.role) FROM memberships m WHERE m.user_id = u.user_id)
+        AS memberships
+FROM found f
+JOIN users u ON u.user_id = f.user_id
+WHERE u.ended_at IS NULL
+"""
+_LOAD_USER = "SELECT user_id FROM portal_sessions WHERE session_hash = $1"
+_SAVE = """
+INSERT INTO portal_sessions
+    (session_hash, session_id, user_id, opened_at, last_used_at, expires_at, opened_by,
+     place_digest, place, browser, device_hash, provider_session, confirmed_at, is_new_place)
+VALUES ($1, $2, $3, $4, $4, $5, $6, ($7::bytea[])[1], $8, $9, $10, $11, $12,
+    -- Somebody was somewhere before, and never there. Rides on portal_sessions_user.
+    EXISTS (SELECT FROM portal_sessions WHERE user_id = $3)
+        AND NOT EXISTS (
+            SELECT FROM portal_sessions WHERE user_id = $3 AND place_digest = ANY($7::bytea[])))
+RETURNING is_new_place
+"""
+# Rides on portal_sessions_user.
+_LOAD = """
+SELECT session_id, opened_at, last_used_at, opened_by, place, browser, is_new_place
+FROM portal_sessions
+WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 AND last_used_at > $3
+ORDER BY opened_at DESC, session_id DESC
+LIMIT 100
+"""
+# Rides on portal_sessions_user.
+_LOAD_OPENING = """
+SELECT opened_by, opened_at FROM portal_sessions
+WHERE user_id = $1 AND session_id = $2 AND ended_at IS NULL
+"""
+# Uses portal_sessions_user.
+_CONFIRM = """
+UPDATE portal_sessions SET confirmed_at = $3
+WHERE user_id = $1 AND session_id = $2 AND ended_at IS NULL
+"""
+_END = """
+UPDATE portal_sessions
+SET ended_at = $3
+WHERE user_id = $1 AND session_id = $2 AND ended_at IS NULL
+RETURNING session_id
+"""
+# Rides on portal_sessions_user.
+_END_ALL = """
+UPDATE portal_sessions
+SET ended_at = $2
+WHERE user_id = $1 AND ended_at IS NULL AND session_id IS DISTINCT FROM $3
+"""
+# Rides on portal_sessions_user.
+_FORGET_DEVICES = """
+UPDATE portal_sessions
+SET device_hash = NULL
+WHERE user_id = $1 AND device_hash IS NOT NULL AND ($2::uuid IS NULL OR session_id = $2)
+    AND session_id IS DISTINCT FROM $3
+"""
+# Rides on portal_sessions_device.
+_FIND_DEVICE_OWNER = """
+SELECT u.user_id
+FROM portal_sessions s
+JOIN users u ON u.user_id = s.user_id
+WHERE s.device_hash = $1 AND s.opened_at > $3 AND u.email_key = $2 AND u.ended_at IS NULL
+"""
+# Rides on portal_sessions_user.
+_LOAD_NEW_PLACES = """
+SELECT session_id, opened_at, last_used_at, opened_by, place, browser, is_new_place
+FROM portal_sessions
+WHERE user_id = $1 AND is_new_place
+ORDER BY opened_at DESC, session_id DESC
+LIMIT 20
+"""
+# By primary key.
+_END_BY_HASH = (
+    "UPDATE portal_sessions SET ended_at = $2 WHERE session_hash = $1 AND ended_at IS NULL"
+)
+_SHOW_CODES = """
+UPDATE portal_sessions SET codes_id = $2, codes_until = $3 WHERE session_hash = $1
+"""
+_FIND_CODES = "SELECT codes_id FROM portal_sessions WHERE session_hash = $1 AND codes_until > $2"
+# Rides on portal_sessions_expiry.
+_REMOVE = """
+DELETE FROM portal_sessions
+WHERE session_hash IN (SELECT session_hash FROM portal_sessions WHERE expires_at < $1 LIMIT $2)
+"""
+
+
+class NewSession(msgspec.Struct, frozen=True, gc=False):
+    """`place_digests`: of the network, by every version of the secret key, the one in use first."""
+
+    session_hash: bytes
+    session_id: UUID
+    user_id: UUID
+    opened_at: datetime
+    expires_at: datetime
+    opened_by: str
+    place_digests: Sequence[bytes]
+    place: str | None
+    browser: str
+    device_hash: bytes
+    # A hash of the session at the provider of single sign-on, where there is one.
+    provider_session: bytes | None
+    # When its user proved who they are; None where the provider may have asked for nothing.
+    confirmed_at: datetime | None
+
+
+class Opening(msgspec.Struct, frozen=True, gc=False):
+    opened_by: str
+    opened_at: datetime
+
+
+class SessionRow(msgspec.Struct, frozen=True, gc=False):
+    session_id: UUID
+    opened_at: datetime
+    last_used_at: datetime
+    opened_by: str
+    place: str | None
+    browser: str
+    is_new_place: bool
+
+
+async def take_session(tx: Connection, session_hash: bytes, now: datetime) -> dict[str, Any] | None:
+    """What `SignedIn` takes, beside its token; that it is used is written now and then."""
+    row = await tx.fetchrow(_TAKE, session_hash, now, now - IDLE, now - NOTED_EVERY)
+    if row is None:
+        return None
+    everywhere, memberships = row["everywhere"], row["memberships"]
+    return {
+        **row,
+        "everywhere": None if everywhere is None else Role(everywhere),
+        "memberships": {merchant_id: Role(role) for merchant_id, role in memberships},
+    }
+
+
+async def load_session_user(tx: Connection, session_hash: bytes) -> UUID | None:
+    """Of a session that lasts, or has ended."""
+    user_id: UUID | None = await tx.fetchval(_LOAD_USER, session_hash)
+    return user_id
+
+
+async def save_session(tx: Connection, session: NewSession) -> bool:
+    """Whether its user has signed in before, and never from there. The user must be locked."""
+    is_new: bool = await tx.fetchval(
+        _SAVE, session.session_hash, session.session_id, session.user_id, session.opened_at,
+        session.expires_at, session.opened_by, session.place_digests, session.place,
+        session.browser, session.device_hash, session.provider_session,
+        session.confirmed_at,
+    )  # fmt: skip
+    return is_new
+
+
+async def load_sessions(tx: Connection, user_id: UUID, now: datetime) -> Sequence[SessionRow]:
+    return [SessionRow(**row) for row in await tx.fetch(_LOAD, user_id, now, now - IDLE)]
+
+
+async def load_new_places(tx: Connection, user_id: UUID) -> Sequence[SessionRow]:
+    """Sessions of the last 90 days, ended ones too, that began where their user never had been."""
+    return [SessionRow(**row) for row in await tx.fetch(_LOAD_NEW_PLACES, user_id)]
+
+
+async def find_device_owner(
+    tx: Connection, device_hash: bytes, email: str, since: datetime
+) -> UUID | None:
+    """Return the user with this e-mail address if they signed in with this browser after `since`,
+    else None."""
+    owner: UUID | None = await tx.fetchval(
+        _FIND_DEVICE_OWNER, device_hash, fold_email(email), since
+    )
+    return owner
+
+
+async def forget_devices(
+    tx: Connection, user_id: UUID, session_id: UUID | None = None, *, but: UUID | None = None
+) -> None:
+    """Browsers that the user was known with; with a session, that one's alone. but: the session
+    whose browser stays known."""
+    await tx.execute(_FORGET_DEVICES, user_id, session_id, but)
+
+
+async def load_opening(tx: Connection, user_id: UUID, session_id: UUID) -> Opening | None:
+    """None: the session has ended."""
+    row = await tx.fetchrow(_LOAD_OPENING, user_id, session_id)
+    return None if row is None else Opening(**row)
+
+
+async def save_confirmation(tx: Connection, user_id: UUID, session_id: UUID, now: datetime) -> None:
+    await tx.execute(_CONFIRM, user_id, session_id, now)
+
+
+async def save_end(tx: Connection, user_id: UUID, session_id: UUID, now: datetime) -> bool:
+    return await tx.fetchval(_END, user_id, session_id, now) is not None
+
+
+async def save_end_of_all(tx: Connection, user_id: UUID, now: datetime, but: UUID | None) -> int:
+    tag: str = await tx.execute(_END_ALL, user_id, now, but)
+    return int(tag.rpartition(" ")[2])
+
+
+async def save_end_by_hash(tx: Connection, session_hash: bytes, now: datetime) -> None:
+    await tx.execute(_END_BY_HASH, session_hash, now)
+
+
+async def save_shown_codes(
+    tx: Connection, session_hash: bytes, codes_id: UUID | None, until: datetime
+) -> None:
+    """Which recovery codes the session shows; none: none any more."""
+    await tx.execute(_SHOW_CODES, session_hash, codes_id, until)
+
+
+async def find_shown_codes(tx: Connection, session_hash: bytes, now: datetime) -> UUID | None:
+    codes_id: UUID | None = await tx.fetchval(_FIND_CODES, session_hash, now)
+    return codes_id
+
+
+async def remove_sessions(tx: Connection, expired_before: datetime, limit: int) -> int:
+    tag: str = await tx.execute(_REMOVE, expired_before, limit)
+    return int(tag.rpartition(" ")[2])
+
+
+# Whoever leaves a form open in the evening finds it the next morning.
+KEPT_FOR = timedelta(hours=24)
+# After the values were put back once, the page may be loaded again, but does not stay filled.
+RESTORABLE_FOR = timedelta(minutes=10)
+# Tabs that one person has forms open in; the oldest is dropped.
+MAX_FORMS = 5
+# The largest form without files that the portal reads.
+MAX_BYTES = 256 * 1024
+_MAX_ADDRESS = 2_000
+
+KeptFields = Mapping[str, Sequence[str]]
+
+# By primary key.
+_SAVE_FORM = """
+INSERT INTO kept_forms (user_id, address, fields, kept_at, expires_at)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (user_id, address)
+DO UPDATE SET fields = excluded.fields, kept_at = excluded.kept_at, expires_at = excluded.expires_at
+"""
+_DROP_OLDEST = """
+DELETE FROM kept_forms
+WHERE user_id = $1 AND address IN (
+    SELECT address FROM kept_forms WHERE user_id = $1
+    ORDER BY kept_at DESC, address OFFSET $2)
+"""
+_TAKE_FORM = """
+UPDATE kept_forms SET expires_at = least(expires_at, $4)
+WHERE user_id = $1 AND address = $2 AND expires_at > $3
+RETURNING fields
+"""
+_REMOVE_FORM = "DELETE FROM kept_forms WHERE user_id = $1 AND address = $2"
+# Rides on kept_forms_expiry.
+_REMOVE_EXPIRED = """
+DELETE FROM kept_forms
+WHERE (user_id, address) IN (
+    SELECT user_id, address FROM kept_forms WHERE expires_at < $1 LIMIT $2)
+"""
+
+
+async def save_kept_form(
+    tx: Connection, user_id: UUID, address: str, *, fields: KeptFields, now: datetime
+) -> bool:
+    """Return False if the form is too large to be kept."""
+    if len(msgspec.json.encode(fields)) > MAX_BYTES or len(address) > _MAX_ADDRESS:
+        return False
+    await tx.execute(_SAVE_FORM, user_id, address, fields, now, now + KEPT_FOR)
+    await tx.execute(_DROP_OLDEST, user_id, MAX_FORMS)
+    return True
+
+
+async def load_kept_form(
+    tx: Connection, user_id: UUID, address: str, now: datetime
+) -> KeptFields | None:
+    """What this user typed at this address; None: nothing is kept."""
+    fields: KeptFields | None = await tx.fetchval(
+        _TAKE_FORM, user_id, address, now, now + RESTORABLE_FOR
+    )
+    return fields
+
+
+async def remove_kept_form(tx: Connection, user_id: UUID, address: str) -> None:
+    """The form was sent."""
+    await tx.execute(_REMOVE_FORM, user_id, address)
+
+
+async def remove_expired_forms(tx: Connection, now: datetime, limit: int) -> int:
+    """Return how many were removed."""
+    return int((await tx.execute(_REMOVE_EXPIRED, now, limit)).rpartition(" ")[2])

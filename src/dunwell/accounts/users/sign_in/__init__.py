@@ -1,0 +1,1 @@
+"""Signing in: by password and code or by passkey, and the limits on attempts."""

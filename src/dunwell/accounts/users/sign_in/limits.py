@@ -1,0 +1,104 @@
+"""How often a visitor may be wrong: ten times in a quarter of an hour by name and by address, and a
+limit on second factors for somebody who knows a password.
+"""
+
+import math
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from dunwell.accounts.users.sessions.open_session import find_known_browser
+from dunwell.accounts.users.sessions.session_rules import REMEMBERED
+from dunwell.accounts.users.user import fold_email
+from dunwell.accounts.users.user_work import Visitor
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.attempts import (
+    Attempts,
+    count_attempt,
+    give_back_attempt,
+    load_attempts,
+)
+from dunwell.platform.database.database import Connection
+from dunwell.platform.http.addresses import find_network
+
+MOST_WRONG = 10
+WINDOW = timedelta(minutes=15)
+_USER, _VISITOR = "portal-tries-user", "portal-tries-visitor"
+_DEVICE, _SIGNED_IN = "portal-tries-device", "portal-tries-signed-in"
+# How often a passkey is asked something for somebody who is not known yet, in a window.
+MOST_ASKED = 30
+_ASKED = "portal-asked-visitor"
+# How many from one network may be on their way to a provider, or lost on it, in a window: a whole
+# house that comes to work at once.
+MOST_STARTED = 300
+_STARTED = "portal-started-visitor"
+# How many that come back from a provider without having been sent there are written down, in a
+# window: anybody can ask for that address, and make others' browsers ask for it.
+MOST_LOST = 30
+_LOST = "portal-lost-visitor"
+
+
+async def choose_subjects(
+    tx: Connection, keys: KeyRing, visitor: Visitor, email: str, now: datetime
+) -> Sequence[bytes]:
+    """What a try at being the user of this address is counted by."""
+    device_hash = await find_known_browser(tx, keys, visitor.device, email, since=now - REMEMBERED)
+    if device_hash is not None:
+        return [keys.digest(_DEVICE, device_hash, min(keys.versions))]
+    return list_subjects(keys, visitor, email)
+
+
+def list_own_subjects(keys: KeyRing, user_id: UUID) -> Sequence[bytes]:
+    """What a try of somebody who is signed in is counted by."""
+    return [keys.digest(_SIGNED_IN, user_id.bytes, min(keys.versions))]
+
+
+def list_subjects(keys: KeyRing, visitor: Visitor, email: str | None) -> Sequence[bytes]:
+    """What a stranger's try is counted by. email: None: whose it is turns out on the way."""
+    # By the oldest version: what was counted before a newer one came into use goes on counting.
+    version = min(keys.versions)
+    subjects = [keys.digest(_VISITOR, find_network(visitor.host), version)]
+    if email is not None:
+        subjects.append(keys.digest(_USER, fold_email(email).encode(), version))
+    return sorted(subjects)
+
+
+def list_asked_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
+    """What asking a passkey is counted by, at most MOST_ASKED times."""
+    return [keys.digest(_ASKED, find_network(visitor.host), min(keys.versions))]
+
+
+def list_started_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
+    """What being sent to a provider is counted by, at most MOST_STARTED times."""
+    return [keys.digest(_STARTED, find_network(visitor.host), min(keys.versions))]
+
+
+def list_lost_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
+    """What coming back from nowhere is counted by, at most MOST_LOST times."""
+    return [keys.digest(_LOST, find_network(visitor.host), min(keys.versions))]
+
+
+async def take_try(
+    tx: Connection, subjects: Sequence[bytes], now: datetime, most: int = MOST_WRONG
+) -> int | None:
+    """None: it is counted. Else the seconds until there is another one; nothing is counted."""
+    counted: list[tuple[bytes, Attempts | None]] = []
+    wait = 0.0
+    for subject in subjects:
+        known = await load_attempts(tx, subject)
+        if known is not None and known.first_at + WINDOW <= now:
+            known = None
+        if known is not None and known.count >= most:
+            wait = max(wait, (known.first_at + WINDOW - now).total_seconds())
+        counted.append((subject, known))
+    if wait:
+        return math.ceil(wait)
+    for subject, known in counted:
+        await count_attempt(tx, subject, known, now)
+    return None
+
+
+async def give_back_try(tx: Connection, subjects: Sequence[bytes]) -> None:
+    """It was right."""
+    for subject in subjects:
+        await give_back_attempt(tx, subject)

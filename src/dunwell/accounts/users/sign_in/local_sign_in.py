@@ -1,0 +1,36 @@
+"""Who may sign in here, without single sign-on: everybody of Dunwell's own; where the installation
+file requires single sign-on, break-glass admins alone, for the hour in which the provider is away.
+Each time one of them comes in is told.
+"""
+
+from uuid import UUID
+
+from dunwell.accounts.installation.alerts.alert import Kind
+from dunwell.accounts.installation.alerts.store import raise_alarm
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.users.audit import save_people_audit
+from dunwell.accounts.users.user import User
+from dunwell.accounts.users.user_work import PeopleWork
+from dunwell.platform.database.database import Connection
+from dunwell.platform.security_events import tell_security_event
+
+
+async def is_single_sign_on_required(tx: Connection) -> bool:
+    sign_in = (await load_installation(tx)).installation.sign_in
+    return sign_in is not None and sign_in.required
+
+
+async def may_sign_in_here(tx: Connection, user: User) -> bool:
+    """By a password, a passkey or a one-time link."""
+    if user.provider is not None:
+        return False
+    return user.is_break_glass or not await is_single_sign_on_required(tx)
+
+
+async def tell_break_glass(work: PeopleWork, user: User, session_id: UUID, by: str) -> None:
+    """A break-glass admin has come in: a sealed row, and an alarm."""
+    await save_people_audit(work, "break_glass.use", user.user_id, after={"by": by})
+    await raise_alarm(
+        work.tx, Kind.BREAK_GLASS, subject=str(session_id), now=work.now, ids=work.ids
+    )
+    tell_security_event("BREAK_GLASS_USED")

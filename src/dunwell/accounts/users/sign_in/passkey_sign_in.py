@@ -1,0 +1,119 @@
+"""Signs somebody in by a passkey alone: it is had, and it has verified its user.
+
+A challenge is good for one answer, right or wrong. Wrong ones are counted by visitor: a passkey
+cannot be guessed, and nobody's name is said.
+"""
+
+from datetime import timedelta
+from uuid import UUID
+
+from dunwell.accounts.users.audit import save_refused_sign_in, visiting
+from dunwell.accounts.users.factors.passkeys import (
+    PasskeyRefused,
+    RelyingParty,
+    check_request,
+    find_relying_party,
+    read_answer,
+    render_request,
+)
+from dunwell.accounts.users.factors.store import (
+    find_passkey,
+    save_challenge,
+    take_challenge,
+    take_count,
+)
+from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession, open_session
+from dunwell.accounts.users.sign_in.limits import (
+    MOST_ASKED,
+    give_back_try,
+    list_asked_subjects,
+    list_subjects,
+    take_try,
+)
+from dunwell.accounts.users.sign_in.local_sign_in import may_sign_in_here
+from dunwell.accounts.users.sign_in.sign_in import TooOften, Wrong
+from dunwell.accounts.users.store import load_user
+from dunwell.accounts.users.user_work import PeopleWork, Visitor
+from dunwell.platform.errors import NotFound
+from dunwell.platform.security_events import tell_security_event
+
+CHALLENGE_LASTS = timedelta(minutes=5)
+SIGN_IN, ENROL = "SIGN_IN", "ENROL"
+
+
+def require_party(reception: Reception) -> RelyingParty:
+    """Raises NotFound where there are no passkeys."""
+    party = find_relying_party(reception.resources.settings.public_url)
+    if party is None:
+        raise NotFound("There are no passkeys at this address. Use an authenticator app.")
+    return party
+
+
+async def ask_passkey(reception: Reception, visitor: Visitor, challenge: bytes) -> str | TooOften:
+    """What a browser is to ask. Raises NotFound."""
+    party = require_party(reception)
+    async with reception.work(visiting(None, visitor.host)) as work:
+        subjects = list_asked_subjects(work.keys, visitor)
+        wait = await take_try(work.tx, subjects, work.now, MOST_ASKED)
+        if wait is not None:
+            tell_security_event("PORTAL_LOCKED")
+            return TooOften(wait)
+        await save_challenge(
+            work.tx, challenge, purpose=SIGN_IN, user_id=None, expires_at=work.now + CHALLENGE_LASTS
+        )
+    return render_request(party, challenge)
+
+
+async def sign_in_with_passkey(
+    reception: Reception, body: bytes, visitor: Visitor, randomness: bytes
+) -> OpenedSession | Wrong | TooOften:
+    """body: what the browser sent. One transaction, which is kept whatever it answers."""
+    party = require_party(reception)
+    async with reception.work(visiting(None, visitor.host)) as work:
+        subjects = list_subjects(work.keys, visitor, None)
+        wait = await take_try(work.tx, subjects, work.now)
+        if wait is not None:
+            tell_security_event("PORTAL_LOCKED")
+            return TooOften(wait)
+        user_id = await find_passkey_user(work, party, body, purpose=SIGN_IN, asked=None)
+        if user_id is None:
+            await save_refused_sign_in(work, None, visitor.host)
+            tell_security_event("PORTAL_SIGN_IN_FAILED")
+            return Wrong()
+        await give_back_try(work.tx, subjects)
+        return await open_session(
+            work, user_id, by=OpenedBy.PASSKEY, visitor=visitor, randomness=randomness
+        )
+
+
+async def find_passkey_user(
+    work: PeopleWork, party: RelyingParty, body: bytes, *, purpose: str, asked: UUID | None
+) -> UUID | None:
+    """Return the user whose passkey gave a right answer to what it was asked, else None. The
+    challenge is used up either way. asked: for whom it was asked; None: for anybody."""
+    try:
+        answer = read_answer(body)
+    except PasskeyRefused:
+        return None
+    challenge = await take_challenge(work.tx, answer.challenge, work.now)
+    passkey = await find_passkey(work.tx, answer.credential_id)
+    is_asked = (
+        challenge is not None
+        and challenge.is_live
+        and (challenge.purpose, challenge.user_id) == (purpose, asked)
+    )
+    if passkey is None or not is_asked:
+        return None
+    user = await load_user(work.tx, passkey.user_id)
+    if user is None or not await may_sign_in_here(work.tx, user):
+        return None
+    try:
+        count = check_request(
+            party, answer, answer.challenge,
+            public_key=passkey.public_key, sign_count=passkey.sign_count,
+        )  # fmt: skip
+    except PasskeyRefused:
+        return None
+    is_next = await take_count(work.tx, passkey.factor_id, count, work.now)
+    return passkey.user_id if is_next else None
