@@ -26,9 +26,9 @@ from dunwell.accounts.users.user import NewUser, Place
 from dunwell.accounts.users.user_work import PeopleWork, Visitor
 from dunwell.cases.assignment.edit_rules import edit_rules_draft
 from dunwell.cases.assignment.editing import SetDefault
-from dunwell.core.events.store_spans import save_spans
-from dunwell.core.workflows.open_workflow import find_workflow
-from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.events.store import save_spans
+from dunwell.core.workflows.change_workflow import find_workflow
+from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.store import load_current
 from dunwell.platform.database.database import Connection
 

@@ -15,11 +15,10 @@ from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale, alternate
 from dunwell.core.events.body import EventActionStep
-from dunwell.core.events.deliver import WebhookDispatcher
-from dunwell.core.events.delivery_pool import Limits
+from dunwell.core.events.event_log import save_events
 from dunwell.core.events.payloads import Event, EventHead, escalated
-from dunwell.core.events.record import save_events
-from dunwell.core.events.sender import open_webhook_sender
+from dunwell.core.events.webhooks.delivery import open_webhook_sender
+from dunwell.core.events.webhooks.dispatcher import Limits, WebhookDispatcher
 from dunwell.platform.clock import SystemClock
 
 _EVENTS = 20_000

@@ -16,11 +16,11 @@ from bench.ground import Ground
 from bench.line import Line
 from bench.merchant import MONDAY_MORNING, BenchMerchant, make_merchant
 from bench.rounds import Scale, alternate
-from dunwell.core.claims.list_claims import CLAIMS, list_claims
+from dunwell.core.claims.lists.list_claims import CLAIMS, list_claims
+from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.core.claims.states import Status
-from dunwell.core.claims.store_lists import ClaimFilter
-from dunwell.core.events.find_events import EVENT_CURSORS, EventFilter, load_events_page
-from dunwell.core.events.store_spans import save_spans
+from dunwell.core.events.event_log import EVENT_CURSORS, EventFilter, load_events_page
+from dunwell.core.events.store import save_spans
 from dunwell.platform.database.database import Connection
 
 _ROWS, _PAGE, _TRIES = 1_000_000, 200, 100

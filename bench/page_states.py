@@ -14,9 +14,9 @@ from bench.merchant import BenchMerchant
 from dunwell.contact.escalation.change_attachments import attach_file
 from dunwell.contact.messages.claim_link import give_claim_token
 from dunwell.core.files.inspection import Inspector
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.core.files.upload import NewUpload
-from dunwell.core.files.upload_file import accept_upload, check_upload
+from dunwell.core.files.uploads import accept_upload, check_upload
 from dunwell.interfaces.landing.session.session import Level
 
 # One for each session below.

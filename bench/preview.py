@@ -18,10 +18,10 @@ from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale, alternate
 from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.rules import RuleSet
+from dunwell.core.workflows.change_workflow import find_workflow
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.open_workflow import find_workflow
-from dunwell.core.workflows.publish_draft import publish_draft
-from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.drafts.publish_draft import publish_draft
+from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.operations.jobs.run_previews import run_previews
 from dunwell.operations.jobs.start_preview import read_preview, start_preview
 from dunwell.platform.text.yaml_document import parse_yaml

@@ -37,7 +37,7 @@ from dunwell.core.workflows.definition import (
 )
 from dunwell.core.workflows.document import default_of
 from dunwell.core.workflows.reference import FIELD_WORDS
-from dunwell.core.workflows.versions import FIELD_VERDICTS, Verdict
+from dunwell.core.workflows.versions.versions import FIELD_VERDICTS, Verdict
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "operator" / "workflows.md"

@@ -14,9 +14,9 @@ from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.letters.sheet import write_sheet
-from dunwell.core.files.content_types import PDF
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.pictures import PagePainter, Shown
+from dunwell.core.files.upload import PDF
 from dunwell.platform.children.child_pool import LENGTH
 from dunwell.platform.children.confinement import find_confinement
 from dunwell.platform.children.document_reader import DocumentReader

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 from PIL import Image
 
-from dunwell.core.files.content_types import JPEG, PDF, PNG, WEBP
 from dunwell.core.files.drawing import Box, NotDrawable, draw_page
 from dunwell.core.files.pictures import FULL, THUMBNAIL, Drawn, NotShowable, PagePainter, Shown
+from dunwell.core.files.upload import JPEG, PDF, PNG, WEBP
 from dunwell.platform.children.confinement import find_confinement
 from tests.support.children import find_children
 from tests.support.files import a_pdf, a_png_bomb, a_written_pdf, an_image

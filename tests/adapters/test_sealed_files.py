@@ -9,9 +9,8 @@ from obstore.store import LocalStore, MemoryStore, ObjectStore
 from dunwell.adapters.channels.outbox.folder import OutboxFolder, list_marks
 from dunwell.adapters.installed import choose_channels
 from dunwell.contact.sending.channel import Accepted
-from dunwell.core.files.content_types import ALLOWED_TYPES
-from dunwell.core.files.sealed_files import HEAD, SealedFiles
-from dunwell.core.files.storage import Storage
+from dunwell.core.files.storage import HEAD, SealedFiles, Storage
+from dunwell.core.files.upload import ALLOWED_TYPES
 from dunwell.platform.config import Settings, load_settings
 from dunwell.platform.crypto import KeyRing, SealBroken
 from tests.support.files import a_pdf, an_image

@@ -6,7 +6,7 @@ import re
 import pikepdf
 import pytest
 
-from dunwell.core.files.content import clean_file
+from dunwell.core.files.cleaning import clean_file
 from tests.support.api import Api
 from tests.support.hostile_files import HARMLESS, REFUSED
 from tests.support.hostile_pdfs import EVIL

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dunwell.contact.messages.suppression import suppress
-from dunwell.core.events.endpoints import WantedEndpoint, add_endpoint
+from dunwell.core.events.webhooks.endpoints import WantedEndpoint, add_endpoint
 from dunwell.platform.clock import MovableClock
 from tests.support.api import Api
 from tests.support.house import ERP

@@ -10,7 +10,7 @@ import pytest
 from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.rollout.save_scenario import SavedScenario, save_scenario
-from dunwell.core.workflows.scenario_store import load_scenarios
+from dunwell.core.workflows.scenarios.store import load_scenarios
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api

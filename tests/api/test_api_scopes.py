@@ -9,7 +9,7 @@ import pytest
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.credentials.credentials import allow_credential
 from dunwell.accounts.merchants.rights import SCOPE_RIGHTS, Right, Scope
-from dunwell.core.events.endpoints import WantedEndpoint, add_endpoint
+from dunwell.core.events.webhooks.endpoints import WantedEndpoint, add_endpoint
 from dunwell.interfaces.api.catalogue import ENDPOINTS
 from dunwell.interfaces.api.operation import Operation
 from tests.support.api import Api

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import LandingPage
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.documents import attach, read_text

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.landing.sweep_landing import sweep_landing
 from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.platform.clock import MovableClock

@@ -9,7 +9,7 @@ import pytest
 from dunwell.cases.modalities.bounds import PlanTerms
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.contact.messages.suppression import suppress
-from dunwell.core.claims.expire_holds import expire_holds
+from dunwell.core.claims.claim_holds import expire_holds
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition

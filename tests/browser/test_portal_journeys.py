@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
 
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.operations.jobs.run_exports import run_exports
 from dunwell.operations.jobs.run_jobs import run_jobs
 from tests.browser.clerk import (

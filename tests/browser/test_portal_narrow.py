@@ -11,10 +11,10 @@ from playwright.async_api import Page
 
 from dunwell.accounts.merchants.credentials.credentials import create_credential
 from dunwell.contact.messages.suppression import suppress
-from dunwell.core.events.endpoint import WantedEndpoint
-from dunwell.core.events.endpoints import add_endpoint
+from dunwell.core.events.webhooks.endpoint import WantedEndpoint
+from dunwell.core.events.webhooks.endpoints import add_endpoint
 from dunwell.core.workflows.definition import FeeStep
-from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
 from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.operations.jobs.run_previews import run_previews

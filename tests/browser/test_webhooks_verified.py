@@ -11,10 +11,10 @@ import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from dunwell.core.events.body import EVENT_TYPES
-from dunwell.core.events.deliver import WebhookDispatcher
-from dunwell.core.events.endpoints import rotate_secret
-from dunwell.core.events.record import save_events
-from dunwell.core.events.sender import WebhookSender, open_webhook_sender
+from dunwell.core.events.event_log import save_events
+from dunwell.core.events.webhooks.delivery import WebhookSender, open_webhook_sender
+from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
+from dunwell.core.events.webhooks.endpoints import rotate_secret
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.resources import Resources
 from tests.support.receiver import Received, a_receiver, answers

@@ -41,7 +41,7 @@ FAULTS = (
         ["tests/controls/test_full_disk.py"],
     ),
     Fault(
-        6, "a new id for each try", "core/events/sender.py",
+        6, "a new id for each try", "core/events/webhooks/delivery.py",
         '"webhook-id": event_id,', '"webhook-id": __import__("uuid").uuid4().hex,',
         ["tests/faults/test_delivery_kill.py"],
     ),
@@ -99,7 +99,7 @@ FAULTS = (
         ["tests/controls/test_nothing_told.py"],
     ),
     Fault(
-        19, "a file is what its sender says it is", "core/files/content.py",
+        19, "a file is what its sender says it is", "core/files/cleaning.py",
         "    content_type = _read_signature(content)\n",
         "    content_type = _read_signature(content)\n"
         "    if content_type is not None:\n        return CleanFile(content_type, content)\n",

@@ -3,8 +3,8 @@ it: all must fail. One that passes tries nothing.
 
     python -m tests.controls.stretch [--by 0.5 2] [NAME ...]
 
-NAME: as "core/events/retry.py GAPS". It takes some minutes, and is no part of `make faults`.
-"""
+NAME: as "core/events/webhooks/retry.py GAPS". It takes some minutes, and is no part of `make
+faults`."""
 
 import argparse
 import ast
@@ -25,7 +25,9 @@ _FAILED = 1
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
-    parser.add_argument("names", nargs="*", help='"core/events/retry.py GAPS"; default: all')
+    parser.add_argument(
+        "names", nargs="*", help='"core/events/webhooks/retry.py GAPS"; default: all'
+    )
     parser.add_argument("--by", nargs="+", type=float, default=[0.5, 2.0], help="factors")
     arguments = parser.parse_args()
     durations = list_durations()

@@ -38,7 +38,7 @@ from dunwell.contact.notices.notice import Kind, decide_expiry, decide_limit, de
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.claims.holds import Hold, HoldKind, check_new_hold
 from dunwell.core.claims.states import Status
-from dunwell.core.events.retry import Health, judge_endpoint, plan_next_probe
+from dunwell.core.events.webhooks.retry import Health, judge_endpoint, plan_next_probe
 from dunwell.interfaces.cli.doctor import check_clocks
 from dunwell.interfaces.landing.entering.tries import Tries, count_wrong, decide_lock
 from dunwell.interfaces.landing.session.session import Level, Session
@@ -203,8 +203,8 @@ EDGES: Mapping[str, Edge] = {
     ),
     "contact/escalation/running_claims.py FARTHEST":
         Edge(timedelta(days=3_650) + JUST, _is_claim_foreseen),
-    "core/events/retry.py _FAILING_FOR": Edge(timedelta(days=5), _judge(500, 500)),
-    "core/events/retry.py _GONE_AGAIN_AFTER": Edge(timedelta(hours=1), _judge(410, 410)),
+    "core/events/webhooks/retry.py _FAILING_FOR": Edge(timedelta(days=5), _judge(500, 500)),
+    "core/events/webhooks/retry.py _GONE_AGAIN_AFTER": Edge(timedelta(hours=1), _judge(410, 410)),
     "interfaces/landing/entering/tries.py DAY": Edge(
         timedelta(days=1), lambda age: count_wrong(_lock(14), NOW + age).day_failures,
         before=15, after=1,
@@ -250,8 +250,8 @@ LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {
         (lambda: _find_next_try(Unavailable("away")), timedelta(minutes=1)),
     "contact/escalation/render_leased.py _AFTER_FAULT":
         (lambda: _find_next_try(ValueError("wrong")), timedelta(hours=1)),
-    "core/events/retry.py _FIRST_PROBE": (_find_first_probe, timedelta(hours=1)),
-    "core/events/retry.py _LONGEST_PROBE_GAP": (_find_last_probe_gap, timedelta(hours=24)),
+    "core/events/webhooks/retry.py _FIRST_PROBE": (_find_first_probe, timedelta(hours=1)),
+    "core/events/webhooks/retry.py _LONGEST_PROBE_GAP": (_find_last_probe_gap, timedelta(hours=24)),
     "operations/jobs/job.py _KEPT": (lambda: find_keeping(Archive()), timedelta(days=30)),
     "contact/notices/notice.py _LETTER_SENT_WITHIN": (
         lambda: {decide_expiry(kind, "LETTER", NOW) - NOW for kind in Kind}, {timedelta(days=3)},
@@ -304,7 +304,8 @@ def test_a_day_that_is_written_down_is_found_wherever_it_stands() -> None:
     """Of what is looked for: a constant, a number by its name, SQL, and within a function."""
     found = list_durations().keys()
     assert {
-        "core/events/retry.py GAPS", "interfaces/landing/entering/tries.py LONGEST_WAIT_SECONDS",
+        "core/events/webhooks/retry.py GAPS",
+        "interfaces/landing/entering/tries.py LONGEST_WAIT_SECONDS",
         "contact/escalation/due_claim_store.py _POSTPONE",
         "accounts/merchants/sweep.py sweep_outdated",
     } <= found  # fmt: skip

@@ -18,7 +18,7 @@ from dunwell.contact.escalation.schedule import (
     decide,
 )
 from dunwell.core.claims.conditions import ConditionFacts, count_years
-from dunwell.core.workflows.differences import find_differences
+from dunwell.core.workflows.versions.differences import find_differences
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.rules import A, B, a_rule, some_facts
 

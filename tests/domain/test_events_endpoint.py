@@ -8,7 +8,7 @@ from dunwell.accounts.installation.webhook_networks import (
     WebhookReach,
     find_reach,
 )
-from dunwell.core.events.endpoint import WantedEndpoint, check_endpoint, sort_types
+from dunwell.core.events.webhooks.endpoint import WantedEndpoint, check_endpoint, sort_types
 from dunwell.platform.errors import ValidationError
 
 

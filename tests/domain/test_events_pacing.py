@@ -1,7 +1,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.core.events.pacing import Pace, after_failure, after_set, after_success, start_pace
+from dunwell.core.events.webhooks.retry import (
+    Pace,
+    after_failure,
+    after_set,
+    after_success,
+    start_pace,
+)
 
 
 def test_an_endpoint_gains_slots_as_it_answers() -> None:

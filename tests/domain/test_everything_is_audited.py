@@ -44,11 +44,17 @@ from dunwell.contact.escalation import (
 from dunwell.contact.notices import send_notice, settled, tell_debtor
 from dunwell.contact.sending import heed_refusals, look_at_unplaced
 from dunwell.contact.sending.batches import settle_doubted
-from dunwell.core.claims import expire_holds, pause_claim
-from dunwell.core.claims.searching import fill_search
-from dunwell.core.events import read_log, replay_deliveries, replay_events, send_test
-from dunwell.core.files import remove_unused_uploads
-from dunwell.core.workflows import arrange_steps, record_changes, save_draft
+from dunwell.core.claims import claim_holds as expire_holds
+from dunwell.core.claims import claim_holds as pause_claim
+from dunwell.core.claims.searching import search_claims as fill_search
+from dunwell.core.events.deliveries import delivery_log as read_log
+from dunwell.core.events.deliveries import replay as replay_deliveries
+from dunwell.core.events.deliveries import replay as replay_events
+from dunwell.core.events.webhooks import send_test
+from dunwell.core.files import uploads as remove_unused_uploads
+from dunwell.core.workflows.drafts import edit_draft as arrange_steps
+from dunwell.core.workflows.drafts import edit_draft as record_changes
+from dunwell.core.workflows.drafts import save_draft
 from dunwell.interfaces.landing.entering import send_code
 from dunwell.interfaces.landing.objecting import keep_draft, send_drafted
 from dunwell.interfaces.landing.reaching import change_address, choose_channels
@@ -322,7 +328,7 @@ def test_each_use_case_that_changes_something_writes_its_audit_row(
 
 _SEVERAL_USE_CASES = """
 from dunwell.core.claims import hold_store
-from dunwell.core.claims.store_holds import insert_hold as write_hold
+from dunwell.core.claims.store import insert_hold as write_hold
 
 _END = "UPDATE holds SET ended_at = $1"
 

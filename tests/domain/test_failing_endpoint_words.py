@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.core.events.endpoint_health import ToldEndpoint, UndeliveredEvents, find_origin
-from dunwell.core.events.figures import MOST_LABELLED, OTHERS, decide_labels
+from dunwell.core.events.webhooks.endpoint import ToldEndpoint, UndeliveredEvents, find_origin
+from dunwell.core.events.webhooks.health.metrics import MOST_LABELLED, OTHERS, decide_labels
 from dunwell.operations.alerts.merchant_mail_words import write_merchant_mail
 from tests.support.merchants import AT_NOON
 

@@ -7,7 +7,7 @@ import pikepdf
 import pytest
 from PIL import Image
 
-from dunwell.core.files.content import clean_file
+from dunwell.core.files.cleaning import clean_file
 from tests.support.files import a_pdf
 from tests.support.hostile_pdfs import a_pdf_with
 

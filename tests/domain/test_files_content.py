@@ -2,8 +2,8 @@
 
 import pytest
 
-from dunwell.core.files.content import MAX_PAGES, clean_file
-from dunwell.core.files.content_types import check_claimed_type
+from dunwell.core.files.cleaning import MAX_PAGES, clean_file
+from dunwell.core.files.upload import check_claimed_type
 from dunwell.platform.errors import UnsupportedMediaType
 from tests.support.files import a_pdf, a_png_bomb, a_protected_pdf, an_image
 

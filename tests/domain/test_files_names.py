@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.core.files.names import find_name_faults, tidy_name
+from dunwell.core.files.upload import find_name_faults, tidy_name
 
 
 def test_usual_names_have_no_fault() -> None:

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.core.claims.balance import Item
-from dunwell.core.claims.item_rules import (
+from dunwell.core.claims.balance import (
     MAX_ITEMS,
+    Item,
     check_changeable,
     check_fee_of,
     check_room,

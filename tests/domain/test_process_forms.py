@@ -8,11 +8,10 @@ import pytest
 import yaml
 
 from dunwell.core.claims.conditions import PROPERTIES
-from dunwell.core.workflows.audited import list_parts
 from dunwell.core.workflows.checking import find_definition_faults, read_definition
 from dunwell.core.workflows.definition import WaitStep
 from dunwell.core.workflows.document import render_document
-from dunwell.core.workflows.parts import join_parts
+from dunwell.core.workflows.versions.parts import join_parts, list_parts
 from dunwell.interfaces.portal.workflows.part_forms import (
     build_settings,
     build_step,

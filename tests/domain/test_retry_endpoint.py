@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.core.events.retry import WELL, Health, judge_endpoint, plan_next_probe
+from dunwell.core.events.webhooks.retry import WELL, Health, judge_endpoint, plan_next_probe
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.core.events.retry import (
+from dunwell.core.events.webhooks.retry import (
     GAPS,
     MOST_TRIES,
     Delivered,

@@ -38,8 +38,10 @@ from dunwell.cases.payments import add_item, delete_item, record_payment, revers
 from dunwell.cases.rollout import delete_workflow, publish_workflow, save_scenario, switch
 from dunwell.contact.escalation import settle_unknown
 from dunwell.contact.messages import suppression
-from dunwell.core.events import endpoints, replay_events
-from dunwell.core.workflows import change_workflow, publish_draft, save_draft
+from dunwell.core.events.deliveries import replay as replay_events
+from dunwell.core.events.webhooks import endpoints
+from dunwell.core.workflows import change_workflow
+from dunwell.core.workflows.drafts import publish_draft, save_draft
 from dunwell.operations.sandbox import advance_clock
 from dunwell.platform.errors import InsufficientScope
 from dunwell.platform.http.addresses import name_network

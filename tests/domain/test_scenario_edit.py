@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dunwell.cases.rollout.scenario_edit import Place, ScenarioEdit, decide_edit, is_same_course
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.step_ids import KnownStep
+from dunwell.core.workflows.versions.versions import KnownStep
 
 OLD_IDS = (1, 2, 3, 4, 5)
 

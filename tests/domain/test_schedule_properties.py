@@ -27,7 +27,7 @@ from dunwell.contact.escalation.schedule import (
 )
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.workflows.definition import ProcessSettings, WaitStep
-from dunwell.core.workflows.versions import Verdict, find_verdict
+from dunwell.core.workflows.versions.versions import Verdict, find_verdict
 from tests.support.definitions import DOCUMENT, a_definition
 
 DAY = timedelta(days=1)

@@ -17,7 +17,7 @@ import dunwell.interfaces
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.messages.facts import CreditorFacts
 from dunwell.contact.notices import facts
-from dunwell.core.workflows.word_differences import WordComparison
+from dunwell.core.workflows.versions.word_differences import WordComparison
 from dunwell.interfaces.landing.render import pages as debtor_pages
 from dunwell.interfaces.landing.render.creditor import Creditor, ShownOperator
 from dunwell.interfaces.landing.telling import writer

@@ -19,7 +19,7 @@ from dunwell.core.workflows.definition import (
     Template,
     WaitStep,
 )
-from dunwell.core.workflows.versions import FIELD_VERDICTS, Verdict, find_verdict
+from dunwell.core.workflows.versions.versions import FIELD_VERDICTS, Verdict, find_verdict
 
 STEPS = [CommunicationStep, WaitStep, FeeStep, CheckpointStep]
 TEXT = {"en": "Another text"}

@@ -10,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.differences import find_differences
-from dunwell.core.workflows.versions import Verdict, Version, find_next_number, find_verdict
+from dunwell.core.workflows.versions.differences import find_differences
+from dunwell.core.workflows.versions.versions import (
+    Verdict,
+    Version,
+    find_next_number,
+    find_verdict,
+)
 from tests.support.definitions import a_document
 
 Edit = Callable[[dict[str, Any]], None]

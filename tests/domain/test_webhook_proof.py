@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from dunwell.core.events.proof import (
+from dunwell.core.events.deliveries.proof import (
     MOST_NUMBERED,
     Counted,
     Gap,

@@ -5,7 +5,12 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.core.workflows.word_differences import MAX_CELLS, Passage, PassageKind, WordComparison
+from dunwell.core.workflows.versions.word_differences import (
+    MAX_CELLS,
+    Passage,
+    PassageKind,
+    WordComparison,
+)
 
 SAME, FOLDED = PassageKind.SAME, PassageKind.FOLDED
 REMOVED, ADDED = PassageKind.REMOVED, PassageKind.ADDED

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from dunwell.core.workflows.checking import read_definition
 from dunwell.core.workflows.definition import CheckpointStep, Definition, WaitStep
 from dunwell.core.workflows.document import render_document
-from dunwell.core.workflows.step_ids import KnownStep, find_reused_ids
-from dunwell.core.workflows.text_changes import find_text_changes
+from dunwell.core.workflows.versions.differences import find_text_changes
+from dunwell.core.workflows.versions.versions import KnownStep, find_reused_ids
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.yaml_document import find_lines, parse_yaml, render_yaml
 from tests.domain.test_verdict_fields import FULL

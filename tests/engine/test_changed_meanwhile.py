@@ -10,8 +10,8 @@ import pytest
 from dunwell.contact.escalation.contact_store import lease_contacts
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
-from dunwell.core.workflows.publish_draft import publish_draft
-from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.drafts.publish_draft import publish_draft
+from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.interfaces.api.catalogue import ENDPOINTS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.heartbeat import begin_lease

@@ -6,8 +6,8 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 import pytest
 
-from dunwell.core.events.deliver import WebhookDispatcher
-from dunwell.core.events.sender import WebhookSender
+from dunwell.core.events.webhooks.delivery import WebhookSender
+from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
 from dunwell.platform.http.client import HttpClient, open_http_client
 from dunwell.platform.resources import Resources
 from tests.support.receiver import (

@@ -7,8 +7,8 @@ import aiohttp
 import pytest
 from examples.receiver import Event, Receiver, print_event
 
-from dunwell.core.events.deliver import WebhookDispatcher
-from dunwell.core.events.sender import open_webhook_sender
+from dunwell.core.events.webhooks.delivery import open_webhook_sender
+from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.resources import Resources
 from tests.support.webhooks import Outbox, an_outbox

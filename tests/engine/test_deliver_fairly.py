@@ -9,9 +9,8 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.core.events.deliver import WebhookDispatcher
-from dunwell.core.events.delivery_pool import Limits
-from dunwell.core.events.sender import WebhookSender, open_webhook_sender
+from dunwell.core.events.webhooks.delivery import WebhookSender, open_webhook_sender
+from dunwell.core.events.webhooks.dispatcher import Limits, WebhookDispatcher
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.resources import Resources
 from tests.support.receiver import a_receiver, answers, hangs, wait_until

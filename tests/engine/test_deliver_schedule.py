@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.core.events.deliver import WebhookDispatcher
-from dunwell.core.events.retry import GAPS
-from dunwell.core.events.sender import open_webhook_sender
+from dunwell.core.events.webhooks.delivery import open_webhook_sender
+from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
+from dunwell.core.events.webhooks.retry import GAPS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.receiver import a_receiver, answers, answers_in_turn

@@ -9,9 +9,9 @@ from datetime import timedelta
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from dunwell.core.events.deliver import WebhookDispatcher
-from dunwell.core.events.endpoints import rotate_secret
-from dunwell.core.events.sender import WebhookSender, open_webhook_sender
+from dunwell.core.events.webhooks.delivery import WebhookSender, open_webhook_sender
+from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
+from dunwell.core.events.webhooks.endpoints import rotate_secret
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.resources import Resources
 from tests.support.receiver import Received, a_receiver, answers, wait_until

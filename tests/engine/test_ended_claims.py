@@ -14,7 +14,7 @@ from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Message, Outcome
-from dunwell.core.claims.pause_claim import pause_claim
+from dunwell.core.claims.claim_holds import pause_claim
 from dunwell.core.claims.states import Status
 from dunwell.core.claims.store import lock_claim
 from dunwell.platform.clock import MovableClock

@@ -14,7 +14,7 @@ from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.batches.batch_store import lock_waiting
 from dunwell.contact.sending.batches.release_batches import BatchReleaser
 from dunwell.contact.sending.batches.settle_doubted import GONE, settle_doubted
-from dunwell.core.claims.pause_claim import resume_claim
+from dunwell.core.claims.claim_holds import resume_claim
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope
 from dunwell.platform.resources import Resources

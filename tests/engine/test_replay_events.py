@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.core.events.deliver import WebhookDispatcher
-from dunwell.core.events.replay_events import Replay, replay_events
-from dunwell.core.events.retry import GAPS
-from dunwell.core.events.sender import open_webhook_sender
+from dunwell.core.events.deliveries.replay import Replay, replay_events
+from dunwell.core.events.webhooks.delivery import open_webhook_sender
+from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
+from dunwell.core.events.webhooks.retry import GAPS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources

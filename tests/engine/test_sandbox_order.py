@@ -12,7 +12,7 @@ from dunwell.cases.intake.create_claims import create_claims
 from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
-from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.operations.sandbox.advance_clock import Advance, advance_clock
 from dunwell.platform.clock import MovableClock

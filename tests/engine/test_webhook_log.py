@@ -7,21 +7,20 @@ from uuid import UUID, uuid4
 import pytest
 from standardwebhooks import Webhook
 
-from dunwell.core.events.deliver import WebhookDispatcher
-from dunwell.core.events.endpoints import load_endpoints, rotate_secret
-from dunwell.core.events.proof import GapKind, Proof
-from dunwell.core.events.read_log import (
+from dunwell.core.events.deliveries.delivery_log import (
     list_deliveries,
     prove_deliveries,
     read_delivery,
     read_endpoint,
 )
-from dunwell.core.events.record import save_events
-from dunwell.core.events.replay_deliveries import replay_delivery, replay_given_up
-from dunwell.core.events.send_test import begin_test, send_test
-from dunwell.core.events.sender import open_webhook_sender
-from dunwell.core.events.store_log import LogFilter, LoggedDelivery
-from dunwell.core.events.switch_on_endpoint import switch_on_endpoint
+from dunwell.core.events.deliveries.proof import GapKind, Proof
+from dunwell.core.events.deliveries.replay import replay_delivery, replay_given_up
+from dunwell.core.events.deliveries.store import LogFilter, LoggedDelivery
+from dunwell.core.events.event_log import save_events
+from dunwell.core.events.webhooks.delivery import open_webhook_sender
+from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
+from dunwell.core.events.webhooks.endpoints import load_endpoints, rotate_secret, switch_on_endpoint
+from dunwell.core.events.webhooks.send_test import begin_test, send_test
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.database.listed_table import Page
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError

@@ -12,10 +12,9 @@ from aiohttp import web
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
-from dunwell.core.events.deliver import WebhookDispatcher
-from dunwell.core.events.delivery_pool import Limits
-from dunwell.core.events.send_test import begin_test, send_test
-from dunwell.core.events.sender import open_webhook_sender
+from dunwell.core.events.webhooks.delivery import open_webhook_sender
+from dunwell.core.events.webhooks.dispatcher import Limits, WebhookDispatcher
+from dunwell.core.events.webhooks.send_test import begin_test, send_test
 from dunwell.platform.resources import Resources
 from tests.engine.test_hostile_addresses import ANSWERED, SPELLED, Names, a_listener
 from tests.support.certificates import write_certificate

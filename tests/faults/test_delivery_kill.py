@@ -11,9 +11,8 @@ from multiprocessing.context import ForkServerProcess
 
 from aiohttp import web
 
-from dunwell.core.events.deliver import WebhookDispatcher
-from dunwell.core.events.delivery_pool import Limits
-from dunwell.core.events.sender import open_webhook_sender
+from dunwell.core.events.webhooks.delivery import open_webhook_sender
+from dunwell.core.events.webhooks.dispatcher import Limits, WebhookDispatcher
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.resources import Resources

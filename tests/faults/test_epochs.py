@@ -4,7 +4,7 @@ import asyncio
 
 import asyncpg
 
-from dunwell.core.events.record import save_events
+from dunwell.core.events.event_log import save_events
 from dunwell.platform.database.database import Database
 from dunwell.platform.database.epochs import Outcome, settle_epoch
 from dunwell.platform.database.migrate import migrate

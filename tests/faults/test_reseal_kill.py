@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from dunwell.core.events.sealing import open_secret
+from dunwell.core.events.webhooks.endpoint_secrets import open_secret
 from dunwell.platform.resources import Resources
 from tests.faults.installation import ROUNDS
 from tests.support.keys import count_sealed, reseal_table, with_versions

@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import timedelta
 
 from dunwell.contact.escalation.engine import Engine
-from dunwell.core.claims.hold_claim import lift_hold, open_hold
+from dunwell.core.claims.claim_holds import lift_hold, open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

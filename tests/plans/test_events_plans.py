@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.core.events.find_events import EventFilter, load_events_page
-from dunwell.core.events.store_spans import save_spans
+from dunwell.core.events.event_log import EventFilter, load_events_page
+from dunwell.core.events.store import save_spans
 from dunwell.platform.resources import Resources
 from tests.support.plans import Explaining, fill
 from tests.support.webhooks import Outbox, an_outbox

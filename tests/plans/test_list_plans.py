@@ -12,11 +12,11 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.cases.disputes.list_disputes import list_claim_disputes
 from dunwell.cases.modalities.list_modalities import list_claim_modalities
 from dunwell.contact.messages.list_communications import list_claim_communications
-from dunwell.core.claims.list_claims import list_claims
+from dunwell.core.claims.lists.list_claims import list_claims
+from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.core.claims.read_claim import read_claim
 from dunwell.core.claims.states import Status
-from dunwell.core.claims.store_lists import ClaimFilter
-from dunwell.core.events.store_deliveries import find_due_endpoints, lease_deliveries
+from dunwell.core.events.webhooks.store import find_due_endpoints, lease_deliveries
 from dunwell.core.files.read_attachments import list_attachments
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease

@@ -29,11 +29,11 @@ from dunwell.contact.messages.list_communications import (
 )
 from dunwell.contact.messages.list_suppressions import SuppressionFilter, list_suppressions
 from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.list_claims import ClaimOrder, SortKey, count_claims, list_claims
+from dunwell.core.claims.lists.list_claims import ClaimOrder, SortKey, count_claims, list_claims
+from dunwell.core.claims.lists.store import FEW, ClaimFilter
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.searching.store import BUDGET as SEARCH_BUDGET
 from dunwell.core.claims.states import Status
-from dunwell.core.claims.store_lists import FEW, ClaimFilter
 from dunwell.operations.jobs.read_jobs import list_jobs
 from dunwell.operations.waiting.read_waiting import read_waiting
 from dunwell.platform.database.listed_table import BUDGET

@@ -16,8 +16,8 @@ from bench.portal import Portal, load_known, open_portal, read_page
 from bench.portal_pages import list_pages
 
 from dunwell.cases.rollout import look_at_workflows
-from dunwell.core.claims import store_lists
-from dunwell.core.claims.list_claims import CLAIMS
+from dunwell.core.claims.lists import store as store_lists
+from dunwell.core.claims.lists.list_claims import CLAIMS
 from dunwell.core.claims.searching import store as searching
 from dunwell.operations.explanation import read_overview
 from dunwell.platform.database import listed_table

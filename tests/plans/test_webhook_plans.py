@@ -5,11 +5,11 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.core.events.proof import MOST_NUMBERED
-from dunwell.core.events.read_log import list_deliveries
-from dunwell.core.events.replay_deliveries import count_given_up
-from dunwell.core.events.store_health import load_proof
-from dunwell.core.events.store_log import LogFilter
+from dunwell.core.events.deliveries.delivery_log import list_deliveries
+from dunwell.core.events.deliveries.proof import MOST_NUMBERED
+from dunwell.core.events.deliveries.replay import count_given_up
+from dunwell.core.events.deliveries.store import LogFilter
+from dunwell.core.events.webhooks.health.store import load_proof
 from dunwell.platform.database.listed_table import BUDGET
 from dunwell.platform.resources import Resources
 from tests.support.plans import Explaining, fill

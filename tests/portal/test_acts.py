@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.core.claims.pause_claim import pause_claim
+from dunwell.core.claims.claim_holds import pause_claim
 from dunwell.core.claims.states import Status
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields

@@ -12,8 +12,8 @@ from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
 from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.contact.messages.seal_ledger import seal_ledger
-from dunwell.core.claims.pause_claim import pause_claim
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.claims.claim_holds import pause_claim
+from dunwell.core.files.storage import SealedFiles
 from dunwell.operations.jobs.run_exports import run_exports
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.portal.jobs import bulk
 from dunwell.operations.jobs.job import MOST_LIVE
 from dunwell.operations.jobs.run_exports import run_exports

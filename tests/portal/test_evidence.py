@@ -4,8 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.core.files.storage import Storage
+from dunwell.core.files.storage import SealedFiles, Storage
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute, give_evidence
 from tests.support.files import a_written_pdf

@@ -14,7 +14,7 @@ from dunwell.cases.assignment.store import load_published_rules, load_targets
 from dunwell.cases.assignment.store_drafts import load_rules_draft
 from dunwell.cases.disputes.answer_texts import add_answer_text
 from dunwell.core.workflows.change_workflow import deactivate_workflow
-from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

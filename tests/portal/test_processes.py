@@ -7,10 +7,10 @@ from uuid import UUID
 import pytest
 
 from dunwell.cases.rollout.publish_workflow import publish_workflow
-from dunwell.core.workflows.audited import list_parts
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
+from dunwell.core.workflows.versions.parts import list_parts
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.definitions import DOCUMENT, a_definition

@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.core.workflows.audited import list_parts
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
+from dunwell.core.workflows.versions.parts import list_parts
 from dunwell.interfaces.portal.workflows import routes_publish
 from dunwell.operations.jobs.run_previews import run_previews
 from dunwell.platform.clock import MovableClock

@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
-from dunwell.core.workflows.edit_draft import Edit, edit_draft
+from dunwell.core.workflows.drafts.edit_draft import Edit, edit_draft
 from dunwell.core.workflows.store import load_workflows
 from dunwell.interfaces.portal.application import ROUTES
 from dunwell.interfaces.portal.render.addresses import PATHS

@@ -14,8 +14,8 @@ from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.cases.rollout.effects import DEFAULT_DAYS, Asked
 from dunwell.cases.rollout.foresee_costs import foresee_costs_alone, prepare_costs
 from dunwell.cases.rollout.preview_draft import PreviewView, preview_draft, view_preview
-from dunwell.core.workflows.open_workflow import find_workflow
-from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.change_workflow import find_workflow
+from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.operations.jobs.run_previews import run_previews
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot

@@ -10,7 +10,7 @@ import pytest
 from dunwell.contact.messages.codes import CODE_MASK
 from dunwell.contact.messages.facts import CHECK_MASK
 from dunwell.contact.messages.links import TOKEN_MASK
-from dunwell.core.claims.pause_claim import pause_claim, resume_claim
+from dunwell.core.claims.claim_holds import pause_claim, resume_claim
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.definitions import DOCUMENT, a_definition

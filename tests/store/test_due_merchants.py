@@ -8,7 +8,7 @@ from dunwell.cases.modalities.store_checks import find_merchants_to_check
 from dunwell.contact.escalation.contact_store import find_channels_with_contacts
 from dunwell.contact.escalation.due_claim_store import find_due_merchants
 from dunwell.contact.messages.ledger_store import find_merchants_to_seal
-from dunwell.core.claims.store_holds import find_ended_holds
+from dunwell.core.claims.store import find_ended_holds
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition

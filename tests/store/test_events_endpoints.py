@@ -6,7 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from dunwell.core.events.endpoints import (
+from dunwell.core.events.webhooks.endpoint_secrets import open_secret
+from dunwell.core.events.webhooks.endpoints import (
     WantedEndpoint,
     add_endpoint,
     change_endpoint,
@@ -15,7 +16,6 @@ from dunwell.core.events.endpoints import (
     remove_endpoint,
     rotate_secret,
 )
-from dunwell.core.events.sealing import open_secret
 from dunwell.platform.crypto import SealBroken
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

@@ -5,8 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.core.events.find_events import NO_FILTER, EventFilter, load_events_page
-from dunwell.core.events.record import save_events
+from dunwell.core.events.event_log import NO_FILTER, EventFilter, load_events_page, save_events
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import Page
 from dunwell.platform.errors import ValidationError

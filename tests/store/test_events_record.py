@@ -2,8 +2,8 @@ import json
 
 import pytest
 
+from dunwell.core.events.event_log import save_events
 from dunwell.core.events.payloads import EventHead, archived
-from dunwell.core.events.record import save_events
 from dunwell.platform.resources import Resources
 from tests.support.webhooks import an_outbox
 

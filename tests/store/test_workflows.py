@@ -9,16 +9,16 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.drafts import discard_draft, new_draft
-from dunwell.core.workflows.publish_draft import publish_draft
-from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.drafts.edit_draft import discard_draft, new_draft
+from dunwell.core.workflows.drafts.publish_draft import publish_draft
+from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.store import (
     load_current,
     load_draft,
     load_newest,
     load_workflows,
 )
-from dunwell.core.workflows.versions import Version
+from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.database.database import Connection, Database
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources

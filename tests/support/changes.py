@@ -13,7 +13,7 @@ from dunwell.cases.payments.delete_item import delete_item
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.contact.messages.suppression import suppress
-from dunwell.core.claims.pause_claim import pause_claim, resume_claim
+from dunwell.core.claims.claim_holds import pause_claim, resume_claim
 from tests.support.disputes import ACCEPTED, REJECTED, dispute, resolve
 from tests.support.house import House
 from tests.support.modalities import Arrangement

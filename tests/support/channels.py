@@ -7,9 +7,9 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel, ChannelSetup
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.core.files.upload import NewUpload
-from dunwell.core.files.upload_file import accept_upload
+from dunwell.core.files.uploads import accept_upload
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.children import INSPECTOR

@@ -15,8 +15,8 @@ from pathlib import Path
 import asyncpg
 
 from dunwell.cases.intake.create_claims import create_claims
-from dunwell.core.claims.list_claims import list_claims
-from dunwell.core.events.find_events import load_events_page
+from dunwell.core.claims.lists.list_claims import list_claims
+from dunwell.core.events.event_log import load_events_page
 from dunwell.platform.database.database import Database
 from dunwell.platform.database.migrate import migrate
 from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries, stop_server

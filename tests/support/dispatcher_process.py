@@ -2,8 +2,8 @@
 
 import asyncio
 
-from dunwell.core.events.deliver import WebhookDispatcher
-from dunwell.core.events.sender import open_webhook_sender
+from dunwell.core.events.webhooks.delivery import open_webhook_sender
+from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing

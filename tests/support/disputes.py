@@ -15,7 +15,7 @@ from dunwell.cases.disputes.end_dispute import (
 from dunwell.cases.disputes.evidence_store import load_evidence
 from dunwell.cases.disputes.list_disputes import list_claim_disputes
 from dunwell.cases.disputes.open_dispute import open_dispute
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.core.files.store import save_upload
 from dunwell.core.files.upload import NewUpload
 from tests.support.children import INSPECTOR

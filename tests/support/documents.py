@@ -3,9 +3,8 @@
 import re
 from uuid import UUID
 
-from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.core.files.store import save_upload
-from dunwell.core.files.store_attachments import save_attachment
+from dunwell.core.files.storage import SealedFiles
+from dunwell.core.files.store import save_attachment, save_upload
 from dunwell.core.files.upload import NewUpload
 from tests.support.children import INSPECTOR
 from tests.support.files import a_pdf

@@ -102,7 +102,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_it_is_logged_once_an_hour_by_all_workers_together"
         ),
     ),
-    "core/events/endpoint_health.py TOLD_AFTER": (
+    "core/events/webhooks/endpoint.py TOLD_AFTER": (
         (
             "tests/usecases/test_failing_endpoints.py"
             "::test_a_merchant_is_told_once_after_an_hour_and_once_when_it_works"
@@ -182,23 +182,23 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/escalation/settlement.py _LONGEST_PAUSE": (
         "tests/domain/test_settlement.py::test_pauses_double_up_to_six_hours",
     ),
-    "core/events/endpoints.py OVERLAP": (
+    "core/events/webhooks/endpoints.py OVERLAP": (
         "tests/engine/test_deliver_signed.py::test_after_a_day_only_the_new_secret_signs",
     ),
-    "core/events/pacing.py _SET_SECONDS": (
+    "core/events/webhooks/retry.py _SET_SECONDS": (
         "tests/domain/test_events_pacing.py::test_a_set_is_what_is_taken_in_two_seconds",
     ),
-    "core/events/retry.py GAPS": (
+    "core/events/webhooks/retry.py GAPS": (
         (
             "tests/domain/test_retry_schedule.py"
             "::test_a_delivery_is_tried_ten_times_over_about_three_days"
         ),
     ),
-    "core/events/retry.py _LONGEST_WISH": (
+    "core/events/webhooks/retry.py _LONGEST_WISH": (
         "tests/domain/test_retry_schedule.py::test_a_wish_to_wait_is_kept_on_429_and_503",
     ),
-    "core/files/remove_unused_uploads.py GRACE": (f"{_AGES}[uploads]",),
-    "core/files/upload_file.py _TICKET_LIFE": (
+    "core/files/uploads.py GRACE": (f"{_AGES}[uploads]",),
+    "core/files/uploads.py _TICKET_LIFE": (
         "tests/usecases/test_upload.py::test_an_accepted_upload_has_a_row_and_an_audit_row",
     ),
     "platform/database/attempts.py LOOKED_BACK": (

@@ -22,8 +22,8 @@ from dunwell.cases.modalities.bounds import PlanTerms
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.rollout.save_scenario import save_scenario
 from dunwell.contact.messages.suppression import suppress
-from dunwell.core.events.endpoints import WantedEndpoint
-from dunwell.core.events.endpoints import add_endpoint as save_endpoint
+from dunwell.core.events.webhooks.endpoints import WantedEndpoint
+from dunwell.core.events.webhooks.endpoints import add_endpoint as save_endpoint
 from dunwell.interfaces.api.operation import Body, Operation
 from dunwell.interfaces.api.routes import parameters
 from dunwell.interfaces.api.routes.claim_changes import PAUSE_CLAIM

@@ -26,13 +26,13 @@ from dunwell.cases.rollout.switch import SwitchReport, switch_to_workflows
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Accepted, Message, Outcome
-from dunwell.core.claims.expire_holds import expire_holds
+from dunwell.core.claims.claim_holds import expire_holds
 from dunwell.core.claims.read_claim import ClaimView, read_claim
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.publish_draft import publish_draft
-from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.drafts.publish_draft import publish_draft
+from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.store import load_current
-from dunwell.core.workflows.versions import Version
+from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.children import PRINTER

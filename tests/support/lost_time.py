@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from datetime import datetime
 
-from dunwell.core.claims.pause_claim import resume_claim
+from dunwell.core.claims.claim_holds import resume_claim
 from dunwell.operations.recovery.hold import REASON, hold, resume
 from dunwell.platform.embedded.postgres import find_binaries
 from dunwell.platform.resources import Resources

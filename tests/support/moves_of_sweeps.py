@@ -26,9 +26,12 @@ from dunwell.contact.notices import leased_store, store_occasions
 from dunwell.contact.notices import store as notices_store
 from dunwell.contact.sending import incoming_store, report_store
 from dunwell.contact.sending.batches import batch_store, doubt_store, item_store, status_store
-from dunwell.core.claims import store_holds
-from dunwell.core.claims.searching import filling_store
-from dunwell.core.events import replay_events, store_deliveries, store_failing, store_spans
+from dunwell.core.claims import store as store_holds
+from dunwell.core.claims.searching import store as filling_store
+from dunwell.core.events import store as store_spans
+from dunwell.core.events.deliveries import replay as replay_events
+from dunwell.core.events.webhooks import store as store_deliveries
+from dunwell.core.events.webhooks.health import store as store_failing
 from dunwell.core.files import store as files_store
 from dunwell.interfaces.landing.entering import store_tries, store_ways
 from dunwell.interfaces.landing.reaching import store as reaching_store

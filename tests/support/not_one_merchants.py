@@ -54,19 +54,19 @@ from dunwell.contact.notices import leased_store, store_occasions
 from dunwell.contact.notices import store as notices_store
 from dunwell.contact.sending import incoming_store, pace_store, report_store, unplaced_store
 from dunwell.contact.sending.batches import batch_store, doubt_store, item_store, status_store
-from dunwell.core.claims import store_lists
-from dunwell.core.claims.searching import filling_store
+from dunwell.core.claims.lists import store as store_lists
+from dunwell.core.claims.searching import store as filling_store
 from dunwell.core.claims.searching import store as searching_store
-from dunwell.core.events import (
-    find_events,
-    replay_deliveries,
-    store_deliveries,
-    store_failing,
-    store_spans,
-)
+from dunwell.core.events import event_log as find_events
+from dunwell.core.events import store as store_spans
+from dunwell.core.events.deliveries import replay as replay_deliveries
+from dunwell.core.events.webhooks import store as store_deliveries
+from dunwell.core.events.webhooks.health import store as store_failing
 from dunwell.core.files import store as files_store
-from dunwell.core.files import store_attachments, store_use
-from dunwell.core.workflows import store_draft_changes, store_history
+from dunwell.core.files import store as store_attachments
+from dunwell.core.files import store as store_use
+from dunwell.core.workflows.drafts import store as store_draft_changes
+from dunwell.core.workflows.versions import store as store_history
 from dunwell.interfaces.api import readiness
 from dunwell.interfaces.cli.findings import backups
 from dunwell.interfaces.landing.claim import others
@@ -403,7 +403,7 @@ NOT_ONE_MERCHANTS = _name({
 
 QUIET = _name({
     "makes or writes the only row of a merchant: tests.usecases.test_storage_use tries it at two": (
-        store_use._BEGIN, store_use._SAVE,
+        store_use._BEGIN, store_use._SAVE_USE,
     ),
     "reads the place of one job: tests.usecases.test_preview_once tries it at two merchants": (
         store_previews._FIND_LIVE,

@@ -5,9 +5,9 @@ from datetime import timedelta
 from uuid import UUID
 
 from dunwell.core.events.body import EventActionStep
-from dunwell.core.events.endpoints import NewSecret, WantedEndpoint, add_endpoint
+from dunwell.core.events.event_log import save_events
 from dunwell.core.events.payloads import EventHead, checkpoint_reached
-from dunwell.core.events.record import save_events
+from dunwell.core.events.webhooks.endpoints import NewSecret, WantedEndpoint, add_endpoint
 from tests.support.house import House
 
 NO_ONE = "http://127.0.0.1:1/hooks"

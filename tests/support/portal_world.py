@@ -13,8 +13,8 @@ from dunwell.cases.replies.reply import NewReply
 from dunwell.cases.replies.take_reply import TakenReply, take_reply
 from dunwell.contact.escalation.end_claim import archive_claim
 from dunwell.contact.sending.report import Reference
+from dunwell.core.claims.claim_holds import pause_claim
 from dunwell.core.claims.notes import add_note
-from dunwell.core.claims.pause_claim import pause_claim
 from tests.support.definitions import a_definition
 from tests.support.disputes import dispute, give_evidence
 from tests.support.files import a_written_pdf, an_image

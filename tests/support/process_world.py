@@ -17,14 +17,13 @@ from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.escalation.report_failure import report_failure
 from dunwell.contact.escalation.settle_unknown import settle_unknown
-from dunwell.core.claims.expire_holds import expire_holds
-from dunwell.core.claims.hold_claim import lift_hold, open_hold
+from dunwell.core.claims.claim_holds import expire_holds, lift_hold, open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.workflows.change_workflow import activate_workflow, deactivate_workflow
-from dunwell.core.workflows.drafts import discard_draft
-from dunwell.core.workflows.publish_draft import publish_draft
-from dunwell.core.workflows.save_draft import save_draft
-from dunwell.core.workflows.versions import Version
+from dunwell.core.workflows.drafts.edit_draft import discard_draft
+from dunwell.core.workflows.drafts.publish_draft import publish_draft
+from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.errors import InvalidState
 from tests.support.gated_channels import GatedChannel, Post
 from tests.support.house import House

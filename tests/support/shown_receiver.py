@@ -9,8 +9,8 @@ from pathlib import Path
 
 import aiohttp
 
-from dunwell.core.events.deliver import WebhookDispatcher
-from dunwell.core.events.sender import open_webhook_sender
+from dunwell.core.events.webhooks.delivery import open_webhook_sender
+from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.resources import Resources
 from tests.support.guides import read_blocks

@@ -3,9 +3,9 @@
 from uuid import UUID
 
 from dunwell.core.files.inspection import Inspector
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.core.files.upload import NewUpload, PreparedUpload
-from dunwell.core.files.upload_file import check_upload
+from dunwell.core.files.uploads import check_upload
 
 
 async def prepare_upload(

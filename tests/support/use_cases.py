@@ -36,9 +36,10 @@ from dunwell.contact.escalation import (
     settle_contacts,
 )
 from dunwell.contact.notices import send_notice, settled, tell_debtor
-from dunwell.core.claims import access, hold_claim, raise_event
-from dunwell.core.claims.searching import fill_search
-from dunwell.core.workflows import open_workflow
+from dunwell.core.claims import access, raise_event
+from dunwell.core.claims import claim_holds as hold_claim
+from dunwell.core.claims.searching import search_claims as fill_search
+from dunwell.core.workflows import change_workflow as open_workflow
 from dunwell.operations.explanation import explain_rules
 from dunwell.operations.jobs import act, exported_lists, starters
 from dunwell.operations.onboarding import copy_processes

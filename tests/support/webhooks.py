@@ -9,9 +9,9 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.core.events.body import EventActionStep
-from dunwell.core.events.endpoints import NewSecret, WantedEndpoint, add_endpoint
+from dunwell.core.events.event_log import save_events
 from dunwell.core.events.payloads import Event, EventHead, checkpoint_reached
-from dunwell.core.events.record import save_events
+from dunwell.core.events.webhooks.endpoints import NewSecret, WantedEndpoint, add_endpoint
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.resources import Resources
 from tests.support.merchants import a_merchant

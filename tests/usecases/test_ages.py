@@ -14,7 +14,7 @@ from dunwell.contact.escalation.join_reports import sweep_old_reports
 from dunwell.contact.notices.settled import sweep_notices
 from dunwell.contact.sending.batches.read_statuses import StatusReader
 from dunwell.contact.sending.take_incoming_sms import sweep_old_incoming
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.landing.sweep_landing import sweep_landing
 from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.operations.jobs.sweep_jobs import sweep_jobs

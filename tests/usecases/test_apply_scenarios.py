@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dunwell.core.workflows.scenario_store import load_scenarios
-from dunwell.core.workflows.versions import Scenario
+from dunwell.core.workflows.scenarios.store import load_scenarios
+from dunwell.core.workflows.versions.versions import Scenario
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources

@@ -12,8 +12,8 @@ from dunwell.cases.assignment.outcome import Assignment, AssignmentFailure, Assi
 from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.store import load_rules
 from dunwell.contact.escalation.engine import Engine
-from dunwell.core.workflows.save_draft import save_draft
-from dunwell.core.workflows.versions import Version
+from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources

@@ -11,8 +11,8 @@ from dunwell.contact.escalation.change_attachments import (
 from dunwell.contact.escalation.contact_store import await_attachment, lease_contacts
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.messages.contact import PlannedContact
-from dunwell.core.files.remove_unused_uploads import remove_unused_uploads
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
+from dunwell.core.files.uploads import remove_unused_uploads
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.resources import Resources

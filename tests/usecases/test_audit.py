@@ -15,7 +15,7 @@ from dunwell.cases.payments.add_item import NewItem, add_fee
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.escalation.end_claim import archive_claim
 from dunwell.contact.messages.suppression import suppress
-from dunwell.core.claims.pause_claim import pause_claim, resume_claim
+from dunwell.core.claims.claim_holds import pause_claim, resume_claim
 from dunwell.core.workflows.change_workflow import rename_workflow
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope, ValidationError

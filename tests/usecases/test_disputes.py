@@ -10,7 +10,7 @@ from dunwell.cases.disputes.dispute import Dispute, DisputeState
 from dunwell.cases.disputes.end_dispute import Outcome
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.escalation.engine import Engine
-from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock

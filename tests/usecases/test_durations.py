@@ -7,9 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.core.events.lease_set import find_last_begin, lease_set
-from dunwell.core.events.store_deliveries import Delivery
-from dunwell.core.events.store_endpoints import load_endpoint
+from dunwell.core.events.webhooks.dispatcher import find_last_begin, lease_set
+from dunwell.core.events.webhooks.store import Delivery, load_endpoint
 from dunwell.interfaces.landing.entering.visitors import admit_codes, count_visitors_wrong
 from dunwell.platform.heartbeat import begin_lease
 from dunwell.platform.resources import Resources
@@ -66,8 +65,8 @@ EDGES: Mapping[str, StoredEdge] = {
     ),
 }
 LENGTHS: Mapping[str, tuple[Callable[[Resources], Awaitable[object]], object]] = {
-    "core/events/lease_set.py BEGIN_WITHIN": (_find_last_begin, timedelta(seconds=12)),
-    "core/events/lease_set.py LEASE": (_find_end_of_delivery, timedelta(seconds=30)),
+    "core/events/webhooks/dispatcher.py BEGIN_WITHIN": (_find_last_begin, timedelta(seconds=12)),
+    "core/events/webhooks/dispatcher.py LEASE": (_find_end_of_delivery, timedelta(seconds=30)),
     "platform/heartbeat.py LEASE": (_find_end_of_lease, timedelta(seconds=15)),
 }
 

@@ -9,14 +9,14 @@ from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_acto
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.cases.rollout.drop_draft import drop_draft
 from dunwell.cases.rollout.publish_workflow import publish_workflow
-from dunwell.core.workflows.audited import list_parts
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.draft_changes import DraftChange, Ticks
-from dunwell.core.workflows.edit_draft import Edit, EditedDraft, edit_draft
-from dunwell.core.workflows.publish_draft import ChangesUnseen
-from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.drafts.draft_changes import DraftChange, Ticks
+from dunwell.core.workflows.drafts.edit_draft import Edit, EditedDraft, edit_draft
+from dunwell.core.workflows.drafts.publish_draft import ChangesUnseen
+from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.drafts.store import load_open_changes, load_published_changes
 from dunwell.core.workflows.store import load_draft
-from dunwell.core.workflows.store_draft_changes import load_open_changes, load_published_changes
+from dunwell.core.workflows.versions.parts import list_parts
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import EditConflict, NotFound, ValidationError
 from dunwell.platform.resources import Resources

@@ -9,7 +9,7 @@ import pytest
 from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.rules import Rule, RuleSet
 from dunwell.contact.escalation.engine import Engine
-from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.workflows.definition import Bounds, Condition
 from dunwell.operations.explanation.explain_claim import explain_claim

@@ -15,9 +15,9 @@ from structlog.testing import capture_logs
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.configuration import Contact
-from dunwell.core.events.deliver import WebhookDispatcher
-from dunwell.core.events.sender import open_webhook_sender
-from dunwell.core.events.switch_on_endpoint import switch_on_endpoint
+from dunwell.core.events.webhooks.delivery import open_webhook_sender
+from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
+from dunwell.core.events.webhooks.endpoints import switch_on_endpoint
 from dunwell.operations.alerts.failing_endpoints import EndpointWatch
 from dunwell.operations.alerts.look import look_for_alarms
 from dunwell.operations.alerts.send_mails import send_alarm_mails

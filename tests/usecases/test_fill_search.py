@@ -10,9 +10,8 @@ import pytest
 from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.cases.intake.create_claims import create_claims
 from dunwell.cases.intake.create_together import ClaimIntake
-from dunwell.core.claims.searching import filling_store
-from dunwell.core.claims.searching.fill_search import fill_search
-from dunwell.core.claims.searching.search_claims import search_claims
+from dunwell.core.claims.searching import store as filling_store
+from dunwell.core.claims.searching.search_claims import fill_search, search_claims
 from dunwell.core.claims.searching.terms import list_terms
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import settle_epoch_at

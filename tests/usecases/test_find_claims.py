@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 
 from dunwell.cases.intake.create_claims import create_claims
+from dunwell.core.claims.claim_holds import pause_claim
 from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.list_claims import NO_FILTER, list_claims
-from dunwell.core.claims.pause_claim import pause_claim
+from dunwell.core.claims.lists.list_claims import NO_FILTER, list_claims
+from dunwell.core.claims.lists.store import ClaimFilter, ListedClaim
 from dunwell.core.claims.states import Status
-from dunwell.core.claims.store_lists import ClaimFilter, ListedClaim
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import Page
 from dunwell.platform.errors import ValidationError

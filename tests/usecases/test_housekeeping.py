@@ -5,8 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.core.files.storage import ContentMissing, upload_key
+from dunwell.core.files.storage import ContentMissing, SealedFiles, upload_key
 from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection

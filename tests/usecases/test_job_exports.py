@@ -11,8 +11,7 @@ import pytest
 
 from dunwell.accounts.merchants.actor import Interface, Origin, operator_actor, user_actor
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
-from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.core.files.storage import ContentMissing
+from dunwell.core.files.storage import ContentMissing, SealedFiles
 from dunwell.operations.jobs import run_exports as running
 from dunwell.operations.jobs.cancel_job import cancel_job
 from dunwell.operations.jobs.job import Export, ExportedList, Job, JobState

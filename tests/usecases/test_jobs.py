@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.accounts.users.change_user import end_user
 from dunwell.accounts.users.user import Place
 from dunwell.contact.escalation.end_claim import withdraw_claim
-from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
 from dunwell.operations.jobs import run_jobs as running

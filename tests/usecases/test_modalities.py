@@ -6,7 +6,7 @@ import pytest
 
 from dunwell.cases.modalities.bounds import PlanTerms
 from dunwell.cases.modalities.modality import EndReason, ModalityState, ModalityType
-from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError

@@ -4,13 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.core.claims import store_lists
-from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.claim_holds import open_hold, pause_claim
 from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.list_claims import CLAIMS, count_claims, list_claims
-from dunwell.core.claims.pause_claim import pause_claim
+from dunwell.core.claims.lists import store as store_lists
+from dunwell.core.claims.lists.list_claims import CLAIMS, count_claims, list_claims
+from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.core.claims.states import Status
-from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import Count
 from dunwell.platform.resources import Resources

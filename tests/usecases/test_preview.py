@@ -16,11 +16,11 @@ from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.messages.guards import HeldBy
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.sending.channel import Accepted
-from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
-from dunwell.core.workflows.open_workflow import find_workflow
-from dunwell.core.workflows.save_draft import save_draft
-from dunwell.core.workflows.versions import Verdict
+from dunwell.core.workflows.change_workflow import find_workflow
+from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.versions.versions import Verdict
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import InvalidState, ValidationError

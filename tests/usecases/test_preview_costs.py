@@ -17,8 +17,8 @@ from dunwell.cases.rollout.effects import Asked
 from dunwell.cases.rollout.foresee_costs import foresee_costs, prepare_costs
 from dunwell.cases.rollout.preview_draft import preview_draft
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.core.workflows.open_workflow import find_workflow
-from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.change_workflow import find_workflow
+from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import InsufficientScope

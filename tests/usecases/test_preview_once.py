@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.store import load_draft
 from dunwell.operations.jobs import run_previews as runner
 from dunwell.operations.jobs.cancel_job import cancel_job

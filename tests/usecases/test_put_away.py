@@ -10,10 +10,9 @@ from uuid import UUID
 import pytest
 
 from dunwell.core.files.inspection import Inspector
-from dunwell.core.files.put_away import put_away, throw_away
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.core.files.upload import NewUpload
-from dunwell.core.files.upload_file import check_upload
+from dunwell.core.files.uploads import check_upload, put_away, throw_away
 from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import Unavailable

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.core.events.endpoints import WantedEndpoint, add_endpoint
+from dunwell.core.events.webhooks.endpoints import WantedEndpoint, add_endpoint
 from dunwell.operations.waiting import read_waiting as waiting
 from dunwell.operations.waiting.read_waiting import Kind, Waiting, read_waiting
 from dunwell.platform.clock import MovableClock

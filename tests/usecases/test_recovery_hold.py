@@ -8,7 +8,7 @@ import pytest
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.list_audit import list_installation_audit
 from dunwell.contact.escalation.engine import Engine
-from dunwell.core.claims.pause_claim import resume_claim
+from dunwell.core.claims.claim_holds import resume_claim
 from dunwell.operations.recovery.hold import REASON, resume, wait_until_resumed
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState

@@ -13,7 +13,7 @@ from dunwell.cases.replies.reply import find_hold_end
 from dunwell.cases.replies.sealing import open_reply
 from dunwell.cases.replies.take_reply import TakenReply, list_unseen, see_replies
 from dunwell.contact.escalation.end_claim import withdraw_claim
-from dunwell.core.claims.pause_claim import pause_claim
+from dunwell.core.claims.claim_holds import pause_claim
 from dunwell.operations.explanation.claim_life import read_claim_life
 from dunwell.operations.waiting.read_waiting import Kind, Waiting, read_waiting
 from dunwell.platform.clock import MovableClock

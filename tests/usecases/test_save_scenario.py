@@ -8,10 +8,10 @@ import pytest
 from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.cases.rollout.save_scenario import SavedScenario, save_scenario
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.save_draft import save_draft
-from dunwell.core.workflows.scenario_store import load_scenarios
+from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.scenarios.store import load_scenarios
 from dunwell.core.workflows.store import load_current, load_newest
-from dunwell.core.workflows.versions import Scenario
+from dunwell.core.workflows.versions.versions import Scenario
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.resources import Resources

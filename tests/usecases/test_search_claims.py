@@ -3,11 +3,10 @@
 import pytest
 
 from dunwell.cases.intake.change_contact_data import change_contact_data
-from dunwell.core.claims.list_claims import list_claims
+from dunwell.core.claims.lists.list_claims import list_claims
+from dunwell.core.claims.lists.store import ClaimFilter, ListedClaim
 from dunwell.core.claims.searching import store
-from dunwell.core.claims.searching.fill_search import fill_search
-from dunwell.core.claims.searching.search_claims import search_claims
-from dunwell.core.claims.store_lists import ClaimFilter, ListedClaim
+from dunwell.core.claims.searching.search_claims import fill_search, search_claims
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.cursor import CursorForm
 from dunwell.platform.database.listed_table import Page

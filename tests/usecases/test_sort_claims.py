@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.core.claims.list_claims import ClaimOrder, SortKey, list_claims
-from dunwell.core.claims.pause_claim import pause_claim
+from dunwell.core.claims.claim_holds import pause_claim
+from dunwell.core.claims.lists.list_claims import ClaimOrder, SortKey, list_claims
+from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.core.claims.states import Status
-from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database import listed_table
 from dunwell.platform.errors import ValidationError

@@ -9,13 +9,10 @@ import pytest
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.core.files.put_away import put_away, throw_away
-from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.core.files.storage import upload_key
-from dunwell.core.files.storage_use import StorageFull, StorageUse
-from dunwell.core.files.store_use import list_near_limit, load_storage_use
-from dunwell.core.files.upload import PreparedUpload
-from dunwell.core.files.upload_file import CheckedUpload, accept_upload
+from dunwell.core.files.storage import SealedFiles, upload_key
+from dunwell.core.files.store import list_near_limit, load_storage_use
+from dunwell.core.files.upload import PreparedUpload, StorageFull, StorageUse
+from dunwell.core.files.uploads import CheckedUpload, accept_upload, put_away, throw_away
 from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import PayloadTooLarge, Unavailable

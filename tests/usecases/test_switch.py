@@ -12,8 +12,8 @@ from dunwell.cases.assignment.store import load_rules
 from dunwell.cases.rollout.delete_workflow import delete_workflow
 from dunwell.cases.rollout.save_scenario import save_scenario
 from dunwell.cases.rollout.switch import SwitchedScenario, switch_to_workflows
-from dunwell.core.workflows.save_draft import save_draft
-from dunwell.core.workflows.scenario_store import load_scenarios
+from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.scenarios.store import load_scenarios
 from dunwell.core.workflows.store import load_current
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState

@@ -11,13 +11,12 @@ import pytest
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
-from dunwell.core.files.content import clean_file
+from dunwell.core.files.cleaning import clean_file
 from dunwell.core.files.inspection import Inspector
-from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.core.files.storage import ContentMissing, upload_key
+from dunwell.core.files.storage import ContentMissing, SealedFiles, upload_key
 from dunwell.core.files.store import load_usable_tickets
 from dunwell.core.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
-from dunwell.core.files.upload_file import accept_upload
+from dunwell.core.files.uploads import accept_upload
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import PayloadTooLarge, UnsupportedMediaType, ValidationError
 from dunwell.platform.resources import Resources

@@ -20,11 +20,11 @@ from dunwell.core.workflows.change_workflow import (
     rename_workflow,
 )
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.drafts import new_draft
-from dunwell.core.workflows.publish_draft import publish_draft
-from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.workflows.drafts.edit_draft import new_draft
+from dunwell.core.workflows.drafts.publish_draft import publish_draft
+from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.store import load_current, load_draft
-from dunwell.core.workflows.versions import Version
+from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

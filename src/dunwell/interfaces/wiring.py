@@ -40,16 +40,16 @@ from dunwell.contact.sending.adapters import Adapters
 from dunwell.contact.sending.batches.read_statuses import STATUS_SECONDS, StatusReader
 from dunwell.contact.sending.batches.release_batches import BATCH_SECONDS, BatchReleaser
 from dunwell.contact.sending.take_incoming_sms import sweep_old_incoming
-from dunwell.core.claims.expire_holds import expire_holds
-from dunwell.core.claims.searching.fill_search import (
+from dunwell.core.claims.claim_holds import expire_holds
+from dunwell.core.claims.searching.search_claims import (
     SEARCH_SECONDS,
     fill_search,
 )
-from dunwell.core.events.deliver import WebhookDispatcher
-from dunwell.core.events.sender import WebhookSender, open_webhook_sender
+from dunwell.core.events.webhooks.delivery import WebhookSender, open_webhook_sender
+from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.pictures import PagePainter
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.api.app import build_app, build_operators_app
 from dunwell.interfaces.api.edge import build_outside_answer
 from dunwell.interfaces.api.figures import Figures

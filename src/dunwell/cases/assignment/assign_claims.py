@@ -15,9 +15,9 @@ from dunwell.cases.assignment.decision import AssignableClaim, Target, decide_as
 from dunwell.cases.assignment.outcome import Assignment, AssignmentFailure, AssignmentOutcome
 from dunwell.cases.assignment.start_runs import start_runs
 from dunwell.cases.assignment.store import lock_claims
-from dunwell.core.workflows.scenario_store import find_scenario_workflow
+from dunwell.core.workflows.scenarios.store import find_scenario_workflow
 from dunwell.core.workflows.store import hold_workflows, load_current
-from dunwell.core.workflows.versions import Version
+from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.errors import NotFound
 
 _NOT_SWITCHED = "The merchant is not switched to workflows; assign the claim to a scenario."

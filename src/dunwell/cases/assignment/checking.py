@@ -10,9 +10,8 @@ from typing import Any
 import msgspec
 
 from dunwell.cases.assignment.document import RuleDocument, RulesDocument, list_names
-from dunwell.core.workflows.condition_rules import find_condition_faults
 from dunwell.core.workflows.definition import Condition
-from dunwell.core.workflows.settings_rules import find_repeats
+from dunwell.core.workflows.definition_rules import find_condition_faults, find_repeats
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.shape import find_faults, read_if_fits, render_nearest
 from dunwell.platform.text.texts import find_unprintable

@@ -10,7 +10,7 @@ from msgspec import Meta
 from dunwell.cases.assignment.matching import ClaimFacts
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.workflows.definition import Cents, FeeType
-from dunwell.core.workflows.settings_rules import currency_fault, language_fault
+from dunwell.core.workflows.definition_rules import currency_fault, language_fault
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.codes import is_country, is_currency, is_language
 from dunwell.platform.text.shape import find_faults, read_if_fits

@@ -7,7 +7,7 @@ from dunwell.cases.assignment.decision import AssignableClaim
 from dunwell.cases.assignment.store import save_new_runs
 from dunwell.contact.escalation.claim_contact_store import cancel_contacts
 from dunwell.contact.escalation.schedule import first_due
-from dunwell.core.workflows.versions import Version
+from dunwell.core.workflows.versions.versions import Version
 
 
 async def start_runs(

@@ -10,7 +10,7 @@ import msgspec
 
 from dunwell.cases.assignment.decision import AssignableClaim
 from dunwell.cases.assignment.rules import RuleSet
-from dunwell.core.workflows.versions import Version
+from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.database.database import Connection, Row
 
 _LOAD_RULES = """

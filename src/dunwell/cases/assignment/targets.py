@@ -21,7 +21,7 @@ from dunwell.cases.assignment.store import (
 )
 from dunwell.cases.assignment.store_drafts import load_rules_draft
 from dunwell.core.workflows.store import load_newest
-from dunwell.core.workflows.versions import Version
+from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.database.database import Connection
 
 _MOST_KEPT = 10_000

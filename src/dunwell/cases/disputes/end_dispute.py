@@ -35,11 +35,10 @@ from dunwell.contact.escalation.end_claim import end_claim
 from dunwell.contact.notices.facts import DisputeAnswerFacts
 from dunwell.contact.notices.tell_debtor import tell_debtor
 from dunwell.core.claims.access import access_claim
-from dunwell.core.claims.hold_claim import lift_hold
+from dunwell.core.claims.claim_holds import lift_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import ACTIVE, Happening
-from dunwell.core.claims.store import LockedClaim
-from dunwell.core.claims.store_holds import end_hold_at
+from dunwell.core.claims.store import LockedClaim, end_hold_at
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.lazy_text import LazyText
 

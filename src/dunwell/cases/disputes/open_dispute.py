@@ -26,7 +26,7 @@ from dunwell.cases.disputes.withheld import ReachedAddress, withhold_claim
 from dunwell.contact.notices.facts import ObjectionFacts
 from dunwell.contact.notices.tell_debtor import tell_debtor
 from dunwell.core.claims.access import access_claim
-from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.claims.states import ACTIVE

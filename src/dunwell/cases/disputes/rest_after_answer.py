@@ -10,9 +10,9 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.cases.disputes.dispute import Dispute, decide_rest
 from dunwell.cases.disputes.store import load_dispute, save_hold_of, save_told
 from dunwell.contact.notices.told import Told
-from dunwell.core.claims.hold_claim import let_stand, lift_hold
+from dunwell.core.claims.claim_holds import let_stand, lift_hold
 from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.store_holds import end_hold_at
+from dunwell.core.claims.store import end_hold_at
 
 _WHY = "The answer did not arrive; it is told by the next way."
 

@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.intake.contact_patch import apply_patch
 from dunwell.core.claims.debtor_rows import define_record, list_columns, make_row, read_row
 from dunwell.core.claims.fields import ContactData
-from dunwell.core.claims.searching.fill_search import replace_terms
+from dunwell.core.claims.searching.search_claims import replace_terms
 from dunwell.core.claims.store import lock_claim
 from dunwell.platform.database.sql import compose
 from dunwell.platform.errors import Fault, NotFound

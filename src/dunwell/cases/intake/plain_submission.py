@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Meta
 
 from dunwell.cases.intake.submission import ClaimSubmission, ItemSubmission
+from dunwell.core.claims.balance import MAX_ITEMS
 from dunwell.core.claims.fields import ADDRESS_FIELDS, FIELDS, AddressSubmission, Field, Text
-from dunwell.core.claims.item_rules import MAX_ITEMS
 
 _Text = Annotated[str, Meta(max_length=255)]
 _Reference = Annotated[str, Meta(min_length=1, max_length=255)]

@@ -11,8 +11,8 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
+from dunwell.core.claims.balance import MAX_ITEMS
 from dunwell.core.claims.fields import ContactData, DebtorFields, Reference, Text
-from dunwell.core.claims.item_rules import MAX_ITEMS
 
 MAX_CLAIMS = 1000
 MAX_ATTACHMENTS = 20

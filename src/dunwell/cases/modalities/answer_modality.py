@@ -23,11 +23,10 @@ from dunwell.cases.modalities.progress import decide_course, local_date
 from dunwell.cases.modalities.request_modality import announce, open_modality_hold
 from dunwell.cases.modalities.store import load_modality, save_approval, save_ends, save_rejection
 from dunwell.core.claims.access import access_claim
-from dunwell.core.claims.hold_claim import lift_hold
+from dunwell.core.claims.claim_holds import lift_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
-from dunwell.core.claims.store import LockedClaim
-from dunwell.core.claims.store_holds import lift_holds_of_claims
+from dunwell.core.claims.store import LockedClaim, lift_holds_of_claims
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.texts import check_printable

@@ -22,7 +22,7 @@ from dunwell.cases.modalities.progress import decide_course, find_end, local_dat
 from dunwell.cases.modalities.reminding import find_next_notice
 from dunwell.cases.modalities.store import load_claim_facts, load_modalities, save_modality
 from dunwell.core.claims.access import access_claim
-from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.claims.states import ACTIVE, Status

@@ -30,7 +30,7 @@ from dunwell.cases.modalities.store_checks import (
     postpone_checks,
 )
 from dunwell.cases.modalities.tell_plan import PlanStanding, tell_plans
-from dunwell.core.claims.store_holds import lift_holds_of_claims
+from dunwell.core.claims.store import lift_holds_of_claims
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 

@@ -29,8 +29,7 @@ from dunwell.contact.notices.facts import (
 from dunwell.contact.notices.store_occasions import NewOccasion, save_occasions
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import ACTIVE, Status
-from dunwell.core.claims.store import LockedClaim
-from dunwell.core.claims.store_holds import load_holds
+from dunwell.core.claims.store import LockedClaim, load_holds
 
 
 @dataclass(frozen=True, slots=True)

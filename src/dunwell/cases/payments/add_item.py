@@ -16,8 +16,7 @@ from dunwell.cases.payments.balancing import collect_if_paid, load_balance, use_
 from dunwell.cases.payments.store_items import save_item
 from dunwell.contact.escalation.sending_hours import find_days
 from dunwell.core.claims.access import access_claim
-from dunwell.core.claims.balance import Balance, Item
-from dunwell.core.claims.item_rules import check_changeable, check_fee_of, check_room
+from dunwell.core.claims.balance import Balance, Item, check_changeable, check_fee_of, check_room
 from dunwell.core.claims.states import Status
 from dunwell.core.claims.store import LockedClaim, load_items
 

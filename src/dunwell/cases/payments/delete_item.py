@@ -12,8 +12,7 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.balancing import collect_if_paid, load_balance
 from dunwell.cases.payments.store_items import delete_items
 from dunwell.core.claims.access import access_claim
-from dunwell.core.claims.balance import Balance, Item
-from dunwell.core.claims.item_rules import check_changeable, find_going
+from dunwell.core.claims.balance import Balance, Item, check_changeable, find_going
 from dunwell.core.claims.states import Status
 from dunwell.core.claims.store import load_items
 from dunwell.platform.errors import NotFound

@@ -12,7 +12,7 @@ from dunwell.cases.payments.request_holds import lift_request_hold
 from dunwell.cases.payments.request_states import BANK_TRANSFER, RequestState
 from dunwell.cases.payments.store_requests import PaymentRequest, load_live_requests, move_request
 from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.store_holds import load_holds
+from dunwell.core.claims.store import load_holds
 
 
 async def load_awaited_requests(work: Work, claim_id: int) -> Sequence[PaymentRequest]:

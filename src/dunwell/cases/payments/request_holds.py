@@ -10,9 +10,9 @@ from datetime import datetime
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.cases.payments.store_requests import PaymentRequest
-from dunwell.core.claims.hold_claim import lift_hold, open_hold
+from dunwell.core.claims.claim_holds import lift_hold, open_hold
 from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.store_holds import load_holds
+from dunwell.core.claims.store import load_holds
 
 
 async def open_request_hold(work: Work, request: PaymentRequest, until: datetime) -> None:

@@ -13,11 +13,17 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import lock_merchant, raise_revision
 from dunwell.cases.rollout.store import count_active_claims, load_rule_sets
 from dunwell.cases.rollout.uses import describe_claims, describe_rules, describe_scenario
-from dunwell.core.workflows.open_workflow import check_switched
-from dunwell.core.workflows.scenario_store import find_scenario_id
-from dunwell.core.workflows.store import delete_draft, load_current, load_draft
-from dunwell.core.workflows.store_changes import load_name, lock_for_deletion, mark_deleted
-from dunwell.core.workflows.store_draft_changes import delete_open_changes
+from dunwell.core.workflows.change_workflow import check_switched
+from dunwell.core.workflows.drafts.store import delete_open_changes
+from dunwell.core.workflows.scenarios.store import find_scenario_id
+from dunwell.core.workflows.store import (
+    delete_draft,
+    load_current,
+    load_draft,
+    load_name,
+    lock_for_deletion,
+    mark_deleted,
+)
 from dunwell.platform.errors import InvalidState, NotFound
 
 

@@ -8,11 +8,10 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import raise_revision
 from dunwell.cases.rollout.store import load_rule_sets
 from dunwell.cases.rollout.uses import describe_rules
-from dunwell.core.workflows.audited import list_parts
-from dunwell.core.workflows.drafts import discard_draft
-from dunwell.core.workflows.open_workflow import open_workflow
-from dunwell.core.workflows.store import load_current, load_draft
-from dunwell.core.workflows.store_changes import load_name, remove_workflow
+from dunwell.core.workflows.change_workflow import open_workflow
+from dunwell.core.workflows.drafts.edit_draft import discard_draft
+from dunwell.core.workflows.store import load_current, load_draft, load_name, remove_workflow
+from dunwell.core.workflows.versions.parts import list_parts
 from dunwell.platform.errors import InvalidState
 
 

@@ -13,20 +13,19 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.contact_waits import find_contact_warnings
 from dunwell.cases.rollout.publish_workflow import find_publishing_faults
-from dunwell.core.workflows.audited import list_parts
+from dunwell.core.workflows.change_workflow import check_switched
 from dunwell.core.workflows.checking import find_definition_faults, read_definition
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.draft_changes import DraftChange
-from dunwell.core.workflows.open_workflow import check_switched
-from dunwell.core.workflows.part_differences import PartDifference, compare_parts
-from dunwell.core.workflows.parts import join_parts
+from dunwell.core.workflows.drafts.draft_changes import DraftChange
+from dunwell.core.workflows.drafts.store import load_open_changes
 from dunwell.core.workflows.store import (
     load_assignability,
     load_current,
     load_draft,
 )
-from dunwell.core.workflows.store_draft_changes import load_open_changes
-from dunwell.core.workflows.versions import (
+from dunwell.core.workflows.versions.differences import PartDifference, compare_parts
+from dunwell.core.workflows.versions.parts import join_parts, list_parts
+from dunwell.core.workflows.versions.versions import (
     Verdict,
     Version,
     find_next_number,

@@ -9,14 +9,14 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.read_workflows import choose_version
-from dunwell.core.workflows.audited import list_parts
+from dunwell.core.workflows.change_workflow import check_switched
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.draft_changes import DraftChange
-from dunwell.core.workflows.open_workflow import check_switched
-from dunwell.core.workflows.part_differences import PartDifference, compare_parts
-from dunwell.core.workflows.store_draft_changes import load_open_changes, load_published_changes
-from dunwell.core.workflows.store_history import VersionRow, load_definition, load_versions
-from dunwell.core.workflows.versions import Verdict, find_verdict
+from dunwell.core.workflows.drafts.draft_changes import DraftChange
+from dunwell.core.workflows.drafts.store import load_open_changes, load_published_changes
+from dunwell.core.workflows.versions.differences import PartDifference, compare_parts
+from dunwell.core.workflows.versions.parts import list_parts
+from dunwell.core.workflows.versions.store import VersionRow, load_definition, load_versions
+from dunwell.core.workflows.versions.versions import Verdict, find_verdict
 from dunwell.platform.errors import NotFound
 
 

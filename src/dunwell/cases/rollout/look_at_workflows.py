@@ -9,11 +9,11 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.contact_waits import find_contact_warnings
 from dunwell.cases.rollout.store import Running, count_running
-from dunwell.core.workflows.open_workflow import check_switched
+from dunwell.core.workflows.change_workflow import check_switched
+from dunwell.core.workflows.drafts.store import count_open_changes
 from dunwell.core.workflows.store import Workflow, load_newest, load_workflows
-from dunwell.core.workflows.store_draft_changes import count_open_changes
-from dunwell.core.workflows.store_history import load_majors
-from dunwell.core.workflows.versions import render_version_name
+from dunwell.core.workflows.versions.store import load_majors
+from dunwell.core.workflows.versions.versions import render_version_name
 from dunwell.platform.errors import Fault, NotFound
 
 # Beyond it: more than that.

@@ -13,10 +13,9 @@ from dunwell.cases.rollout.contact_waits import find_contact_warnings
 from dunwell.cases.rollout.publish_workflow import find_publishing_faults
 from dunwell.cases.rollout.store import count_active_claims
 from dunwell.cases.rollout.uses import describe_count
-from dunwell.core.workflows.differences import find_differences
 from dunwell.core.workflows.store import load_current, load_draft
-from dunwell.core.workflows.text_changes import find_text_changes
-from dunwell.core.workflows.versions import (
+from dunwell.core.workflows.versions.differences import find_differences, find_text_changes
+from dunwell.core.workflows.versions.versions import (
     Verdict,
     Version,
     find_next_number,

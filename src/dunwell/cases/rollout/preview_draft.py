@@ -21,7 +21,7 @@ from dunwell.cases.rollout.effects_views import (
 from dunwell.cases.rollout.plan_publication import PublicationPlan, plan_publication
 from dunwell.cases.rollout.preview_effects import MinorChange, preview_effects
 from dunwell.core.workflows.store import load_current, load_draft
-from dunwell.core.workflows.versions import Verdict
+from dunwell.core.workflows.versions.versions import Verdict
 from dunwell.platform.crypto import KeyRing
 
 

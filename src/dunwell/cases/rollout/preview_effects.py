@@ -39,7 +39,7 @@ from dunwell.contact.messages.guard_store import load_contacted
 from dunwell.contact.messages.identities import identify
 from dunwell.contact.sending.prices import UNKNOWN_COUNTRY, find_country
 from dunwell.core.workflows.definition import CommunicationStep, Definition
-from dunwell.core.workflows.versions import Version
+from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.crypto import KeyRing
 
 

@@ -15,15 +15,14 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.messages.checking import find_template_faults
 from dunwell.contact.messages.forbidden_words import find_forbidden_words
 from dunwell.contact.messages.merchant_rules import find_quiet_faults, find_value_faults
+from dunwell.core.workflows.change_workflow import open_workflow
 from dunwell.core.workflows.checking import find_definition_faults
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.draft_changes import Ticks
-from dunwell.core.workflows.open_workflow import open_workflow
-from dunwell.core.workflows.publish_draft import publish_draft
-from dunwell.core.workflows.step_ids import find_reused_ids
+from dunwell.core.workflows.drafts.draft_changes import Ticks
+from dunwell.core.workflows.drafts.publish_draft import publish_draft
 from dunwell.core.workflows.store import load_draft
-from dunwell.core.workflows.store_history import load_known_steps
-from dunwell.core.workflows.versions import Version
+from dunwell.core.workflows.versions.store import load_known_steps
+from dunwell.core.workflows.versions.versions import Version, find_reused_ids
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import Fault, ValidationError
 

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.store import load_rules
 from dunwell.cases.rollout.store import count_active_claims
 from dunwell.core.workflows.document import render_document
-from dunwell.core.workflows.scenario_store import load_scenarios
+from dunwell.core.workflows.scenarios.store import load_scenarios
 from dunwell.platform.errors import NotFound
 from dunwell.platform.text.shape import render_nearest
 

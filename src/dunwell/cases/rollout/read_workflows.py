@@ -7,14 +7,13 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.store import count_active_claims
 from dunwell.cases.rollout.views import Comparison, DefinitionView, VersionView, WorkflowView
+from dunwell.core.workflows.change_workflow import check_switched, find_workflow
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.differences import find_differences
 from dunwell.core.workflows.document import render_document
-from dunwell.core.workflows.open_workflow import check_switched, find_workflow
 from dunwell.core.workflows.store import Workflow, load_workflows
-from dunwell.core.workflows.store_history import VersionRow, load_definition, load_versions
-from dunwell.core.workflows.text_changes import find_text_changes
-from dunwell.core.workflows.versions import find_verdict, render_version_name
+from dunwell.core.workflows.versions.differences import find_differences, find_text_changes
+from dunwell.core.workflows.versions.store import VersionRow, load_definition, load_versions
+from dunwell.core.workflows.versions.versions import find_verdict, render_version_name
 from dunwell.platform.errors import NotFound
 
 DRAFT, LATEST = "draft", "latest"

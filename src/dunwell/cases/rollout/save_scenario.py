@@ -21,17 +21,17 @@ from dunwell.cases.rollout.scenario_claims_store import (
     move_claims,
 )
 from dunwell.cases.rollout.scenario_edit import ScenarioEdit, decide_edit, is_same_course
+from dunwell.core.workflows.change_workflow import open_scenarios
 from dunwell.core.workflows.checking import check_workflow_name
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.open_workflow import open_scenarios
-from dunwell.core.workflows.scenario_store import (
+from dunwell.core.workflows.scenarios.store import (
     load_scenarios,
     save_new_scenario,
     save_scenario_definition,
     save_scenario_description,
 )
-from dunwell.core.workflows.store_changes import lock_for_deletion
-from dunwell.core.workflows.versions import Scenario
+from dunwell.core.workflows.store import lock_for_deletion
+from dunwell.core.workflows.versions.versions import Scenario
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import ValidationError
 

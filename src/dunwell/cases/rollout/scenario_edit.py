@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from dunwell.cases.rollout.uses import describe_count
 from dunwell.core.workflows.definition import Definition, Step
-from dunwell.core.workflows.step_ids import KnownStep, find_reused_ids, kind_of
+from dunwell.core.workflows.versions.versions import KnownStep, find_reused_ids, kind_of
 from dunwell.platform.errors import Fault
 
 # Where a claim stands: a step's id, or behind the last.

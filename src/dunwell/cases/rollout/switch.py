@@ -15,8 +15,8 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_switched, lock_merchant, mark_switched
 from dunwell.cases.assignment.store import load_rules
 from dunwell.cases.rollout.store import count_active_claims
-from dunwell.core.workflows.scenario_store import load_scenarios, publish_scenarios
-from dunwell.core.workflows.versions import Scenario, render_version_name
+from dunwell.core.workflows.scenarios.store import load_scenarios, publish_scenarios
+from dunwell.core.workflows.versions.versions import Scenario, render_version_name
 from dunwell.platform.errors import InvalidState
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.core.workflows.versions import Verdict
+from dunwell.core.workflows.versions.versions import Verdict
 
 
 class WorkflowView(msgspec.Struct, frozen=True, rename="camel"):

@@ -11,18 +11,18 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.escalation.claim_contact_store import wake_contacts
 from dunwell.core.claims.access import access_claim
-from dunwell.core.files.attached import (
+from dunwell.core.files.attachment import (
     AttachedFile,
     check_attachable,
     check_space,
     no_attachment,
     unknown_ticket,
 )
-from dunwell.core.files.store import load_usable_tickets
-from dunwell.core.files.store_attachments import (
+from dunwell.core.files.store import (
     delete_attachment,
     load_all_attached,
     load_attached,
+    load_usable_tickets,
     save_attachment,
     save_replacement,
 )

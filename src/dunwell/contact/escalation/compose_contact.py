@@ -34,7 +34,7 @@ from dunwell.contact.sending.channel import Message, MessageFile, Permanent
 from dunwell.contact.sending.logo import find_logo
 from dunwell.contact.sending.references import write_reference
 from dunwell.core.workflows.definition import CommunicationStep
-from dunwell.core.workflows.versions import Version
+from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.text.codes import find_home
 

@@ -27,7 +27,7 @@ from dunwell.contact.escalation.process import find_process
 from dunwell.contact.escalation.record_decisions import DecidedClaim, record_decisions
 from dunwell.contact.escalation.schedule import decide
 from dunwell.core.workflows.store import load_newest
-from dunwell.core.workflows.versions import Version
+from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 

@@ -37,9 +37,9 @@ from dunwell.contact.sending.channel import (
 )
 from dunwell.contact.sending.file_memory import FileMemory
 from dunwell.contact.sending.heed_refusals import heed_refusals
-from dunwell.core.files.attachments import Attachment, find_attachments
-from dunwell.core.files.content_types import PDF
 from dunwell.core.files.storage import ContentMissing
+from dunwell.core.files.store import Attachment, find_attachments
+from dunwell.core.files.upload import PDF
 from dunwell.core.workflows.store import hold_workflows, load_newest
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease

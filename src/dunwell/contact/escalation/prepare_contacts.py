@@ -30,10 +30,10 @@ from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.messages.suppression import SUPPRESSED
 from dunwell.contact.sending.channel import Permanent
 from dunwell.contact.sending.pace_store import lock_room, take_room
-from dunwell.core.files.attachments import load_attachments
+from dunwell.core.files.store import load_attachments
 from dunwell.core.workflows.definition import CommunicationStep
 from dunwell.core.workflows.store import load_newest
-from dunwell.core.workflows.versions import Version
+from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.heartbeat import BEAT_SECONDS, LEASE, keep_lease

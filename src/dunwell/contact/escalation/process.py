@@ -17,7 +17,7 @@ from dunwell.contact.escalation.calendars import (
     make_calendar,
 )
 from dunwell.core.workflows.definition import CommunicationStep, Definition, Step
-from dunwell.core.workflows.versions import Version
+from dunwell.core.workflows.versions.versions import Version
 
 _MOST = 2000
 # By version, time zone, postal days and country of the creditor.

@@ -24,6 +24,7 @@ from dunwell.contact.escalation.schedule import (
 )
 from dunwell.core.claims.states import Happening, Status, decide_status
 from dunwell.core.events.body import EventActionStep
+from dunwell.core.events.event_log import save_events
 from dunwell.core.events.payloads import (
     Event,
     EventHead,
@@ -32,7 +33,6 @@ from dunwell.core.events.payloads import (
     checkpoint_reached,
     fee_added,
 )
-from dunwell.core.events.record import save_events
 from dunwell.platform.ids import Ids
 
 # The step id under which history keeps the archiving after the last step.

@@ -20,10 +20,10 @@ from dunwell.contact.messages.guards import KeptBack
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.messages.letters.printer import ScriptMissing, describe_missing
 from dunwell.contact.sending.channel import Permanent
-from dunwell.core.files.attachments import Attachment
+from dunwell.core.files.store import Attachment
 from dunwell.core.workflows.definition import CommunicationStep, Template
-from dunwell.core.workflows.text_rules import channels_of
-from dunwell.core.workflows.versions import Version
+from dunwell.core.workflows.definition_rules import channels_of
+from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.errors import Unavailable
 
 _AFTER_FAULT = timedelta(hours=1)

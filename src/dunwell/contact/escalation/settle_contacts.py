@@ -35,8 +35,8 @@ from dunwell.contact.messages.guard_store import give_back
 from dunwell.contact.sending.report import find_destination
 from dunwell.core.claims.states import ACTIVE
 from dunwell.core.events.body import EventActionStep
+from dunwell.core.events.event_log import save_events
 from dunwell.core.events.payloads import Event, EventHead, escalated
-from dunwell.core.events.record import save_events
 
 # Why a contact that its channel put off is not sent after all.
 _CANCELLED = "The claim was paid, ended or assigned anew while this was being sent."

@@ -15,7 +15,7 @@ from dunwell.contact.messages.communication_views import (
     FoundCommunication,
     SentAttachment,
 )
-from dunwell.core.workflows.versions import render_version_name
+from dunwell.core.workflows.versions.versions import render_version_name
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 from dunwell.platform.text.wire import write_instant

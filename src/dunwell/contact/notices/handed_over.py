@@ -38,7 +38,7 @@ from dunwell.contact.sending.channel import (
 from dunwell.contact.sending.heed_refusals import heed_refusals
 from dunwell.contact.sending.logo import find_logo
 from dunwell.contact.sending.references import write_reference
-from dunwell.core.files.content_types import PDF
+from dunwell.core.files.upload import PDF
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.resources import Resources

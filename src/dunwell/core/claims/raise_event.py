@@ -7,8 +7,8 @@ in sets, by itself.
 from collections.abc import Callable
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.core.events.event_log import save_events
 from dunwell.core.events.payloads import Event, EventHead
-from dunwell.core.events.record import save_events
 from dunwell.platform.errors import NotFound
 
 # Locks the claim, so that sequences have no gap and no double. By primary keys.

@@ -14,10 +14,10 @@ from dunwell.core.claims.states import Status
 from dunwell.core.claims.store import (
     ClaimRecord,
     load_claim,
+    load_holds,
     load_items,
     load_paid_cents,
 )
-from dunwell.core.claims.store_holds import load_holds
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import NotFound
 

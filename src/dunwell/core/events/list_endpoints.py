@@ -6,8 +6,8 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.events.endpoint_health import EndpointHealth, EndpointState
-from dunwell.core.events.store_health import load_health
+from dunwell.core.events.webhooks.endpoint import EndpointHealth, EndpointState
+from dunwell.core.events.webhooks.health.store import load_health
 from dunwell.platform.database.listed_table import ListedTable, Page
 from dunwell.platform.database.lists import list_page
 

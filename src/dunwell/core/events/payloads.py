@@ -1,5 +1,5 @@
-"""Events, each made once with its body: the text that is stored, listed, signed and delivered;
-nothing serialises it again. What a body says stands in `events.body`. Pure.
+"""The events that merchants are told about, each built once with its body. The stored text is what
+is listed, signed and delivered; nothing serialises it again. Pure.
 """
 
 from datetime import UTC, datetime

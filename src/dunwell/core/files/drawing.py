@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import pypdfium2
 from PIL import Image, ImageOps
 
-from dunwell.core.files.content_types import JPEG, PDF, PNG, WEBP
+from dunwell.core.files.upload import JPEG, PDF, PNG, WEBP
 
 # As many as are taken when a file comes in (`files.content`, `files.cleaning_images`).
 MAX_PAGES = 500

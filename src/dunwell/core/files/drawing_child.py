@@ -11,9 +11,9 @@ import msgspec
 import pikepdf
 from PIL import Image
 
-from dunwell.core.files.content_types import PDF, PNG
 from dunwell.core.files.drawing import Box, NotDrawable, draw_page
 from dunwell.core.files.pictures import Drawn, Wanted
+from dunwell.core.files.upload import PDF, PNG
 from dunwell.platform.children.child import serve, shut_in
 
 _MEMORY_BYTES = 768 * 1024 * 1024

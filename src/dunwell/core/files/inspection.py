@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import msgspec
 
-from dunwell.core.files.content_types import ALLOWED_TYPES, refuse
+from dunwell.core.files.upload import ALLOWED_TYPES, refuse
 from dunwell.platform.children.child_pool import ChildLost, ChildPool
 from dunwell.platform.children.fair_queue import PERSON_WAITS
 from dunwell.platform.errors import Unavailable, UnsupportedMediaType

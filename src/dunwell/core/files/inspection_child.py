@@ -10,7 +10,7 @@ import msgspec
 import pikepdf
 from PIL import Image
 
-from dunwell.core.files.content import clean_file
+from dunwell.core.files.cleaning import clean_file
 from dunwell.core.files.inspection import Finding
 from dunwell.platform.children.child import serve, shut_in
 from dunwell.platform.errors import UnsupportedMediaType

@@ -1,9 +1,5 @@
-"""Where file contents are kept: a local folder or an object store, behind one API (obstore).
-
-Keys begin with the merchant's id and are made of ids alone; no text from outside becomes a part of
-one. Contents never change: a key is written once. Calls run in threads: obstore's own coroutines
-call back into an interpreter that may be ending, which aborts the process. The threads are the
-storage's own, so that one that hangs holds up nothing else, and nobody waits for one for long.
+"""Where file contents are stored, sealed with the installation's key: a local folder or an object
+store, behind one API (obstore).
 """
 
 import asyncio
@@ -19,7 +15,9 @@ import obstore
 from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import LocalStore, ObjectStore, from_url
 
+from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
 
 # For whoever waits. A thread waits longer: an object store's attempts end after 30 s each.
 PATIENCE_SECONDS = 20.0
@@ -95,3 +93,35 @@ def upload_key(merchant_id: int, ticket_id: UUID) -> str:
 
 def _away() -> Unavailable:
     return Unavailable("The file storage is away. Try again shortly.")
+
+
+# A PDF begins with "%PDF-", a JPEG with FF D8, a PNG with 89 50, a WebP with "RIFF".
+HEAD = b"\x01dunwell sealed\n"
+_PURPOSE = "upload"
+
+
+class SealedFiles:
+    def __init__(self, storage: Storage, keys: KeyRing) -> None:
+        self._storage = storage
+        self._keys = keys
+
+    @classmethod
+    def open(cls, resources: Resources) -> Self:
+        return cls(Storage.open(resources.settings.files_url), resources.keys)
+
+    async def save(self, key: str, content: bytes) -> None:
+        """Raises Unavailable."""
+        # Ten megabytes take long enough to seal to be noticed by other requests.
+        sealed = await asyncio.to_thread(self._keys.seal, _PURPOSE, content, bound_to=key)
+        await self._storage.save(key, HEAD + sealed)
+
+    async def load(self, key: str) -> bytes:
+        """Raises ContentMissing, Unavailable, and SealBroken for one that was changed."""
+        kept = await self._storage.load(key)
+        if not kept.startswith(HEAD):
+            return kept
+        return await asyncio.to_thread(self._keys.open, _PURPOSE, kept[len(HEAD) :], bound_to=key)
+
+    async def remove(self, key: str) -> None:
+        """What is gone already counts as removed. Raises Unavailable."""
+        await self._storage.remove(key)

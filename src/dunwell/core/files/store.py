@@ -1,15 +1,60 @@
-"""The SQL of uploads."""
+"""The SQL of uploads, of the storage they use, and of the files attached to claims."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 import msgspec
 
-from dunwell.core.files.storage_use import StorageUse
-from dunwell.core.files.store_use import lock_used_bytes, save_used_bytes
-from dunwell.core.files.upload import PreparedUpload
-from dunwell.platform.database.database import Connection
+from dunwell.core.files.attachment import AttachedFile
+from dunwell.core.files.upload import PreparedUpload, StorageUse, name_for_reader
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
+
+_LOAD_USE = "SELECT coalesce((SELECT used_bytes FROM storage_use WHERE merchant_id = $1), 0)"
+_LOCK = "SELECT used_bytes FROM storage_use WHERE merchant_id = $1 FOR UPDATE"
+_SAVE_USE = "UPDATE storage_use SET used_bytes = $2 WHERE merchant_id = $1"
+# With a merchant's first upload.
+_BEGIN = """
+INSERT INTO storage_use (merchant_id, used_bytes)
+VALUES ($1, 0)
+ON CONFLICT (merchant_id) DO NOTHING
+"""
+# Those that are near it, the fullest first.
+_LIST_NEAR = """
+SELECT merchant.key, use.used_bytes
+FROM storage_use AS use
+JOIN merchants AS merchant USING (merchant_id)
+WHERE use.used_bytes >= $1
+ORDER BY use.used_bytes DESC, merchant.key
+LIMIT $2
+"""
+
+
+async def load_storage_use(tx: Connection, merchant_id: int, limit_bytes: int) -> StorageUse:
+    return StorageUse(await tx.fetchval(_LOAD_USE, merchant_id), limit_bytes)
+
+
+async def lock_used_bytes(tx: Connection, merchant_id: int) -> int:
+    """Return what they take, locked until the transaction ends."""
+    used_bytes: int | None = await tx.fetchval(_LOCK, merchant_id)
+    if used_bytes is None:
+        await tx.execute(_BEGIN, merchant_id)
+        used_bytes = await tx.fetchval(_LOCK, merchant_id)
+    assert used_bytes is not None
+    return used_bytes
+
+
+async def save_used_bytes(tx: Connection, merchant_id: int, used_bytes: int) -> None:
+    await tx.execute(_SAVE_USE, merchant_id, used_bytes)
+
+
+async def list_near_limit(tx: Connection, least_bytes: int, most: int) -> list[tuple[str, int]]:
+    """Merchants whose files take so much, by their keys."""
+    rows = await tx.fetch(_LIST_NEAR, least_bytes, most)
+    return [(row["key"], row["used_bytes"]) for row in rows]
+
 
 _INSERT = """
 INSERT INTO uploads
@@ -116,3 +161,182 @@ async def find_unused_uploads(
 ) -> list[UnusedUpload]:
     """Whose ticket ran out from `since` on and before `until`, the first to run out first."""
     return [UnusedUpload(**row) for row in await tx.fetch(_FIND_UNUSED, since, until, limit)]
+
+
+_COLUMNS = (
+    "a.attachment_id, a.ticket_id, u.friendly_name, u.file_name, u.content_type, u.size_bytes,"
+    " a.created_at, u.storage_key"
+)
+_JOINED = "attachments a JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = a.ticket_id"
+# By primary keys.
+_LOAD_ATTACHED = compose(
+    """
+SELECT {columns}
+FROM {joined}
+WHERE a.merchant_id = $1 AND a.claim_id = $2 AND a.attachment_id = ANY($3::uuid[])
+""",
+    columns=_COLUMNS,
+    joined=_JOINED,
+)
+# Newest first; a debtor's page nests it. By primary key; a claim has few.
+LOAD_ATTACHED = compose(
+    """
+SELECT {columns}
+FROM {joined}
+WHERE a.merchant_id = $1 AND a.claim_id = $2
+ORDER BY a.created_at DESC, a.attachment_id DESC
+LIMIT $3
+""",
+    columns=_COLUMNS,
+    joined=_JOINED,
+)
+_SAVE_ATTACHMENT = """
+WITH touched AS (
+    UPDATE claims SET updated_at = $5 WHERE merchant_id = $1 AND claim_id = $2
+)
+INSERT INTO attachments (merchant_id, claim_id, attachment_id, ticket_id, position, created_at)
+SELECT $1, $2, $3, $4, coalesce(max(position) + 1, 0), $5
+FROM attachments
+WHERE merchant_id = $1 AND claim_id = $2
+"""
+# An upload's ticket runs out with its last use, and no earlier: sweeps pass over those in use.
+# Written whether or not this use was the last, so that two that go at once need not see each other.
+_RELEASED = """
+UPDATE uploads SET expires_at = greatest(expires_at, $5)
+WHERE merchant_id = $1
+  AND ticket_id = (SELECT ticket_id FROM attachments
+                   WHERE merchant_id = $1 AND claim_id = $2 AND attachment_id = $3)
+"""
+_REPLACE = compose(
+    """
+WITH touched AS (
+    UPDATE claims SET updated_at = $4 WHERE merchant_id = $1 AND claim_id = $2
+), released AS ({released})
+UPDATE attachments SET ticket_id = $6
+WHERE merchant_id = $1 AND claim_id = $2 AND attachment_id = $3
+""",
+    released=_RELEASED,
+)
+_DELETE = compose(
+    """
+WITH touched AS (
+    UPDATE claims SET updated_at = $4 WHERE merchant_id = $1 AND claim_id = $2
+), released AS ({released})
+DELETE FROM attachments
+WHERE merchant_id = $1 AND claim_id = $2 AND attachment_id = $3
+""",
+    released=_RELEASED,
+)
+
+
+async def load_attached(
+    tx: Connection, merchant_id: int, claim_id: int, attachment_id: UUID
+) -> AttachedFile | None:
+    found = await load_listed_attachments(tx, merchant_id, claim_id, [attachment_id])
+    return found.get(attachment_id)
+
+
+async def load_listed_attachments(
+    tx: Connection, merchant_id: int, claim_id: int, attachment_ids: Sequence[UUID]
+) -> Mapping[UUID, AttachedFile]:
+    """By id."""
+    rows = await tx.fetch(_LOAD_ATTACHED, merchant_id, claim_id, list(attachment_ids))
+    return {row["attachment_id"]: _read_attached(row) for row in rows}
+
+
+async def load_all_attached(
+    tx: Connection, merchant_id: int, claim_id: int, *, limit: int | None = None
+) -> list[AttachedFile]:
+    """The claim's, the newest first."""
+    rows = await tx.fetch(LOAD_ATTACHED, merchant_id, claim_id, limit)
+    return [_read_attached(row) for row in rows]
+
+
+async def save_attachment(
+    tx: Connection, claim: tuple[int, int], attachment_id: UUID, ticket_id: UUID, now: datetime
+) -> None:
+    """Behind the others of a locked claim. claim: the merchant's id and the claim's."""
+    await tx.execute(_SAVE_ATTACHMENT, *claim, attachment_id, ticket_id, now)
+
+
+async def save_replacement(
+    tx: Connection, claim: tuple[int, int], attachment_id: UUID, ticket_id: UUID, *,
+    now: datetime, real_now: datetime,
+) -> None:  # fmt: skip
+    """Put another file in an attachment's place; the former's ticket loses this use."""
+    await tx.execute(_REPLACE, *claim, attachment_id, now, real_now, ticket_id)
+
+
+async def delete_attachment(
+    tx: Connection,
+    claim: tuple[int, int],
+    attachment_id: UUID,
+    *,
+    now: datetime,
+    real_now: datetime,
+) -> None:
+    """From a locked claim; the file's ticket loses this use."""
+    await tx.execute(_DELETE, *claim, attachment_id, now, real_now)
+
+
+def _read_attached(row: Row) -> AttachedFile:
+    return AttachedFile(**dict(row))
+
+
+# By primary keys.
+_OF_CLAIMS = """
+SELECT a.claim_id, a.attachment_id, u.friendly_name, u.content_type, u.storage_key, u.size_bytes
+FROM attachments a
+JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = a.ticket_id
+WHERE a.merchant_id = $1 AND a.claim_id = ANY($2::bigint[])
+ORDER BY a.claim_id, a.position
+"""
+_BY_ID = """
+SELECT a.claim_id, a.attachment_id, u.friendly_name, u.content_type, u.storage_key, u.size_bytes
+FROM attachments a
+JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = a.ticket_id
+WHERE a.merchant_id = $1 AND a.claim_id = ANY($2::bigint[])
+  AND a.attachment_id = ANY($3::uuid[])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    attachment_id: UUID
+    friendly_name: str
+    content_type: str
+    storage_key: str
+    size_bytes: int
+
+    @property
+    def file_name(self) -> str:
+        return name_for_reader(self.friendly_name, self.content_type)
+
+
+async def load_attachments(
+    tx: Connection, merchant_id: int, claim_ids: Collection[int]
+) -> dict[int, list[Attachment]]:
+    """The attachments of claims that have any, in their order."""
+    found: dict[int, list[Attachment]] = {}
+    for row in await tx.fetch(_OF_CLAIMS, merchant_id, list(claim_ids)):
+        found.setdefault(row["claim_id"], []).append(_read(row))
+    return found
+
+
+async def find_attachments(
+    tx: Connection, merchant_id: int, wanted: Mapping[int, Collection[UUID]]
+) -> dict[UUID, Attachment]:
+    """Attachments by claim and id; one that was removed since is not among them."""
+    ids = [attachment_id for some in wanted.values() for attachment_id in some]
+    rows = await tx.fetch(_BY_ID, merchant_id, list(wanted), ids)
+    return {row["attachment_id"]: _read(row) for row in rows}
+
+
+def _read(row: Row) -> Attachment:
+    return Attachment(
+        attachment_id=row["attachment_id"],
+        friendly_name=row["friendly_name"],
+        content_type=row["content_type"],
+        storage_key=row["storage_key"],
+        size_bytes=row["size_bytes"],
+    )

@@ -1,9 +1,94 @@
-"""An upload on its way: as the form gives it, and after its checks. Pure."""
+"""An upload as a value: its types, its names, how much storage it may take, before and after its
+checks.
+"""
 
+import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
+from mimetypes import MimeTypes
+from urllib.parse import quote
 from uuid import UUID
 
+from dunwell.platform.errors import Fault, PayloadTooLarge, UnsupportedMediaType
 from dunwell.platform.http.multipart import FileContent
+
+PDF, JPEG, PNG, WEBP = "application/pdf", "image/jpeg", "image/png", "image/webp"
+ALLOWED_TYPES = (PDF, JPEG, PNG, WEBP)
+# The table that comes with Python, not the host's.
+_BY_NAME = MimeTypes()
+
+
+def refuse(message: str) -> UnsupportedMediaType:
+    """The refusal of a file; says what is taken."""
+    return UnsupportedMediaType(
+        f"{message} Upload a PDF, JPEG, PNG or WebP file.", allowed=list(ALLOWED_TYPES)
+    )
+
+
+def check_claimed_type(file_name: str, content_type: str) -> None:
+    """Raises UnsupportedMediaType for a name that says another type than the content is.
+
+    A name without an ending, or with one that names no type, claims nothing.
+    """
+    _, dot, last = file_name.rpartition(".")
+    ending = dot + last.lower()
+    claimed = _BY_NAME.types_map[True].get(ending) or _BY_NAME.types_map[False].get(ending)
+    if dot and claimed not in (None, content_type):
+        raise refuse(f"The file is called {ending} but its content is {content_type}.")
+
+
+MAX_NAME_LENGTH = 255
+_ENDINGS = {
+    "application/pdf": (".pdf",),
+    "image/jpeg": (".jpg", ".jpeg"),
+    "image/png": (".png",),
+    "image/webp": (".webp",),
+}
+# Controls, halves of surrogate pairs, line and paragraph separators.
+_FORBIDDEN = ("Cc", "Cs", "Zl", "Zp")
+# The same, and what is not seen at all.
+_UNSHOWN = (*_FORBIDDEN, "Cf", "Cn", "Co")
+_LONGEST_TIDY = 120
+# They turn the direction of what follows, so that "exe.fdp" reads as a document.
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def find_name_faults(friendly_name: str, file_name: str) -> list[Fault]:
+    """Faults of the upload form's two names, by the names of its parts (spec, Upload ticket)."""
+    return [*_check("friendlyName", friendly_name), *_check("fileName", file_name)]
+
+
+def tidy_name(given: str) -> str:
+    """A stranger's name for a file without what cannot be shown or would deceive: its folders,
+    controls, direction marks; too long a one keeps its end, where its ending is."""
+    last = given.replace("\\", "/").rpartition("/")[2]
+    kept = "".join(c for c in last if unicodedata.category(c) not in _UNSHOWN and c not in _TURNING)
+    return " ".join(kept.split())[-_LONGEST_TIDY:] or "-"
+
+
+def name_for_reader(friendly_name: str, content_type: str) -> str:
+    """The name debtors save the file under: the display name with the ending of its type."""
+    endings = _ENDINGS[content_type]
+    clean = friendly_name.strip().replace("/", "-").replace("\\", "-")
+    return clean if clean.lower().endswith(endings) else clean + endings[0]
+
+
+def render_disposition(name: str) -> str:
+    """The header that has a browser save a file under this name and never show it (RFC 6266)."""
+    plain = "".join(c if " " <= c <= "~" and c not in '"\\%/' else "_" for c in name)
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+
+
+def _check(part: str, name: str) -> Iterator[Fault]:
+    path = f"/{part}"
+    if not name.strip():
+        yield Fault(path, f"{part} needs a name; give the file one.", "REQUIRED")
+    if len(name) > MAX_NAME_LENGTH:
+        yield Fault(path, f"Use at most {MAX_NAME_LENGTH} characters.", "TOO_LONG")
+    if any(unicodedata.category(c) in _FORBIDDEN or c in _TURNING for c in name):
+        message = "Remove line breaks, control characters and direction marks."
+        yield Fault(path, message, "CONTROL_CHARACTER")
+
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
 
@@ -29,3 +114,39 @@ class PreparedUpload:
     size_bytes: int
     sha256: bytes
     storage_key: str
+
+
+# From here on, people are told: at 10 GiB, 2 GiB are left, which is time enough to delete files or
+# to raise the limit.
+NEAR_PERCENT = 80
+
+
+class StorageFull(PayloadTooLarge):
+    """The merchant's files take so much that this one does not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class StorageUse:
+    used_bytes: int
+    limit_bytes: int
+
+    @property
+    def percent(self) -> int:
+        """Rounded down, so that 100 says that it is full."""
+        return 100 * self.used_bytes // self.limit_bytes
+
+    @property
+    def is_near_limit(self) -> bool:
+        return self.percent >= NEAR_PERCENT
+
+    def check_room(self, size_bytes: int) -> None:
+        """Raises StorageFull."""
+        if self.used_bytes + size_bytes > self.limit_bytes:
+            raise StorageFull(
+                f"The merchant's files take {self.used_bytes:,} of {self.limit_bytes:,} bytes, and "
+                f"this one has {size_bytes:,}. Delete attachments that are no longer needed: about "
+                "an hour after the last claim has lost a file, its space is free. Or ask the "
+                "operator for more.",
+                limit=self.limit_bytes,
+                used=self.used_bytes,
+            )

@@ -1,20 +1,65 @@
-"""What is done to a workflow as a whole: another name; deactivated, or activated again (spec,
-Workflow version 3; CONTRACT 6).
-
-Its id, versions, claims and rules stay. While it is deactivated rules skip it and it cannot be
-assigned; claims on it run on.
+"""Opens a workflow or the scenarios for a change, locked until the transaction ends; renames,
+deactivates and activates a workflow (spec, Workflow version 3; CONTRACT 6).
 """
 
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store import raise_revision
+from dunwell.accounts.merchants.store import load_switched, lock_merchant, raise_revision
 from dunwell.core.workflows.checking import check_workflow_name
-from dunwell.core.workflows.open_workflow import open_workflow
-from dunwell.core.workflows.store_changes import load_name, save_assignment_enabled, save_name
-from dunwell.platform.errors import Fault, ValidationError
+from dunwell.core.workflows.store import (
+    Workflow,
+    load_name,
+    load_workflows,
+    lock_workflow,
+    save_assignment_enabled,
+    save_name,
+)
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.platform.text.shape import render_nearest
+
+
+def check_switched(merchant: Merchant) -> None:
+    """Raises InvalidState: the merchant's processes are scenarios still."""
+    if not merchant.switched_to_workflows:
+        raise InvalidState(
+            "The merchant works with scenarios, not workflows; "
+            f"see: dunwell scenario list {merchant.key}, dunwell switch {merchant.key}.",
+            state="NOT_SWITCHED",
+        )
+
+
+async def find_workflow(tx: Connection, merchant_id: int, name: str) -> Workflow:
+    """The merchant's workflow of this name. Raises NotFound, which names the nearest."""
+    workflows = {each.name: each for each in await load_workflows(tx, merchant_id)}
+    if name not in workflows:
+        nearest = render_nearest(name, list(workflows))
+        raise NotFound(f'There is no workflow "{name}". {nearest}')
+    return workflows[name]
+
+
+async def open_workflow(work: Work, workflow_id: UUID) -> None:
+    """Lock it. Raises NotFound, and InvalidState where the merchant has no workflows yet."""
+    check_switched(work.merchant)
+    await lock_merchant(work.tx, work.merchant_id)
+    if not await lock_workflow(work.tx, work.merchant_id, workflow_id):
+        raise NotFound(f"There is no workflow {workflow_id}.")
+
+
+async def open_scenarios(work: Work) -> None:
+    """Hold the merchant's setup. Raises InvalidState: the merchant works with workflows."""
+    await lock_merchant(work.tx, work.merchant_id)
+    if await load_switched(work.tx, work.merchant_id):
+        key = work.merchant.key
+        raise InvalidState(
+            "The merchant works with workflows, and there is no way back; its scenarios are "
+            f"read-only. See: dunwell workflow list {key}.",
+            state="SWITCHED",
+        )
 
 
 async def rename_workflow(work: Work, workflow_id: UUID, name: str) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from dunwell.core.workflows.condition_rules import find_condition_faults
 from dunwell.core.workflows.definition import (
     Condition,
     Definition,
@@ -19,10 +18,13 @@ from dunwell.core.workflows.definition import (
     Template,
     Texts,
 )
+from dunwell.core.workflows.definition_rules import (
+    find_condition_faults,
+    find_settings_faults,
+    find_step_faults,
+    find_text_faults,
+)
 from dunwell.core.workflows.reference import FIELD_WORDS
-from dunwell.core.workflows.settings_rules import find_settings_faults
-from dunwell.core.workflows.step_rules import find_step_faults
-from dunwell.core.workflows.text_rules import find_text_faults
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.shape import Part, find_faults, read_if_fits
 from dunwell.platform.text.texts import find_unprintable, is_printable

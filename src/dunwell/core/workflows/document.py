@@ -1,16 +1,19 @@
-"""A definition as a document people read and edit: what it says, without defaults.
-
-Reading it again (`checking.read_definition`) gives the same definition. Pure.
+"""A definition as a document, YAML or JSON: rendered without defaults, and read with the lines that
+its faults are in. Pure.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import msgspec
 from msgspec import NODEFAULT
 from msgspec.structs import FieldInfo, fields
 
 from dunwell.core.workflows.definition import Definition
+from dunwell.platform.errors import Fault, InvalidRequest
+from dunwell.platform.text.yaml_document import DocumentFaulty, find_lines, parse_yaml
 
 # A step opens with what it is; its guard, the longest, comes last.
 _FIRST, _LAST = ("id", "name", "kind"), ("when",)
@@ -53,3 +56,83 @@ def default_of(field: FieldInfo) -> Any:
 def _in_order(members: dict[str, Any]) -> dict[str, Any]:
     rest = [name for name in members if name not in (*_FIRST, *_LAST)]
     return {name: members[name] for name in (*_FIRST, *rest, *_LAST) if name in members}
+
+
+@dataclass(frozen=True, slots=True)
+class GivenDefinition:
+    """What a file says, and the version it says it was read from."""
+
+    file_name: str
+    text: str
+    # Keys that lead to the definition within the file.
+    place: tuple[str, ...]
+    document: Any
+    version_id: UUID | None
+
+
+class PlacedFault(msgspec.Struct, frozen=True):
+    """A fault with the line of the file it is in."""
+
+    line: int
+    path: str
+    message: str
+    code: str
+
+
+def read_given_text(text: str, file_name: str) -> GivenDefinition:
+    """Raises InvalidRequest: it cannot be read."""
+    try:
+        document = parse_yaml(text)
+    except DocumentFaulty as error:
+        raise unreadable_file(file_name, error) from error
+    return take_given(document, text, file_name)
+
+
+def unreadable_file(file_name: str, error: DocumentFaulty) -> InvalidRequest:
+    return InvalidRequest(f"{file_name} cannot be read. {error}")
+
+
+def take_given(document: Any, text: str, file_name: str) -> GivenDefinition:
+    """Return the definition in a document's value."""
+    if isinstance(document, dict) and "definition" in document:
+        inner, version_id = document["definition"], _read_id(document.get("versionId"))
+        return GivenDefinition(
+            file_name=file_name,
+            text=text,
+            place=("definition",),
+            document=inner,
+            version_id=version_id,
+        )
+    return GivenDefinition(
+        file_name=file_name, text=text, place=(), document=document, version_id=None
+    )
+
+
+def place_faults(given: GivenDefinition, faults: Sequence[Fault]) -> list[PlacedFault]:
+    """In the order of the file."""
+    return order_faults(faults, find_lines(given.text, list_places(given, faults)))
+
+
+def list_places(given: GivenDefinition, faults: Sequence[Fault]) -> list[list[str]]:
+    """Where in the document each fault is, for `find_lines`."""
+    return [[*given.place, *_split(fault.path)] for fault in faults]
+
+
+def order_faults(faults: Sequence[Fault], lines: Sequence[int]) -> list[PlacedFault]:
+    """Return faults with their lines, in the order of the file."""
+    placed = [
+        PlacedFault(line, fault.path, str(fault.message), fault.code)
+        for line, fault in zip(lines, faults, strict=True)
+    ]
+    return sorted(placed, key=lambda fault: fault.line)
+
+
+def _split(pointer: str) -> list[str]:
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+def _read_id(value: object) -> UUID | None:
+    try:
+        return UUID(str(value))
+    except ValueError:
+        return None

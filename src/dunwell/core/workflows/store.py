@@ -1,9 +1,4 @@
-"""The SQL of workflows and their versions: rows in, values out, no rules.
-
-Published versions never change and a version id never names two contents, so their definitions,
-which are big and needed by every step, are parsed once per process. A scenario is one version in
-the state SCENARIO, and runs as a published one does; only a draft does not.
-"""
+"""The SQL of workflows and their current versions: rows in, values out, no rules."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -11,11 +6,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import asyncpg
 import msgspec
 
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.versions import Draft, Version
-from dunwell.platform.database.database import Connection, Row
+from dunwell.core.workflows.versions.versions import Draft, Version
+from dunwell.platform.database.database import Connection, Row, savepoint
 
 # Hot: the engine asks it for each set, and nests it. One look per pair into the key
 # workflow_versions (merchant_id, workflow_id, major, minor), backwards.
@@ -262,3 +258,76 @@ def _read_version(row: Row, key: _Key, known: Version | None) -> Version:
         _kept.pop(next(iter(_kept)))
     _kept[key] = version
     return version
+
+
+_RENAME = """
+UPDATE workflows
+SET name = $3
+WHERE merchant_id = $1 AND workflow_id = $2
+"""
+
+_LOAD_NAME = "SELECT name FROM workflows WHERE merchant_id = $1 AND workflow_id = $2"
+
+_SET_ASSIGNMENT = """
+UPDATE workflows
+SET assignment_enabled = $3
+WHERE merchant_id = $1 AND workflow_id = $2 AND assignment_enabled <> $3
+RETURNING workflow_id
+"""
+
+# Stronger than what lies on a workflow that is edited: claims that are just being put on it are
+# waited for, as their foreign keys hold it too.
+_LOCK_FOR_DELETION = """
+SELECT workflow_id
+FROM workflows
+WHERE merchant_id = $1 AND workflow_id = $2 AND deleted_at IS NULL
+FOR UPDATE
+"""
+
+_MARK_DELETED = """
+UPDATE workflows
+SET deleted_at = $3
+WHERE merchant_id = $1 AND workflow_id = $2
+"""
+
+# The draft goes with it (ON DELETE CASCADE); a trigger keeps published versions.
+_REMOVE = "DELETE FROM workflows WHERE merchant_id = $1 AND workflow_id = $2"
+
+
+async def load_name(tx: Connection, merchant_id: int, workflow_id: UUID) -> str:
+    """Of one that is there."""
+    name: str = await tx.fetchval(_LOAD_NAME, merchant_id, workflow_id)
+    return name
+
+
+async def save_name(tx: Connection, merchant_id: int, workflow_id: UUID, name: str) -> bool:
+    """False: another workflow has this name, and nothing was changed."""
+    try:
+        async with savepoint(tx):
+            await tx.execute(_RENAME, merchant_id, workflow_id, name)
+    except asyncpg.UniqueViolationError:
+        return False
+    return True
+
+
+async def save_assignment_enabled(
+    tx: Connection, merchant_id: int, workflow_id: UUID, *, is_enabled: bool
+) -> bool:
+    """False: it was so already."""
+    changed = await tx.fetchval(_SET_ASSIGNMENT, merchant_id, workflow_id, is_enabled)
+    return changed is not None
+
+
+async def lock_for_deletion(tx: Connection, merchant_id: int, workflow_id: UUID) -> bool:
+    """Keep claims and rules away from a workflow until the transaction ends; False: none there."""
+    return await tx.fetchval(_LOCK_FOR_DELETION, merchant_id, workflow_id) is not None
+
+
+async def mark_deleted(tx: Connection, merchant_id: int, workflow_id: UUID, now: datetime) -> None:
+    """Its versions stay, which history names; its name is free again."""
+    await tx.execute(_MARK_DELETED, merchant_id, workflow_id, now)
+
+
+async def remove_workflow(tx: Connection, merchant_id: int, workflow_id: UUID) -> None:
+    """Remove a workflow that was never published, with its draft."""
+    await tx.execute(_REMOVE, merchant_id, workflow_id)

@@ -7,8 +7,8 @@ import msgspec
 import structlog
 from starlette.responses import Response
 
-from dunwell.core.files.names import name_for_reader, render_disposition
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
+from dunwell.core.files.upload import name_for_reader, render_disposition
 from dunwell.interfaces.api.failures import INTERNAL_ERROR, kind_of
 from dunwell.interfaces.api.schemas.failures import Failure
 from dunwell.platform.errors import AuthenticationError, Refusal

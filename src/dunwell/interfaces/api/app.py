@@ -22,7 +22,7 @@ from starlette.types import ExceptionHandler, Scope
 from dunwell.cases.intake.create_together import ClaimIntake
 from dunwell.contact.sending.channel import ChannelAdapter
 from dunwell.core.files.inspection import Inspector
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.api.answer import answer_refusal, answer_result
 from dunwell.interfaces.api.call import Tools
 from dunwell.interfaces.api.catalogue import ENDPOINTS

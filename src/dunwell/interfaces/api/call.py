@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.intake.create_together import ClaimIntake
 from dunwell.contact.sending.channel import ChannelAdapter
 from dunwell.core.files.inspection import Inspector
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.api.query import Query
 from dunwell.platform.database.database import Connection
 from dunwell.platform.http.multipart import Part

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import check_right
-from dunwell.core.files.read_storage_use import check_storage_room
+from dunwell.core.files.uploads import check_storage_room
 from dunwell.interfaces.api.answer import answer_crash, answer_refusal, answer_result
 from dunwell.interfaces.api.call import Call, Tools
 from dunwell.interfaces.api.figures import Figures

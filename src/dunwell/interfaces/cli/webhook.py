@@ -7,16 +7,15 @@ import click
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.core.events.body import EVENT_TYPES
-from dunwell.core.events.endpoint import Endpoint, NewSecret
-from dunwell.core.events.endpoints import load_endpoints, rotate_secret
-from dunwell.core.events.proof import Proof, list_proof_lines
-from dunwell.core.events.read_log import prove_deliveries
-from dunwell.core.events.replay_events import Replay, replay_events
-from dunwell.core.events.retry import is_success
-from dunwell.core.events.send_test import begin_test, find_endpoint, send_test
-from dunwell.core.events.sender import open_webhook_sender
-from dunwell.core.events.store_deliveries import Reply
-from dunwell.core.events.switch_on_endpoint import switch_on_endpoint
+from dunwell.core.events.deliveries.delivery_log import prove_deliveries
+from dunwell.core.events.deliveries.proof import Proof, list_proof_lines
+from dunwell.core.events.deliveries.replay import Replay, replay_events
+from dunwell.core.events.webhooks.delivery import open_webhook_sender
+from dunwell.core.events.webhooks.endpoint import Endpoint, NewSecret
+from dunwell.core.events.webhooks.endpoints import load_endpoints, rotate_secret, switch_on_endpoint
+from dunwell.core.events.webhooks.retry import is_success
+from dunwell.core.events.webhooks.send_test import begin_test, find_endpoint, send_test
+from dunwell.core.events.webhooks.store import Reply
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
 from dunwell.interfaces.cli.work import merchant_of_key, open_changing_work, run_change, run_reading

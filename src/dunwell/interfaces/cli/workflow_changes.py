@@ -12,10 +12,11 @@ from dunwell.cases.rollout.store import load_rule_sets
 from dunwell.cases.rollout.uses import describe_rules
 from dunwell.core.workflows.change_workflow import (
     activate_workflow,
+    check_switched,
     deactivate_workflow,
+    find_workflow,
     rename_workflow,
 )
-from dunwell.core.workflows.open_workflow import check_switched, find_workflow
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import confirm
 from dunwell.interfaces.cli.work import merchant_of_key, run_change

@@ -13,7 +13,7 @@ from dunwell.core.workflows.checking import (
     read_definition,
 )
 from dunwell.core.workflows.definition import Definition, ProcessSettings, Template
-from dunwell.core.workflows.given_definition import place_faults
+from dunwell.core.workflows.document import place_faults
 from dunwell.interfaces.cli.output import echo_json
 from dunwell.interfaces.cli.workflow_document import read_given, render_faults
 from dunwell.platform.errors import Fault

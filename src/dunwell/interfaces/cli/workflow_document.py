@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TextIO
 
-from dunwell.core.workflows.given_definition import GivenDefinition, place_faults, read_given_text
+from dunwell.core.workflows.document import GivenDefinition, place_faults, read_given_text
 from dunwell.platform.errors import Fault, InvalidRequest
 
 

@@ -11,12 +11,12 @@ from dunwell.cases.rollout.plan_publication import PublicationPlan, describe_rea
 from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.cases.rollout.read_workflows import DRAFT, show_version
 from dunwell.cases.rollout.views import DefinitionView
+from dunwell.core.workflows.change_workflow import check_switched, find_workflow
 from dunwell.core.workflows.checking import read_definition
-from dunwell.core.workflows.drafts import new_draft
-from dunwell.core.workflows.given_definition import GivenDefinition
-from dunwell.core.workflows.open_workflow import check_switched, find_workflow
-from dunwell.core.workflows.save_draft import save_draft
-from dunwell.core.workflows.versions import Verdict, Version
+from dunwell.core.workflows.document import GivenDefinition
+from dunwell.core.workflows.drafts.edit_draft import new_draft
+from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.versions.versions import Verdict, Version
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import confirm, echo_json
 from dunwell.interfaces.cli.work import merchant_of_key, run_change

@@ -12,7 +12,7 @@ from dunwell.cases.rollout.effects import DEFAULT_DAYS, MOST_DAYS, Asked, Sink
 from dunwell.cases.rollout.foresee_costs import foresee_costs_alone, prepare_costs
 from dunwell.cases.rollout.next_contacts import ClaimPreview, NextContact
 from dunwell.cases.rollout.preview_draft import Preview, preview_draft, view_preview
-from dunwell.core.workflows.open_workflow import check_switched, find_workflow
+from dunwell.core.workflows.change_workflow import check_switched, find_workflow
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, show_progress
 from dunwell.interfaces.cli.work import merchant_of_key, open_reading_work, run_reading

@@ -14,7 +14,7 @@ from dunwell.cases.rollout.read_workflows import (
     show_version,
 )
 from dunwell.cases.rollout.views import Comparison, DefinitionView, WorkflowView
-from dunwell.core.workflows.versions import Verdict
+from dunwell.core.workflows.versions.versions import Verdict
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
 from dunwell.interfaces.cli.work import merchant_of_key, run_change

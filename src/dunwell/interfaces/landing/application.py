@@ -18,7 +18,7 @@ from dunwell.accounts.installation.operator import FindOperator, find_nobody
 from dunwell.cases.payments.provider import Providers
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.landing.arranging import (
     routes as arranging,
 )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from dunwell.core.files.names import render_disposition
+from dunwell.core.files.upload import render_disposition
 from dunwell.platform.crypto import sha256
 
 # In addition to the headers that a web process gives every response.

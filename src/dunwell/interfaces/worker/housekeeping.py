@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 from dunwell.accounts.merchants.sweep import sweep_outdated
 from dunwell.accounts.users.sessions.sessions import sweep_people
-from dunwell.core.events.store_spans import save_spans
-from dunwell.core.files.remove_unused_uploads import GRACE, UPLOADS_AT_ONCE, remove_unused_uploads
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.events.store import save_spans
+from dunwell.core.files.storage import SealedFiles
+from dunwell.core.files.uploads import GRACE, UPLOADS_AT_ONCE, remove_unused_uploads
 from dunwell.platform.resources import Resources
 
 HOUSEKEEPING_SECONDS = 60.0

@@ -13,9 +13,9 @@ import structlog
 from dunwell.accounts.installation.alerts.store import NewMail, save_mails
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.core.events.endpoint_health import TOLD_AFTER, ToldEndpoint
-from dunwell.core.events.figures import UndeliveredFigures, show_failing
-from dunwell.core.events.store_failing import (
+from dunwell.core.events.webhooks.endpoint import TOLD_AFTER, ToldEndpoint
+from dunwell.core.events.webhooks.health.metrics import UndeliveredFigures, show_failing
+from dunwell.core.events.webhooks.health.store import (
     count_failing,
     count_undelivered,
     mark_failures_told,

@@ -6,7 +6,7 @@ may hold a secret. Pure.
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from dunwell.core.events.endpoint_health import ToldEndpoint, find_origin
+from dunwell.core.events.webhooks.endpoint import ToldEndpoint, find_origin
 from dunwell.platform.text.translation import find_staff_language
 
 # Enough to see what is wrong; a merchant with more has one cause, and a page that lists them all.

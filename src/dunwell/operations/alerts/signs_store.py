@@ -6,7 +6,7 @@ live merchant's.
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from dunwell.core.events.endpoint_health import TOLD_AFTER
+from dunwell.core.events.webhooks.endpoint import TOLD_AFTER
 from dunwell.operations.alerts.mail_words import Telling
 from dunwell.operations.alerts.seen import OfLine, OfMerchant, Seen
 from dunwell.platform.database.database import Connection

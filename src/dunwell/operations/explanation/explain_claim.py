@@ -22,10 +22,10 @@ from dunwell.contact.messages.identities import identify
 from dunwell.core.claims.conditions import find_unmet
 from dunwell.core.claims.holds import Hold
 from dunwell.core.claims.states import ACTIVE, Status
-from dunwell.core.claims.store_holds import load_holds
+from dunwell.core.claims.store import load_holds
 from dunwell.core.workflows.definition import WaitStep
 from dunwell.core.workflows.store import load_newest
-from dunwell.core.workflows.versions import Version
+from dunwell.core.workflows.versions.versions import Version
 from dunwell.operations.explanation.explain_rules import explain_rules
 from dunwell.operations.explanation.life_store import load_history, load_open_contact, load_standing
 from dunwell.operations.explanation.reasons import (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.core.workflows.versions import render_version_name
+from dunwell.core.workflows.versions.versions import render_version_name
 from dunwell.operations.explanation.records import OpenContact, PastStep, Standing
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import load_statement

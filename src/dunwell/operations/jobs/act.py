@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.assignment.assign_claims import assign_to_workflow
 from dunwell.contact.escalation.end_claim import archive_claim
-from dunwell.core.claims.pause_claim import pause_claim, resume_claim
+from dunwell.core.claims.claim_holds import pause_claim, resume_claim
 from dunwell.core.workflows.store import hold_workflows, load_current
 from dunwell.operations.jobs.decision import ClaimFacts, Target, decide_row
 from dunwell.operations.jobs.job import (

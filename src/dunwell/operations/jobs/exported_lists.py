@@ -30,8 +30,8 @@ from dunwell.contact.messages.list_communications import (
 )
 from dunwell.contact.messages.list_suppressions import SuppressionFilter, list_suppressions
 from dunwell.contact.messages.suppression import Suppression
-from dunwell.core.claims.list_claims import list_claims
-from dunwell.core.claims.store_lists import ClaimFilter, ListedClaim
+from dunwell.core.claims.lists.list_claims import list_claims
+from dunwell.core.claims.lists.store import ClaimFilter, ListedClaim
 from dunwell.operations.jobs.cells import Cell, Cells, render_amount
 from dunwell.operations.jobs.job import Export, ExportedList
 from dunwell.platform.database.listed_table import Page

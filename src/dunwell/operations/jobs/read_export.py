@@ -6,7 +6,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.operations.jobs.exported_lists import check_readable
 from dunwell.operations.jobs.job import Export, JobKind, JobState
 from dunwell.operations.jobs.store import load_jobs

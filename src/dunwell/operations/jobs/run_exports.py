@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.operations.jobs.cells import MARK, render_rows
 from dunwell.operations.jobs.exported_lists import EXPORTED, check_export, check_readable
 from dunwell.operations.jobs.job import Export, JobKind, Progress

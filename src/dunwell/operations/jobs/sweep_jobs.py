@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.operations.jobs.store import find_old, remove_job
 from dunwell.operations.jobs.store_files import load_files
 from dunwell.platform.resources import Resources

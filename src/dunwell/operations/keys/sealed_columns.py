@@ -15,7 +15,7 @@ import structlog
 from dunwell.accounts.installation import secrets as installation_secrets
 from dunwell.accounts.users.factors import totp
 from dunwell.cases.replies import sealing as replies
-from dunwell.core.events import sealing as webhooks
+from dunwell.core.events.webhooks import endpoint_secrets as webhooks
 from dunwell.operations.keys.sealed import PART_SIZE, Part, RowKey
 from dunwell.platform.crypto import KeyRing, SealBroken, read_version
 from dunwell.platform.database.database import Connection, Database

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.core.workflows.settings_rules import (
+from dunwell.core.workflows.definition_rules import (
     currency_fault,
     find_repeats,
     language_fault,

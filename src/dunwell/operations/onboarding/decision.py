@@ -8,7 +8,7 @@ from dunwell.accounts.merchants.credentials.quotas import REQUESTS_PER_MINUTE
 from dunwell.accounts.merchants.merchant import NewMerchant
 from dunwell.accounts.merchants.rights import Scope, order_scopes
 from dunwell.cases.rollout.contact_waits import describe_contact_warnings
-from dunwell.core.events.endpoint import sort_types
+from dunwell.core.events.webhooks.endpoint import sort_types
 from dunwell.operations.onboarding.changes import (
     AddCredential,
     AddWebhook,

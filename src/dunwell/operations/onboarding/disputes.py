@@ -6,7 +6,7 @@ from typing import Any
 
 from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
 from dunwell.cases.disputes.reasons import ALWAYS_OFFERED, KNOWN_NAMES
-from dunwell.core.workflows.settings_rules import find_repeats, language_fault
+from dunwell.core.workflows.definition_rules import find_repeats, language_fault
 from dunwell.operations.onboarding.file import DisputeReasonPart, DisputesPart
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.codes import is_language

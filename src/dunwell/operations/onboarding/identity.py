@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Legal, Privacy, Retention
-from dunwell.core.workflows.settings_rules import find_repeats
+from dunwell.core.workflows.definition_rules import find_repeats
 from dunwell.operations.onboarding.file import LegalPart, PrivacyPart, RetentionPart
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.codes import is_country

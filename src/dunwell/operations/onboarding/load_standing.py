@@ -12,10 +12,10 @@ from dunwell.cases.assignment.store import load_published_rules, load_targets
 from dunwell.cases.assignment.store_drafts import load_rules_draft
 from dunwell.cases.rollout.scenario_claims_store import count_standing
 from dunwell.cases.rollout.store import count_active_claims
-from dunwell.core.events.endpoints import Endpoint, load_endpoints, open_authorization
-from dunwell.core.workflows.scenario_store import load_scenarios
+from dunwell.core.events.webhooks.endpoints import Endpoint, load_endpoints, open_authorization
+from dunwell.core.workflows.scenarios.store import load_scenarios
 from dunwell.core.workflows.store import Workflow, load_current, load_draft, load_workflows
-from dunwell.core.workflows.store_history import load_known_steps
+from dunwell.core.workflows.versions.store import load_known_steps
 from dunwell.operations.onboarding.standing import (
     Standing,
     StandingEndpoint,

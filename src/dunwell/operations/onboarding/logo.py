@@ -15,8 +15,8 @@ import msgspec
 from dunwell.accounts.merchants.configuration import Logo
 from dunwell.contact.messages.letters.printer import LetterPrinter, Unprintable
 from dunwell.contact.messages.letters.sheet import Picture
-from dunwell.core.files.content_types import PDF
 from dunwell.core.files.inspection import Inspector
+from dunwell.core.files.upload import PDF
 from dunwell.operations.onboarding.logo_data import DATA, read_data
 from dunwell.operations.onboarding.reading import Source
 from dunwell.operations.onboarding.vector_image import (

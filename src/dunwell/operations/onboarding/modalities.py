@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
-from dunwell.core.workflows.settings_rules import find_repeats
+from dunwell.core.workflows.definition_rules import find_repeats
 from dunwell.operations.onboarding.file import DefermentsPart, ModalitiesPart, PlansPart
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.shape import read_if_fits

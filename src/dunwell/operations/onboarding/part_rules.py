@@ -7,7 +7,7 @@ from typing import Any
 from dunwell.accounts.merchants.configuration import PAGE_LANGUAGES
 from dunwell.contact.messages.merchant_rules import is_all_quiet
 from dunwell.core.workflows.definition import ContactHours
-from dunwell.core.workflows.settings_rules import find_repeats
+from dunwell.core.workflows.definition_rules import find_repeats
 from dunwell.operations.onboarding.file import (
     GuardsPart,
     LandingPagePart,

@@ -20,13 +20,13 @@ from dunwell.cases.assignment.rules_draft import (
     save_rules_draft,
 )
 from dunwell.cases.rollout.save_scenario import save_scenario
-from dunwell.core.events.endpoints import add_endpoint, change_endpoint, remove_endpoint
-from dunwell.core.workflows.draft_changes import Ticks
-from dunwell.core.workflows.drafts import discard_draft
-from dunwell.core.workflows.publish_draft import publish_draft
-from dunwell.core.workflows.save_draft import save_draft
+from dunwell.core.events.webhooks.endpoints import add_endpoint, change_endpoint, remove_endpoint
+from dunwell.core.workflows.drafts.draft_changes import Ticks
+from dunwell.core.workflows.drafts.edit_draft import discard_draft
+from dunwell.core.workflows.drafts.publish_draft import publish_draft
+from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.drafts.store import load_open_changes
 from dunwell.core.workflows.store import load_workflows
-from dunwell.core.workflows.store_draft_changes import load_open_changes
 from dunwell.operations.onboarding.changes import (
     AddCredential,
     AddWebhook,

@@ -13,8 +13,8 @@ from dunwell.cases.rollout.preview_effects import (
     preview_effects,
 )
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.differences import find_differences
-from dunwell.core.workflows.versions import (
+from dunwell.core.workflows.versions.differences import find_differences
+from dunwell.core.workflows.versions.versions import (
     Verdict,
     Version,
     find_next_number,

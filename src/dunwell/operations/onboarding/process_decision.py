@@ -14,8 +14,8 @@ from dunwell.cases.assignment.matching import RuleTarget
 from dunwell.cases.assignment.overlaps import find_overlaps
 from dunwell.cases.assignment.wording import describe_overlap
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.differences import find_differences
-from dunwell.core.workflows.versions import (
+from dunwell.core.workflows.versions.differences import find_differences
+from dunwell.core.workflows.versions.versions import (
     Verdict,
     Version,
     find_next_number,

@@ -11,7 +11,7 @@ from dunwell.cases.assignment.checking import find_rule_faults
 from dunwell.contact.messages.checking import find_template_faults
 from dunwell.core.workflows.checking import check_workflow_name, find_definition_faults
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.settings_rules import find_repeats
+from dunwell.core.workflows.definition_rules import find_repeats
 from dunwell.operations.onboarding.file import find_process_key
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.shape import read_if_fits

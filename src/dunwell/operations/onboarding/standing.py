@@ -9,8 +9,7 @@ from dunwell.accounts.merchants.configuration import Channel, Configuration
 from dunwell.accounts.merchants.credentials.access import Credential
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.assignment.document import RulesDocument
-from dunwell.core.workflows.step_ids import KnownStep
-from dunwell.core.workflows.versions import Draft, Scenario, Version
+from dunwell.core.workflows.versions.versions import Draft, KnownStep, Scenario, Version
 
 
 @dataclass(frozen=True, slots=True)

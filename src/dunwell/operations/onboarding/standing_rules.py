@@ -10,7 +10,7 @@ from dunwell.cases.assignment.document import list_names
 from dunwell.contact.messages.forbidden_words import find_forbidden_words
 from dunwell.contact.messages.merchant_rules import find_quiet_faults, find_value_faults
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.step_ids import find_reused_ids
+from dunwell.core.workflows.versions.versions import find_reused_ids
 from dunwell.operations.onboarding.account_rules import list_channels
 from dunwell.operations.onboarding.checking import CheckedFile
 from dunwell.operations.onboarding.configuration import merge_configuration

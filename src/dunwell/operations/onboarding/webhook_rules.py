@@ -7,7 +7,11 @@ from typing import Any
 from msgspec import UNSET
 
 from dunwell.accounts.installation.webhook_networks import WebhookReach
-from dunwell.core.events.endpoint import WantedEndpoint, find_form_faults, find_reach_faults
+from dunwell.core.events.webhooks.endpoint import (
+    WantedEndpoint,
+    find_form_faults,
+    find_reach_faults,
+)
 from dunwell.operations.onboarding.file import WebhookPart
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.shape import read_if_fits

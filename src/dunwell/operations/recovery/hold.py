@@ -15,7 +15,7 @@ from dunwell.accounts.installation.audit_log import Act, save_installation_audit
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.core.claims.pause_claim import pause_claim
+from dunwell.core.claims.claim_holds import pause_claim
 from dunwell.platform.database.database import Connection, DatabaseAway, NotMigrated
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources

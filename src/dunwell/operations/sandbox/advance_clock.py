@@ -20,7 +20,7 @@ from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.contact.escalation.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import ChannelAdapter
-from dunwell.core.claims.expire_holds import expire_holds
+from dunwell.core.claims.claim_holds import expire_holds
 from dunwell.operations.sandbox.store import (
     Agenda,
     begin_count,

@@ -12,7 +12,7 @@ from dunwell.contact.messages.letters.address import MAX_LINES
 from dunwell.contact.messages.letters.printer import LetterPrinter, Part, Unprintable
 from dunwell.contact.sending.batches.manifest import HandedFile, Letter
 from dunwell.contact.sending.channel import Message, MessageFile
-from dunwell.core.files.content_types import PDF
+from dunwell.core.files.upload import PDF
 from dunwell.platform.crypto import sha256
 
 # The table that comes with Python, not the host's.

@@ -5,11 +5,11 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.workflows.draft_changes import find_last_change
-from dunwell.core.workflows.edit_draft import Edit, EditedDraft, edit_draft
-from dunwell.core.workflows.open_workflow import open_workflow
+from dunwell.core.workflows.change_workflow import open_workflow
+from dunwell.core.workflows.drafts.draft_changes import find_last_change
+from dunwell.core.workflows.drafts.edit_draft import Edit, EditedDraft, edit_draft
+from dunwell.core.workflows.drafts.store import load_open_changes
 from dunwell.core.workflows.store import load_current, load_draft
-from dunwell.core.workflows.store_draft_changes import load_open_changes
 from dunwell.core.workflows.text_places import Place, Written, put_text, read_part, read_text
 from dunwell.platform.errors import EditConflict, InvalidState
 from dunwell.platform.text.differences import compute_revision

@@ -12,6 +12,7 @@ from dunwell.contact.messages.checking import find_template_faults
 from dunwell.contact.messages.forbidden_words import find_forbidden_words
 from dunwell.contact.messages.merchant_rules import find_value_faults
 from dunwell.core.workflows.definition import CommunicationStep, Definition
+from dunwell.core.workflows.definition_rules import find_text_faults
 from dunwell.core.workflows.text_places import (
     Group,
     Place,
@@ -19,7 +20,6 @@ from dunwell.core.workflows.text_places import (
     find_channel_texts,
     read_text,
 )
-from dunwell.core.workflows.text_rules import find_text_faults
 from dunwell.platform.errors import Fault
 
 

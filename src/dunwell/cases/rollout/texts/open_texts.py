@@ -7,10 +7,10 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.read_workflows import DRAFT, choose_version
+from dunwell.core.workflows.change_workflow import check_switched
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.open_workflow import check_switched
 from dunwell.core.workflows.store import load_assignability
-from dunwell.core.workflows.store_history import VersionRow, load_definition, load_versions
+from dunwell.core.workflows.versions.store import VersionRow, load_definition, load_versions
 from dunwell.platform.errors import NotFound
 
 

@@ -23,7 +23,7 @@ from dunwell.contact.messages.gsm import count_parts
 from dunwell.contact.sending.channel import Permanent
 from dunwell.contact.sending.prices import Weight, find_country, price_of
 from dunwell.core.workflows.definition import CommunicationStep, Definition
-from dunwell.core.workflows.versions import Version
+from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.codes import find_home
 

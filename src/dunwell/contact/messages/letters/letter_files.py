@@ -13,10 +13,9 @@ import structlog
 
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.letters.sheet import Enclosure
-from dunwell.core.files.attachments import Attachment
-from dunwell.core.files.content_types import PDF
-from dunwell.core.files.sealed_files import SealedFiles
-from dunwell.core.files.storage import ContentMissing, Storage
+from dunwell.core.files.storage import ContentMissing, SealedFiles, Storage
+from dunwell.core.files.store import Attachment
+from dunwell.core.files.upload import PDF
 from dunwell.platform.crypto import KeyRing, sha256
 from dunwell.platform.resources import Resources
 

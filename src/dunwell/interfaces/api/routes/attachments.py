@@ -12,9 +12,9 @@ from dunwell.contact.escalation.change_attachments import (
     detach_file,
     replace_attachment,
 )
-from dunwell.core.files.attached import unknown_ticket
-from dunwell.core.files.content_types import ALLOWED_TYPES
+from dunwell.core.files.attachment import unknown_ticket
 from dunwell.core.files.read_attachments import list_attachments, read_attachment
+from dunwell.core.files.upload import ALLOWED_TYPES
 from dunwell.interfaces.api.answer import answer_file
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Span

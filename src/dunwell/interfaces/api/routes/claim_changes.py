@@ -7,7 +7,7 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.cases.intake.submission import ContactPatch
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
-from dunwell.core.claims.pause_claim import pause_claim, resume_claim
+from dunwell.core.claims.claim_holds import pause_claim, resume_claim
 from dunwell.interfaces.api.answer import JSON
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Body, Endpoint, Operation

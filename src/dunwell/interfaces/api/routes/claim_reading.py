@@ -4,12 +4,12 @@ from typing import Any
 
 from dunwell.cases.intake.check_claims import normalize_reference
 from dunwell.contact.messages.claim_link import give_claim_token
-from dunwell.core.claims.list_claims import list_claims
+from dunwell.core.claims.lists.list_claims import list_claims
+from dunwell.core.claims.lists.store import ClaimFilter
+from dunwell.core.claims.lists.store import ListedClaim as Found
 from dunwell.core.claims.read_claim import read_claim
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.states import Status
-from dunwell.core.claims.store_lists import ClaimFilter
-from dunwell.core.claims.store_lists import ListedClaim as Found
 from dunwell.core.files.read_attachments import list_all_attachments
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Endpoint, Operation, Parameter, Span

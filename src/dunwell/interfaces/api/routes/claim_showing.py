@@ -11,7 +11,7 @@ from dunwell.core.claims.balance import Item
 from dunwell.core.claims.fields import FIELDS, AddressSubmission, DebtorFields
 from dunwell.core.claims.holds import Hold
 from dunwell.core.claims.read_claim import Assignment, ClaimView
-from dunwell.core.files.attached import AttachedFile
+from dunwell.core.files.attachment import AttachedFile
 from dunwell.interfaces.api.schemas import claims as wire
 from dunwell.interfaces.api.schemas.attachments import Attachment
 from dunwell.platform.text.wire import write_instant

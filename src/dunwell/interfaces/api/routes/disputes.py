@@ -25,7 +25,7 @@ from dunwell.cases.disputes.evidence_store import load_evidence
 from dunwell.cases.disputes.list_disputes import get_dispute, get_evidence, list_claim_disputes
 from dunwell.cases.disputes.open_dispute import open_dispute
 from dunwell.cases.disputes.reasons import list_reasons
-from dunwell.core.files.content_types import ALLOWED_TYPES
+from dunwell.core.files.upload import ALLOWED_TYPES
 from dunwell.interfaces.api.answer import answer_file
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Span

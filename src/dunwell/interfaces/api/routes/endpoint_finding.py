@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from dunwell.core.events.endpoint_health import EndpointHealth, EndpointState
 from dunwell.core.events.list_endpoints import EndpointFilter, list_endpoints
+from dunwell.core.events.webhooks.endpoint import EndpointHealth, EndpointState
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Endpoint, Operation, Span
 from dunwell.interfaces.api.routes.parameters import (

@@ -8,13 +8,13 @@ import msgspec
 
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.body import EVENT_TYPES, EXAMPLE, Event
-from dunwell.core.events.find_events import EventFilter, find_events, get_event
-from dunwell.core.events.replay_events import (
+from dunwell.core.events.deliveries.replay import (
     MOST_DELIVERIES,
     Replay,
     find_time_faults,
     replay_events,
 )
+from dunwell.core.events.event_log import EventFilter, find_events, get_event
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Parameter, Span
 from dunwell.interfaces.api.paths import read_event_id

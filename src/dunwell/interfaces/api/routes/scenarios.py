@@ -6,9 +6,8 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.assign_claims import assign_to_scenario
 from dunwell.cases.assignment.store import load_rules
 from dunwell.core.workflows.definition import ProcessSettings
-from dunwell.core.workflows.scenario_store import load_scenarios
-from dunwell.core.workflows.step_ids import kind_of
-from dunwell.core.workflows.versions import Scenario
+from dunwell.core.workflows.scenarios.store import load_scenarios
+from dunwell.core.workflows.versions.versions import Scenario, kind_of
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Span
 from dunwell.interfaces.api.paths import read_scenario_id

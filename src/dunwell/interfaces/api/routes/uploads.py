@@ -1,10 +1,8 @@
 """Upload a file for later attachment to claims."""
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.files.put_away import put_away
-from dunwell.core.files.read_storage_use import check_storage_room
 from dunwell.core.files.upload import NewUpload, PreparedUpload
-from dunwell.core.files.upload_file import accept_upload, check_upload
+from dunwell.core.files.uploads import accept_upload, check_storage_room, check_upload, put_away
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Body, Endpoint, Operation
 from dunwell.interfaces.api.routes.parameters import MERCHANT_ID, TICKET_EXAMPLE

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dunwell.core.files.content_types import ALLOWED_TYPES
+from dunwell.core.files.upload import ALLOWED_TYPES
 from dunwell.platform.text.wire import Instant, Uuid, Wire
 
 

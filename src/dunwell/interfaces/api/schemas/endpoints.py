@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dunwell.core.events.endpoint_health import MOST_COUNTED
+from dunwell.core.events.webhooks.endpoint import MOST_COUNTED
 from dunwell.platform.text.wire import Instant, Uuid, Wire
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from dunwell.core.files.storage_use import NEAR_PERCENT, StorageUse
-from dunwell.core.files.store_use import list_near_limit
+from dunwell.core.files.store import list_near_limit
+from dunwell.core.files.upload import NEAR_PERCENT, StorageUse
 from dunwell.interfaces.cli.findings.finding import Finding
 from dunwell.platform.config import Settings
 from dunwell.platform.database.database import Database

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import asyncpg
 
 from dunwell.cases.rollout.contact_waits import find_contact_warnings
-from dunwell.core.workflows.store_history import CurrentDefinition, iterate_current_definitions
+from dunwell.core.workflows.versions.store import CurrentDefinition, iterate_current_definitions
 from dunwell.interfaces.cli.findings.finding import Finding
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable

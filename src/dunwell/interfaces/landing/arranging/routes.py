@@ -8,7 +8,7 @@ from starlette.responses import Response
 from dunwell.cases.modalities.progress import start_of_day
 from dunwell.contact.notices.facts import PauseFacts
 from dunwell.contact.notices.tell_debtor import tell_debtor
-from dunwell.core.claims.hold_claim import open_hold
+from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.interfaces.landing.arranging.requesting import can_be_arranged, load_ground
 from dunwell.interfaces.landing.arranging.views import HelpPage, describe_options

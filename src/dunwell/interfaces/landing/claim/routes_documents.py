@@ -5,10 +5,10 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.core.files.attached import MAX_ATTACHMENTS, AttachedFile
+from dunwell.core.files.attachment import MAX_ATTACHMENTS, AttachedFile
 from dunwell.core.files.read_attachments import read_attachment
 from dunwell.core.files.storage import ContentMissing
-from dunwell.core.files.store_attachments import LOAD_ATTACHED
+from dunwell.core.files.store import LOAD_ATTACHED
 from dunwell.interfaces.landing.claim.views import describe_documents, name_document
 from dunwell.interfaces.landing.session.details import KEY, Detail
 from dunwell.interfaces.landing.session.session import Level

@@ -15,8 +15,8 @@ from dunwell.cases.modalities.offers import Offer
 from dunwell.cases.modalities.plans import Instalment
 from dunwell.contact.escalation.announcing import Announced
 from dunwell.core.claims.holds import HoldKind
-from dunwell.core.files.attached import AttachedFile
-from dunwell.core.files.names import name_for_reader
+from dunwell.core.files.attachment import AttachedFile
+from dunwell.core.files.upload import name_for_reader
 from dunwell.interfaces.landing.claim.news import (
     Answer,
     EndedPlan,

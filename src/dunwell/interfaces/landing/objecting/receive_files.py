@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from dunwell.cases.disputes.evidence import MOST_AT_ONCE
-from dunwell.core.files.names import tidy_name
-from dunwell.core.files.put_away import put_away, throw_away
-from dunwell.core.files.read_storage_use import check_storage_room
-from dunwell.core.files.storage_use import StorageFull
-from dunwell.core.files.upload import MAX_FILE_BYTES, NewUpload, PreparedUpload
-from dunwell.core.files.upload_file import check_upload
+from dunwell.core.files.upload import (
+    MAX_FILE_BYTES,
+    NewUpload,
+    PreparedUpload,
+    StorageFull,
+    tidy_name,
+)
+from dunwell.core.files.uploads import check_storage_room, check_upload, put_away, throw_away
 from dunwell.interfaces.landing.session.session import is_like_token
 from dunwell.interfaces.landing.session.store_opened import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest

@@ -10,8 +10,8 @@ from dunwell.cases.disputes.dispute import Dispute, DisputeState, render_case_nu
 from dunwell.cases.disputes.end_dispute import withdraw_dispute
 from dunwell.cases.disputes.evidence_store import load_evidence_digests
 from dunwell.core.claims.store import lock_claim
-from dunwell.core.files.put_away import throw_away
 from dunwell.core.files.upload import PreparedUpload
+from dunwell.core.files.uploads import throw_away
 from dunwell.interfaces.landing.objecting.disputing import find_undisputed_cents
 from dunwell.interfaces.landing.objecting.keep_draft import keep_draft
 from dunwell.interfaces.landing.objecting.receive_files import (

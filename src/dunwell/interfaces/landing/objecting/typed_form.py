@@ -4,7 +4,7 @@ from contextlib import suppress
 from uuid import UUID
 
 from dunwell.cases.disputes.reasons import Reason
-from dunwell.core.files.put_away import throw_away
+from dunwell.core.files.uploads import throw_away
 from dunwell.interfaces.landing.objecting.answers import pick_fields
 from dunwell.interfaces.landing.objecting.disputing import SUBJECT
 from dunwell.interfaces.landing.objecting.keep_draft import KeptDraft, keep_draft

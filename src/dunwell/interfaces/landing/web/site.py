@@ -16,7 +16,7 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.payments.provider import Providers
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.landing.render.pages import DebtorPageContext, DebtorPages, Shown
 from dunwell.interfaces.landing.session.cookies import render_cookie
 from dunwell.interfaces.landing.session.details import NOTHING, Detail

@@ -9,8 +9,8 @@ from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.store import list_users
 from dunwell.accounts.users.user import fold_email
-from dunwell.core.claims.list_claims import list_claims
-from dunwell.core.claims.store_lists import ClaimFilter
+from dunwell.core.claims.lists.list_claims import list_claims
+from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.interfaces.portal.audit.views import AuditFilters
 from dunwell.interfaces.portal.web.paging import read_day
 from dunwell.interfaces.portal.web.portal_request import PortalRequest

@@ -17,9 +17,9 @@ from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.cases.payments.record_payment import NewPayment, record_payment
 from dunwell.cases.replies.take_reply import see_replies
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
+from dunwell.core.claims.claim_holds import pause_claim, resume_claim
 from dunwell.core.claims.fields import ContactData, DebtorFields
 from dunwell.core.claims.notes import add_note
-from dunwell.core.claims.pause_claim import pause_claim, resume_claim
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.interfaces.portal.render.labels import FAULT_TEXTS
 from dunwell.interfaces.portal.web.paging import read_day

@@ -11,8 +11,8 @@ from uuid import UUID
 import msgspec
 
 from dunwell.contact.messages.formatting import render_line
-from dunwell.core.claims.list_claims import ClaimOrder, SortKey
-from dunwell.core.claims.store_lists import ListedClaim
+from dunwell.core.claims.lists.list_claims import ClaimOrder, SortKey
+from dunwell.core.claims.lists.store import ListedClaim
 from dunwell.interfaces.portal.claims.saved_views import SavedView
 from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
 from dunwell.interfaces.portal.web.claim_filters import Filters

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from starlette.responses import Response
 
 from dunwell.cases.disputes.reasons import list_reasons
-from dunwell.core.claims.compare_claim import check_unchanged, find_last_seen, load_seen
+from dunwell.core.claims.access import check_unchanged, find_last_seen, load_seen
 from dunwell.core.claims.read_claim import ClaimView, read_claim
 from dunwell.interfaces.portal.claims.acts import ACTS, Act, Typed, fill_contact, place_fault
 from dunwell.interfaces.portal.claims.views import ActPage, describe_head

@@ -5,8 +5,8 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.rollout.read_workflows import name_workflows
-from dunwell.core.claims.list_claims import ClaimOrder, SortKey, count_claims, list_claims
-from dunwell.core.claims.store_lists import ClaimFilter
+from dunwell.core.claims.lists.list_claims import ClaimOrder, SortKey, count_claims, list_claims
+from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.interfaces.portal.claims.list_views import (
     ClaimsPage,
     Row,

@@ -3,8 +3,8 @@ the list shows what they ask for."""
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.claims.lists.store import ClaimFilter, ListedClaim
 from dunwell.core.claims.searching.search_claims import search_claims
-from dunwell.core.claims.store_lists import ClaimFilter, ListedClaim
 from dunwell.interfaces.portal.claims.list_views import Row, describe_row
 from dunwell.platform.errors import ValidationError
 

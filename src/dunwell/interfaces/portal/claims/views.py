@@ -14,7 +14,7 @@ from dunwell.core.claims.balance import Balance, Item
 from dunwell.core.claims.fields import DebtorFields
 from dunwell.core.claims.holds import Hold
 from dunwell.core.claims.read_claim import ClaimView
-from dunwell.core.files.attached import AttachedFile
+from dunwell.core.files.attachment import AttachedFile
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.explanation.claim_life import Happening
 from dunwell.operations.explanation.views import ClaimExplanation

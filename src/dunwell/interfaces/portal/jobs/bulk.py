@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.claims.list_claims import list_claims
-from dunwell.core.claims.store_lists import ClaimFilter
+from dunwell.core.claims.lists.list_claims import list_claims
+from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.interfaces.portal.web.paging import read_day
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.operations.jobs.job import MOST_ROWS, Action, Archive, Assign, Pause, Resume

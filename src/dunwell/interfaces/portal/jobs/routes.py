@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from starlette.responses import Response, StreamingResponse
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.core.files.names import render_disposition
+from dunwell.core.files.upload import render_disposition
 from dunwell.interfaces.portal.jobs.views import JobPage, JobsPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant

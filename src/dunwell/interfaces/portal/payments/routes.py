@@ -19,7 +19,7 @@ from dunwell.cases.payments.provider import ProviderAway
 from dunwell.cases.payments.request_states import BANK_TRANSFER, LIVE, RequestState
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.cases.payments.settle_payment import settle_payment
-from dunwell.core.claims.compare_claim import check_unchanged, load_seen
+from dunwell.core.claims.access import check_unchanged, load_seen
 from dunwell.interfaces.portal.payments.views import PaymentPage, PaymentRequestPage, PaymentsPage
 from dunwell.interfaces.portal.render.sorting import read_sorting
 from dunwell.interfaces.portal.web.access import Access

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from dunwell.contact.messages.codes import CODE_MASK
 from dunwell.contact.messages.facts import CHECK_MASK
 from dunwell.contact.messages.links import TOKEN_MASK
-from dunwell.core.workflows.word_differences import WordComparison
+from dunwell.core.workflows.versions.word_differences import WordComparison
 from dunwell.interfaces.portal.render.addresses import build_address, names_merchant
 from dunwell.interfaces.portal.render.charts import Bar, draw_bars, draw_columns
 from dunwell.interfaces.portal.render.labels import describe_text_fault, translate_labels

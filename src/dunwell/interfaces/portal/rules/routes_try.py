@@ -18,8 +18,8 @@ from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.assignment.targets import Rulebook, make_rulebook
 from dunwell.cases.assignment.try_claim import find_claim_facts, list_possibilities
 from dunwell.core.claims.conditions import PROPERTIES, PropertyKind
-from dunwell.core.claims.list_claims import list_claims
-from dunwell.core.claims.store_lists import ClaimFilter
+from dunwell.core.claims.lists.list_claims import list_claims
+from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.interfaces.portal.rules.looking import check_may
 from dunwell.interfaces.portal.rules.views import EffectPage, ShownPossibility, TryPage
 from dunwell.interfaces.portal.web.access import Access

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.events.find_events import EventFilter, find_events
+from dunwell.core.events.event_log import EventFilter, find_events
 from dunwell.interfaces.portal.setup.views import ClockPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant

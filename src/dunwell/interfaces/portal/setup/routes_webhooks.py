@@ -8,9 +8,9 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.core.events.body import EVENT_TYPES
-from dunwell.core.events.endpoint import ALL_TYPES, NewSecret, WantedEndpoint
-from dunwell.core.events.endpoints import add_endpoint, remove_endpoint
 from dunwell.core.events.list_endpoints import list_endpoints
+from dunwell.core.events.webhooks.endpoint import ALL_TYPES, NewSecret, WantedEndpoint
+from dunwell.core.events.webhooks.endpoints import add_endpoint, remove_endpoint
 from dunwell.interfaces.portal.setup.surroundings import need_configure
 from dunwell.interfaces.portal.setup.views import HooksPage
 from dunwell.interfaces.portal.web.access import Access

@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 
 from dunwell.accounts.merchants.credentials.access import Credential
 from dunwell.accounts.merchants.credentials.store import Rotation
-from dunwell.core.events.endpoint import NewSecret
-from dunwell.core.events.endpoint_health import EndpointHealth
-from dunwell.core.files.storage_use import StorageUse
+from dunwell.core.events.webhooks.endpoint import EndpointHealth, NewSecret
+from dunwell.core.files.upload import StorageUse
 from dunwell.interfaces.portal.setup.brand import BrandView
 from dunwell.interfaces.portal.setup.reasons import ReasonRow
 from dunwell.interfaces.web.forms import Field, Form, PlacedFaults

@@ -6,7 +6,7 @@ from datetime import timedelta
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.files.read_storage_use import read_storage_use
+from dunwell.core.files.uploads import read_storage_use
 from dunwell.interfaces.portal.start.views import (
     OVERDUE,
     StartPage,

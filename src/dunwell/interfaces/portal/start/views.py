@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import msgspec
 
-from dunwell.core.files.storage_use import StorageUse
+from dunwell.core.files.upload import StorageUse
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.explanation.read_overview import MONEY_DAYS, PaidDay, Tomorrow
 from dunwell.operations.waiting.read_waiting import Kind, Waiting

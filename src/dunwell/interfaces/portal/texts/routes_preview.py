@@ -37,8 +37,8 @@ from dunwell.contact.sending.channel import (
     Temporary,
     Unanswered,
 )
-from dunwell.core.files.content_types import PDF
 from dunwell.core.files.pictures import FULL, NotShowable, Shown
+from dunwell.core.files.upload import PDF
 from dunwell.core.workflows.text_places import find_channel_texts
 from dunwell.interfaces.portal.render.pages import hide_secrets
 from dunwell.interfaces.portal.texts.asking import (

@@ -9,10 +9,10 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.claims.list_claims import list_claims
+from dunwell.core.claims.lists.list_claims import list_claims
+from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.core.claims.read_claim import ClaimView, read_claim
 from dunwell.core.claims.searching.search_claims import search_claims
-from dunwell.core.claims.store_lists import ClaimFilter
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.web.form_fields import FormFields

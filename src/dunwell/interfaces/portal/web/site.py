@@ -18,7 +18,7 @@ from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.sending.adapters import Adapters
 from dunwell.contact.sending.channel import ChannelAdapter
 from dunwell.core.files.pictures import PagePainter
-from dunwell.core.files.sealed_files import SealedFiles
+from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.render.pages import Person, PortalPageContext, PortalPages

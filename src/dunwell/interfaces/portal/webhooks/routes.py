@@ -6,14 +6,14 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.body import EVENT_TYPES
-from dunwell.core.events.list_endpoints import list_endpoints
-from dunwell.core.events.read_log import (
+from dunwell.core.events.deliveries.delivery_log import (
     list_deliveries,
     prove_deliveries,
     read_delivery,
     read_endpoint,
 )
-from dunwell.core.events.store_log import LogFilter
+from dunwell.core.events.deliveries.store import LogFilter
+from dunwell.core.events.list_endpoints import list_endpoints
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
 from dunwell.interfaces.portal.web.looking import read_id

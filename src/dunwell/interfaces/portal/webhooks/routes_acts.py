@@ -7,13 +7,12 @@ from datetime import timedelta
 
 from starlette.responses import Response
 
-from dunwell.core.events.endpoints import rotate_secret
-from dunwell.core.events.read_log import read_endpoint
-from dunwell.core.events.replay_deliveries import replay_delivery, replay_given_up
-from dunwell.core.events.retry import is_success
-from dunwell.core.events.send_test import begin_test, send_test
-from dunwell.core.events.sender import open_webhook_sender
-from dunwell.core.events.switch_on_endpoint import switch_on_endpoint
+from dunwell.core.events.deliveries.delivery_log import read_endpoint
+from dunwell.core.events.deliveries.replay import replay_delivery, replay_given_up
+from dunwell.core.events.webhooks.delivery import open_webhook_sender
+from dunwell.core.events.webhooks.endpoints import rotate_secret, switch_on_endpoint
+from dunwell.core.events.webhooks.retry import is_success
+from dunwell.core.events.webhooks.send_test import begin_test, send_test
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant

@@ -5,12 +5,11 @@ from datetime import datetime
 from typing import ClassVar
 from uuid import UUID
 
-from dunwell.core.events.endpoint import NewSecret
-from dunwell.core.events.endpoint_health import EndpointHealth
-from dunwell.core.events.proof import Proof
-from dunwell.core.events.read_log import DeliveryView, KnownEndpoint
-from dunwell.core.events.store_deliveries import Reply
-from dunwell.core.events.store_log import LoggedDelivery
+from dunwell.core.events.deliveries.delivery_log import DeliveryView, KnownEndpoint
+from dunwell.core.events.deliveries.proof import Proof
+from dunwell.core.events.deliveries.store import LoggedDelivery
+from dunwell.core.events.webhooks.endpoint import EndpointHealth, NewSecret
+from dunwell.core.events.webhooks.store import Reply
 from dunwell.interfaces.web.templates import Page
 
 

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from dunwell.accounts.merchants.actor import Actor
-from dunwell.core.workflows.draft_changes import DraftChange
-from dunwell.core.workflows.part_differences import PartDifference, compare_part
+from dunwell.core.workflows.drafts.draft_changes import DraftChange
+from dunwell.core.workflows.versions.differences import PartDifference, compare_part
 from dunwell.interfaces.portal.workflows.views_publish import AuthorChanges, ShownChange
 
 _UNKNOWN_PART = "draft"

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from dunwell.cases.rollout.look_at_version import LookedAtVersion
 from dunwell.cases.rollout.look_at_workflows import LookedAtWorkflow
-from dunwell.core.files.names import render_disposition
+from dunwell.core.files.upload import render_disposition
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.document import render_document
 from dunwell.platform.text.yaml_document import render_yaml

@@ -8,9 +8,9 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
-from dunwell.core.workflows.edit_draft import Edit, edit_draft
-from dunwell.core.workflows.part_differences import compare_part
-from dunwell.core.workflows.parts import STEP_ORDER, find_step_id
+from dunwell.core.workflows.drafts.edit_draft import Edit, edit_draft
+from dunwell.core.workflows.versions.differences import compare_part
+from dunwell.core.workflows.versions.parts import STEP_ORDER, find_step_id
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.workflows.views_editor import PartConflict
 from dunwell.interfaces.web.forms import AmountFormat, Form, FormContent, PlacedFaults

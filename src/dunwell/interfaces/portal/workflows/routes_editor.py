@@ -7,9 +7,14 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.look_at_draft import look_at_draft
-from dunwell.core.workflows.arrange_steps import double_step, move_step, shift_step
-from dunwell.core.workflows.edit_draft import Edit, edit_draft
-from dunwell.core.workflows.parts import STEP_ORDER, name_step
+from dunwell.core.workflows.drafts.edit_draft import (
+    Edit,
+    double_step,
+    edit_draft,
+    move_step,
+    shift_step,
+)
+from dunwell.core.workflows.versions.parts import STEP_ORDER, name_step
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id

@@ -7,10 +7,9 @@ from starlette.responses import Response
 
 from dunwell.cases.rollout.look_at_draft import look_at_draft
 from dunwell.cases.rollout.look_at_workflows import look_at_workflow
-from dunwell.core.workflows.audited import list_parts
 from dunwell.core.workflows.checking import read_definition
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.given_definition import (
+from dunwell.core.workflows.document import (
     GivenDefinition,
     PlacedFault,
     list_places,
@@ -18,8 +17,9 @@ from dunwell.core.workflows.given_definition import (
     take_given,
     unreadable_file,
 )
-from dunwell.core.workflows.part_differences import compare_parts
-from dunwell.core.workflows.save_draft import replace_draft
+from dunwell.core.workflows.drafts.save_draft import replace_draft
+from dunwell.core.workflows.versions.differences import compare_parts
+from dunwell.core.workflows.versions.parts import list_parts
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id, read_known_id

@@ -13,7 +13,7 @@ from dunwell.cases.rollout.look_at_version import (
     look_at_version,
 )
 from dunwell.cases.rollout.look_at_workflows import MOST_COUNTED, LookedAtWorkflow, look_at_workflow
-from dunwell.core.workflows.save_draft import replace_draft
+from dunwell.core.workflows.drafts.save_draft import replace_draft
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id, read_known_id

@@ -20,7 +20,7 @@ from dunwell.core.workflows.change_workflow import (
     deactivate_workflow,
     rename_workflow,
 )
-from dunwell.core.workflows.save_draft import begin_workflow
+from dunwell.core.workflows.drafts.save_draft import begin_workflow
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id

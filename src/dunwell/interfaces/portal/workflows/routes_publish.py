@@ -12,9 +12,9 @@ from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
 from dunwell.cases.rollout.look_at_workflows import MOST_COUNTED, LookedAtWorkflow, look_at_workflow
 from dunwell.cases.rollout.preview_effects import MinorChange, preview_effects
 from dunwell.cases.rollout.publish_workflow import publish_workflow
-from dunwell.core.workflows.draft_changes import DraftChange, Ticks
-from dunwell.core.workflows.publish_draft import ChangesUnseen
-from dunwell.core.workflows.versions import Verdict
+from dunwell.core.workflows.drafts.draft_changes import DraftChange, Ticks
+from dunwell.core.workflows.drafts.publish_draft import ChangesUnseen
+from dunwell.core.workflows.versions.versions import Verdict
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id, read_known_id

@@ -3,8 +3,8 @@
 from starlette.responses import Response
 
 from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
-from dunwell.core.workflows.edit_draft import Edit
-from dunwell.core.workflows.parts import SETTINGS
+from dunwell.core.workflows.drafts.edit_draft import Edit
+from dunwell.core.workflows.versions.parts import SETTINGS
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id

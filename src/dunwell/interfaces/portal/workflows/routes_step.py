@@ -9,9 +9,8 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
-from dunwell.core.workflows.arrange_steps import add_step
-from dunwell.core.workflows.edit_draft import Edit
-from dunwell.core.workflows.parts import name_step
+from dunwell.core.workflows.drafts.edit_draft import Edit, add_step
+from dunwell.core.workflows.versions.parts import name_step
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id

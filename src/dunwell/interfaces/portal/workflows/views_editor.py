@@ -9,9 +9,9 @@ import msgspec
 
 from dunwell.cases.rollout.look_at_draft import LookedAtDraft
 from dunwell.core.workflows.definition import CommunicationStep, Step, WaitStep
-from dunwell.core.workflows.draft_changes import DraftChange
-from dunwell.core.workflows.part_differences import PartDifference
-from dunwell.core.workflows.parts import name_step
+from dunwell.core.workflows.drafts.draft_changes import DraftChange
+from dunwell.core.workflows.versions.differences import PartDifference
+from dunwell.core.workflows.versions.parts import name_step
 from dunwell.interfaces.portal.workflows.told_faults import ToldFault
 from dunwell.interfaces.web.condition_form import EXTRA_ROWS
 from dunwell.interfaces.web.forms import Form, PlacedFaults

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from dunwell.cases.rollout.look_at_version import LookedAtVersion
 from dunwell.cases.rollout.look_at_workflows import LookedAtWorkflow
-from dunwell.core.workflows.given_definition import PlacedFault
-from dunwell.core.workflows.part_differences import PartDifference
-from dunwell.core.workflows.store_history import VersionRow
-from dunwell.core.workflows.versions import Verdict
+from dunwell.core.workflows.document import PlacedFault
+from dunwell.core.workflows.versions.differences import PartDifference
+from dunwell.core.workflows.versions.store import VersionRow
+from dunwell.core.workflows.versions.versions import Verdict
 from dunwell.interfaces.portal.workflows.views_publish import AuthorChanges
 from dunwell.interfaces.web.templates import Page
 

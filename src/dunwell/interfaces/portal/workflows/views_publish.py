@@ -15,8 +15,8 @@ from dunwell.cases.rollout.outlook_figures import (
     count_held_back,
     tabulate_days,
 )
-from dunwell.core.workflows.draft_changes import DraftChange
-from dunwell.core.workflows.part_differences import PartDifference
+from dunwell.core.workflows.drafts.draft_changes import DraftChange
+from dunwell.core.workflows.versions.differences import PartDifference
 from dunwell.interfaces.portal.workflows.told_faults import ToldFault
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.jobs.start_preview import PreviewOfDraft

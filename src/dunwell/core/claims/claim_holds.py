@@ -1,0 +1,148 @@
+"""Holds stop a claim's workflow and let it continue when the last one ends: opening and lifting
+one, pausing and resuming a claim, and the sweep that lifts expired holds (CONTRACT 4).
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import structlog
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM, ActorKind
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.holds import Hold, HoldKind, check_new_hold
+from dunwell.core.claims.states import ACTIVE
+from dunwell.core.claims.store import (
+    end_hold_at,
+    find_ended_holds,
+    lift_ended_holds,
+    lift_standing_holds,
+    load_holds,
+    save_hold,
+)
+from dunwell.platform.errors import InvalidState, Unavailable
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.lazy_text import LazyText
+
+
+async def open_hold(
+    work: Work,
+    claim_id: int,
+    kind: HoldKind,
+    *,
+    until: datetime | None = None,
+    reason: str | None = None,
+) -> UUID:
+    """The hold's id. Raises NotFound, InvalidState (claim ended, too many) and ValidationError (no
+    or bad end)."""
+    claim = await access_claim(work, claim_id)
+    if claim.status not in ACTIVE:
+        raise InvalidState(LazyText("Only a claim in process can be held."), state=claim.status)
+    hold_id = work.ids.new(work.now)
+    hold = Hold(
+        kind, work.now, until=until, lifted_at=None, actor_kind=work.actor.kind,
+        actor_id=work.actor.actor_id, reason=reason, hold_id=hold_id,
+    )  # fmt: skip
+    check_new_hold(hold, await load_holds(work.tx, work.merchant_id, claim_id))
+    await save_hold(work.tx, work.merchant_id, claim_id, hold)
+    await save_audit(
+        work, "hold.open", f"claim:{claim_id}",
+        after={"kind": kind, "until": None if until is None else until.isoformat()}, kind=kind,
+    )  # fmt: skip
+    return hold_id
+
+
+async def lift_hold(
+    work: Work, claim_id: int, kind: HoldKind, *, hold_id: UUID | None = None
+) -> None:
+    """`hold_id`: that one alone. Raises NotFound. Lifting what does not stand changes nothing."""
+    await access_claim(work, claim_id)
+    await lift_standing_holds(
+        work.tx, work.merchant_id, claim_id=claim_id, kind=kind, now=work.now, hold_id=hold_id
+    )
+    await save_audit(work, "hold.lift", f"claim:{claim_id}", before={"kind": kind}, kind=kind)
+
+
+async def let_stand(
+    work: Work, claim_id: int, kind: HoldKind, *, hold_id: UUID, reason: str
+) -> UUID | None:
+    """By which hold it stands: this one, unless it has fallen, else a new one for this reason.
+    None: the claim has ended. Raises NotFound."""
+    if await end_hold_at(work.tx, work.merchant_id, claim_id=claim_id, hold_id=hold_id, until=None):
+        return hold_id
+    claim = await access_claim(work, claim_id)
+    if claim.status not in ACTIVE:
+        return None
+    return await open_hold(work, claim_id, kind, reason=reason)
+
+
+async def pause_claim(
+    work: Work, claim_id: int, *, until: datetime | None = None, reason: str | None = None
+) -> None:
+    """The same pause again changes nothing. Raises NotFound, InvalidState (the claim is not in
+    process) and ValidationError (the end has come)."""
+    work.need(Right.CHANGE_CLAIMS)
+    await access_claim(work, claim_id)
+    holds = await load_holds(work.tx, work.merchant_id, claim_id)
+    standing = [hold for hold in holds if _is_merchants(hold) and hold.lifted_at is None]
+    same = (until, reason)
+    if any((hold.until, hold.reason) == same and hold.stands(work.now) for hold in standing):
+        return
+    # Opened before the others fall, so that the process stands still all the while.
+    await open_hold(work, claim_id, HoldKind.PAUSE, until=until, reason=reason)
+    for hold in standing:
+        await lift_standing_holds(
+            work.tx,
+            work.merchant_id,
+            claim_id=claim_id,
+            kind=HoldKind.PAUSE,
+            now=work.now,
+            hold_id=hold.hold_id,
+        )
+
+
+async def resume_claim(work: Work, claim_id: int) -> None:
+    """Its pauses fall, whoever made them; other holds stay. Resuming what is not paused changes
+    nothing. Raises NotFound."""
+    work.need(Right.CHANGE_CLAIMS)
+    await lift_hold(work, claim_id, HoldKind.PAUSE)
+
+
+def _is_merchants(hold: Hold) -> bool:
+    return hold.kind is HoldKind.PAUSE and hold.actor_kind is not ActorKind.DEBTOR
+
+
+_SET_SIZE = 500
+
+log = structlog.get_logger(__name__)
+
+
+async def expire_holds(resources: Resources, merchant_id: int | None = None) -> int:
+    """One set, of one merchant or of all; how many claims it touched."""
+    async with resources.database.connection() as connection:
+        ended = await find_ended_holds(connection, resources.clock.now(), merchant_id, _SET_SIZE)
+    touched = 0
+    for owner_id, claim_ids in ended.items():
+        try:
+            touched += await _expire_for(resources, owner_id, claim_ids)
+        except Unavailable:
+            raise
+        except Exception as error:
+            # One merchant's fault must not keep the others' claims from going on.
+            log.exception("cannot expire", merchant_id=owner_id, error=type(error).__name__)
+    return touched
+
+
+async def _expire_for(resources: Resources, merchant_id: int, claim_ids: Sequence[int]) -> int:
+    async with resources.database.transaction() as tx:
+        merchant = await load_merchant(tx, merchant_id)
+        if merchant is None:
+            return 0
+        work = Work.open(resources, tx, merchant, SYSTEM)
+        count = await lift_ended_holds(tx, merchant_id, claim_ids, work.now)
+        await save_audit(work, "hold.expire", f"merchant:{merchant_id}", claims=count)
+        return count

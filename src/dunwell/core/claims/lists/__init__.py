@@ -1,0 +1,1 @@
+"""Lists of a merchant's claims: filters, orders and pages."""

@@ -1,0 +1,238 @@
+"""Lists of claims, the newest first or in another order that an index has, with their filters, and
+how many claims a filter finds.
+
+A range of instants that few claims are in is found by its own index; one that many are in is looked
+for in the order of the list, among as many claims as a page may read. In an order that changes, a
+claim that moves while somebody reads on may be met twice, or not at all.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import structs
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.lists.store import ClaimFilter, ListedClaim, find_few_claims, load_listed
+from dunwell.core.claims.states import Status
+from dunwell.platform.database.listed_table import (
+    Among,
+    Count,
+    ListedTable,
+    ListScope,
+    NarrowIndex,
+    Order,
+    Page,
+    Test,
+)
+from dunwell.platform.database.lists import MAX_COUNTED, count_listed, list_page
+
+# Claims of which a page sums up items and payments, or looks at holds, at most.
+SUMMED_BUDGET, HELD_BUDGET = 2_000, 4_000
+NO_FILTER = ClaimFilter()
+# By primary keys, claim by claim, as the next.
+_HOLD_STANDS = """(
+    SELECT true FROM holds h
+    WHERE h.merchant_id = l.merchant_id AND h.claim_id = l.claim_id AND h.lifted_at IS NULL
+      AND h.kind = {} AND (h.until IS NULL OR h.until > {})
+    LIMIT 1)"""
+_OUTSTANDING = """(
+    (SELECT coalesce(sum(i.value_cents), 0) FROM items i
+     WHERE i.merchant_id = l.merchant_id AND i.claim_id = l.claim_id)
+  - (SELECT coalesce(sum(a.amount_cents), 0) FROM allocations a
+     WHERE a.merchant_id = l.merchant_id AND a.claim_id = l.claim_id))"""
+_OF_CUSTOMER = """EXISTS (
+    SELECT FROM debtors d
+    WHERE d.merchant_id = l.merchant_id AND d.claim_id = l.claim_id AND d.customer_number = {})"""
+
+
+class SortKey(StrEnum):
+    """NEXT_STEP lists only claims that have a next step and are not held."""
+
+    CREATED = "CREATED"
+    REFERENCE = "REFERENCE"
+    CHANGED = "CHANGED"
+    NEXT_STEP = "NEXT_STEP"
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimOrder:
+    key: SortKey = SortKey.CREATED
+    is_descending: bool = True
+
+
+NEWEST_FIRST = ClaimOrder()
+
+
+def _list_states_tests(statuses: Sequence[Status], _: ListScope) -> Iterator[Test]:
+    if statuses:
+        yield "l.status = ANY({}::text[])", (list(statuses),)
+
+
+def _list_hold_tests(hold: HoldKind, scope: ListScope) -> Iterator[Test]:
+    yield _HOLD_STANDS, (hold, scope.now)
+
+
+def _match_status(wanted: ClaimFilter) -> Sequence[object] | None:
+    return None if wanted.status is None else (wanted.status,)
+
+
+def _match_one_of_states(wanted: ClaimFilter) -> Sequence[object] | None:
+    return wanted.statuses if len(wanted.statuses) == 1 else None
+
+
+def _match_status_and_change(wanted: ClaimFilter) -> Sequence[object] | None:
+    is_asked = wanted.is_plain and None not in (wanted.status, wanted.updated_since)
+    return (wanted.status, wanted.updated_since) if is_asked else None
+
+
+def _match_change(wanted: ClaimFilter) -> Sequence[object] | None:
+    is_asked = wanted.is_plain and wanted.updated_since is not None
+    return (wanted.updated_since,) if is_asked else None
+
+
+async def _find_among(scope: ListScope, wanted: ClaimFilter) -> Among[int] | None:
+    """The claims that one of the filters leaves, if it leaves few. By which index a plain filter is
+    met is left to the database."""
+    found = await _find_among_customers(scope, wanted)
+    if found is None and not wanted.is_plain:
+        found = await _find_among_times(scope, wanted)
+    return found
+
+
+async def _find_among_sorted(scope: ListScope, wanted: ClaimFilter) -> Among[int] | None:
+    found = await _find_among_customers(scope, wanted)
+    return await _find_among_times(scope, wanted) if found is None else found
+
+
+async def _find_among_customers(scope: ListScope, wanted: ClaimFilter) -> Among[int] | None:
+    if wanted.customer_number is None:
+        return None
+    test: Test = ("c.customer_number = {}", (wanted.customer_number,))
+    found = await find_few_claims(scope, "debtors", [test])
+    return None if found is None else Among(found, covers=("customer_number",))
+
+
+async def _find_among_times(scope: ListScope, wanted: ClaimFilter) -> Among[int] | None:
+    ranges = (
+        ("updated_at", wanted.updated_since, wanted.updated_until),
+        ("due_at", wanted.next_step_since, wanted.next_step_until),
+    )
+    for column, since, until in ranges:
+        if since is None and until is None:
+            continue
+        pairs = ((">=", since), ("<", until))
+        tests: list[Test] = [(f"c.{column} {sign} {{}}", (at,)) for sign, at in pairs if at]
+        if column == "due_at":
+            tests.append(("c.due_at IS NOT NULL AND NOT c.held", ()))
+        found = await find_few_claims(scope, "claims", tests)
+        if found is not None:
+            return Among(found)
+    return None
+
+
+CLAIMS: ListedTable[ClaimFilter, int, ListedClaim] = ListedTable(
+    name="claims",
+    table="claims",
+    key="claim_id",
+    key_type="bigint",
+    index="claims_list",
+    narrow_indexes=(
+        NarrowIndex(
+            "claims_reference",
+            "l.reference_number = {}",
+            lambda wanted: wanted.reference_number and (wanted.reference_number,),
+            covers=("reference_number",),
+            finds_one=True,
+        ),
+        NarrowIndex("claims_held", "l.held", lambda wanted: () if wanted.hold else None),
+        # By this index or the next, whichever the database expects to read less of.
+        NarrowIndex(
+            "claims_by_status",
+            "l.status = {} AND l.updated_at >= {}",
+            _match_status_and_change,
+            covers=("status", "updated_since"),
+        ),
+        NarrowIndex(
+            "claims_updated", "l.updated_at >= {}", _match_change, covers=("updated_since",)
+        ),
+        NarrowIndex("claims_by_status", "l.status = {}", _match_status, covers=("status",)),
+        NarrowIndex(
+            "claims_by_status", "l.status = {}", _match_one_of_states, covers=("statuses",)
+        ),
+    ),
+    at="created_at",
+    times=("created_since", "created_until"),
+    filter=ClaimFilter,
+    filters={
+        "reference_number": "l.reference_number = {}",
+        "customer_number": _OF_CUSTOMER,
+        "status": "l.status = {}",
+        "statuses": _list_states_tests,
+        "hold": _list_hold_tests,
+        "workflow_id": "l.workflow_id = {}",
+        "least_cents": f"{_OUTSTANDING} >= {{}}",
+        "most_cents": f"{_OUTSTANDING} <= {{}}",
+        "updated_since": "l.updated_at >= {}",
+        "updated_until": "l.updated_at < {}",
+        "next_step_since": "NOT l.held AND l.due_at >= {}",
+        "next_step_until": "NOT l.held AND l.due_at < {}",
+    },
+    budgets={"least_cents": SUMMED_BUDGET, "most_cents": SUMMED_BUDGET, "hold": HELD_BUDGET},
+    find_among=_find_among,
+    load=load_listed,
+)
+_SORTED = replace(CLAIMS, narrow_indexes=(), find_among=_find_among_sorted)
+_LISTS = {
+    SortKey.CREATED: CLAIMS,
+    SortKey.REFERENCE: replace(
+        _SORTED,
+        name="claims by reference",
+        index="claims_reference",
+        order=Order("reference_number", "text", is_unique=True),
+    ),
+    SortKey.CHANGED: replace(
+        _SORTED,
+        name="changed claims",
+        index="claims_updated",
+        order=Order("updated_at", "timestamptz"),
+    ),
+    SortKey.NEXT_STEP: replace(
+        _SORTED,
+        name="due claims",
+        index="claims_due",
+        order=Order("due_at", "timestamptz"),
+        narrow_indexes=(
+            NarrowIndex("claims_due", "l.due_at IS NOT NULL AND NOT l.held", lambda _: ()),
+        ),
+    ),
+}
+
+
+async def list_claims(
+    work: Work, *, limit: int, cursor: str | None = None, wanted: ClaimFilter = NO_FILTER,
+    order: ClaimOrder = NEWEST_FIRST,
+) -> Page[ListedClaim]:  # fmt: skip
+    """Raises ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
+    page = await list_page(
+        work.scope(), _LISTS[order.key], wanted, limit=limit, cursor=cursor,
+        oldest_first=not order.is_descending,
+    )  # fmt: skip
+    return page.map(lambda claim: hide_ended_holds(claim, work.now))
+
+
+async def count_claims(
+    work: Work, wanted: ClaimFilter = NO_FILTER, *, limit: int = MAX_COUNTED
+) -> Count:
+    """As far as `limit` and the budget of a page reach."""
+    work.need(Right.READ_CLAIMS)
+    return await count_listed(work.scope(), CLAIMS, wanted, limit=limit)
+
+
+def hide_ended_holds(claim: ListedClaim, now: datetime) -> ListedClaim:
+    """Without the holds whose end has come."""
+    return structs.replace(claim, holds=[hold for hold in claim.holds if hold.stands(now)])

@@ -1,0 +1,165 @@
+"""The SQL of lists of claims: rows in, values out, no rules."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+import msgspec
+
+from dunwell.core.claims.balance import Balance
+from dunwell.core.claims.holds import Hold, HoldKind
+from dunwell.core.claims.states import Status
+from dunwell.core.claims.store import read_hold
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.listed_table import ListScope, Test
+from dunwell.platform.database.sql import Conditions, compose
+
+# By primary keys.
+_LOAD = """
+WITH page AS MATERIALIZED (
+    SELECT c.claim_id, c.reference_number, c.currency, c.status, c.held, c.due_at,
+           c.created_at, c.updated_at
+    FROM claims c
+    WHERE c.merchant_id = $1 AND c.claim_id = ANY($2::bigint[])
+)
+SELECT page.claim_id, page.reference_number, page.currency,
+       page.status, page.held, page.due_at, page.created_at, page.updated_at,
+       d.customer_number, d.first_name, d.last_name, d.company_name,
+       i.total_cents, a.allocated_cents, p.paid_cents
+FROM page
+JOIN debtors d ON d.merchant_id = $1 AND d.claim_id = page.claim_id
+CROSS JOIN LATERAL (
+    SELECT coalesce(sum(value_cents), 0)::bigint AS total_cents
+    FROM items
+    WHERE merchant_id = $1 AND claim_id = page.claim_id) i
+CROSS JOIN LATERAL (
+    SELECT coalesce(sum(amount_cents), 0)::bigint AS allocated_cents
+    FROM allocations
+    WHERE merchant_id = $1 AND claim_id = page.claim_id) a
+CROSS JOIN LATERAL (
+    SELECT coalesce(sum(amount_cents), 0)::bigint AS paid_cents
+    FROM payments
+    WHERE merchant_id = $1 AND claim_id = page.claim_id AND reversed_at IS NULL) p
+"""
+# By primary key.
+_LOAD_HOLDS = """
+SELECT claim_id, kind, since, until, lifted_at, actor_kind, reason, hold_id, actor_id
+FROM holds
+WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[]) AND lifted_at IS NULL
+ORDER BY claim_id, since, hold_id
+"""
+# Rides on claims_updated, on claims_due, on debtors_customer.
+_FIND_FEW = """
+SELECT c.claim_id
+FROM {table} c
+WHERE c.merchant_id = $1
+{filters}
+LIMIT $2
+"""
+FEW = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimFilter:
+    """Which claims to list; all that is given must hold."""
+
+    reference_number: str | None = None
+    customer_number: str | None = None
+    status: Status | None = None
+    # Inclusive, by the merchant's time; `until` exclusive, here and below.
+    updated_since: datetime | None = None
+    updated_until: datetime | None = None
+    # In one of these states.
+    statuses: Sequence[Status] = ()
+    # One of this kind stands.
+    hold: HoldKind | None = None
+    workflow_id: UUID | None = None
+    # What is outstanding, in cents; both inclusive.
+    least_cents: int | None = None
+    most_cents: int | None = None
+    created_since: datetime | None = None
+    created_until: datetime | None = None
+    # Of claims that nothing holds.
+    next_step_since: datetime | None = None
+    next_step_until: datetime | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether indexes alone find it."""
+        return self == ClaimFilter(
+            self.reference_number, self.customer_number, self.status, self.updated_since
+        )
+
+
+class ListedClaim(msgspec.Struct, frozen=True, gc=False):
+    """A claim in a list: enough to tell it and where it stands."""
+
+    claim_id: int
+    reference_number: str
+    customer_number: str | None
+    currency: str
+    first_name: str | None
+    last_name: str | None
+    company_name: str | None
+    status: Status
+    balance: Balance
+    # As they are stored: those whose end has come are among them until they are lifted.
+    holds: Sequence[Hold]
+    # None while a contact is under way, under a hold, and after the end.
+    next_step_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+async def load_listed(
+    tx: Connection, merchant_id: int, claim_ids: Sequence[int]
+) -> dict[int, ListedClaim]:
+    """By id."""
+    rows = await tx.fetch(_LOAD, merchant_id, list(claim_ids))
+    holds = await _load_holds(tx, merchant_id, [row["claim_id"] for row in rows if row["held"]])
+    return {row["claim_id"]: _read(row, holds.get(row["claim_id"], ())) for row in rows}
+
+
+async def find_few_claims(
+    scope: ListScope, table: Literal["claims", "debtors"], tests: Sequence[Test]
+) -> Sequence[int] | None:
+    """The ids of the merchant's claims that meet the tests on the row `c`; None if they are not
+    few."""
+    conditions = Conditions(*scope.ids, FEW)
+    for test, values in tests:
+        conditions.add(test, *values)
+    statement = compose(_FIND_FEW, table=table, filters=conditions.render())
+    rows = await scope.tx.fetch(statement, *conditions.values)
+    return [row["claim_id"] for row in rows] if len(rows) < FEW else None
+
+
+def _read(row: Row, holds: Sequence[Hold]) -> ListedClaim:
+    total, allocated = row["total_cents"], row["allocated_cents"]
+    return ListedClaim(
+        claim_id=row["claim_id"],
+        reference_number=row["reference_number"],
+        customer_number=row["customer_number"],
+        currency=row["currency"],
+        first_name=row["first_name"],
+        last_name=row["last_name"],
+        company_name=row["company_name"],
+        status=Status(row["status"]),
+        balance=Balance(total, total - allocated, row["paid_cents"] - allocated),
+        holds=holds,
+        next_step_at=None if row["held"] else row["due_at"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+async def _load_holds(
+    tx: Connection, merchant_id: int, claim_ids: Collection[int]
+) -> dict[int, list[Hold]]:
+    """Of claims that are held: claim id -> what was not lifted, the oldest first."""
+    found: dict[int, list[Hold]] = {}
+    if claim_ids:
+        for row in await tx.fetch(_LOAD_HOLDS, merchant_id, list(claim_ids)):
+            found.setdefault(row["claim_id"], []).append(read_hold(row))
+    return found

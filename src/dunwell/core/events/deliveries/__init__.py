@@ -1,0 +1,1 @@
+"""The log of deliveries to an endpoint: the proof that nothing is missing, and replays."""

@@ -1,0 +1,137 @@
+"""Reads what was sent to an endpoint and what it answered: the log page by page, one delivery with
+all its tries, and whether anything was missed. Nothing is changed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.core.events.deliveries.proof import MOST_NUMBERED, Proof, prove
+from dunwell.core.events.deliveries.store import (
+    LogFilter,
+    LoggedDelivery,
+    Try,
+    list_events_of_claim,
+    load_body,
+    load_deliveries,
+    load_tries,
+)
+from dunwell.core.events.webhooks.endpoint import Endpoint, EndpointHealth
+from dunwell.core.events.webhooks.health.store import load_health, load_proof
+from dunwell.core.events.webhooks.store import load_endpoint
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.database.listed_table import (
+    Among,
+    ListedTable,
+    ListScope,
+    NarrowIndex,
+    Order,
+    Page,
+)
+from dunwell.platform.database.lists import list_page
+from dunwell.platform.errors import NotFound
+
+
+async def _find_among(scope: ListScope, wanted: LogFilter) -> Among[UUID] | None:
+    """A claim's events are few."""
+    if wanted.claim_id is None:
+        return None
+    merchant_id, _ = scope.ids
+    assert isinstance(merchant_id, int)
+    found = await list_events_of_claim(scope.tx, merchant_id, wanted.claim_id)
+    return Among(found, covers=("claim_id",))
+
+
+# In the order of their events.
+_DELIVERIES: ListedTable[LogFilter, UUID, LoggedDelivery] = ListedTable(
+    name="deliveries",
+    table="deliveries",
+    scope=("merchant_id", "endpoint_id"),
+    key="event_id",
+    key_type="uuid",
+    order=Order("event_id", "uuid", is_unique=True),
+    index="deliveries_pkey",
+    narrow_indexes=(
+        NarrowIndex(
+            "deliveries_given_up",
+            "l.state = 'GIVEN_UP'",
+            lambda wanted: () if wanted.state == "GIVEN_UP" else None,
+            covers=("state",),
+        ),
+    ),
+    filter=LogFilter,
+    filters={
+        "state": "l.state = {}",
+        "type": "(SELECT e.type FROM events e WHERE e.merchant_id = l.merchant_id"
+        " AND e.event_id = l.event_id) = {}",
+        "claim_id": "(SELECT e.claim_id FROM events e WHERE e.merchant_id = l.merchant_id"
+        " AND e.event_id = l.event_id) = {}",
+    },
+    find_among=_find_among,
+    load=load_deliveries,
+)
+NO_FILTER = LogFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownEndpoint:
+    """An endpoint, and how it is doing."""
+
+    endpoint: Endpoint
+    health: EndpointHealth
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryView:
+    delivery: LoggedDelivery
+    # To the letter.
+    body: str
+    # The oldest first.
+    tries: Sequence[Try]
+
+
+async def read_endpoint(work: Work, endpoint_id: UUID) -> KnownEndpoint:
+    """Raises NotFound, also for one that was removed."""
+    work.need(Right.CONFIGURE)
+    async with snapshot(work.tx):
+        endpoint = await load_endpoint(work.tx, work.merchant_id, endpoint_id)
+        if endpoint is None:
+            raise _absent()
+        known = await load_health(work.tx, work.merchant_id, [endpoint_id])
+    return KnownEndpoint(endpoint, known[endpoint_id])
+
+
+async def list_deliveries(
+    work: Work, endpoint_id: UUID, *, limit: int, cursor: str | None = None,
+    wanted: LogFilter = NO_FILTER,
+) -> Page[LoggedDelivery]:  # fmt: skip
+    """The newest first. Raises ValidationError for a bad cursor."""
+    work.need(Right.CONFIGURE)
+    return await list_page(work.scope(endpoint_id), _DELIVERIES, wanted, limit=limit, cursor=cursor)
+
+
+async def read_delivery(work: Work, endpoint_id: UUID, event_id: UUID) -> DeliveryView:
+    """Raises NotFound."""
+    work.need(Right.CONFIGURE)
+    async with snapshot(work.tx):
+        found = await load_deliveries(work.tx, work.merchant_id, endpoint_id, [event_id])
+        if event_id not in found:
+            raise NotFound("There is no such delivery.")
+        body = await load_body(work.tx, work.merchant_id, event_id)
+        tries = await load_tries(work.tx, work.merchant_id, endpoint_id, event_id)
+    return DeliveryView(found[event_id], body, tries)
+
+
+async def prove_deliveries(work: Work, endpoint_id: UUID, asked_from: int = 1) -> Proof:
+    """asked_from: the number to begin with. Raises NotFound."""
+    work.need(Right.CONFIGURE)
+    if await load_endpoint(work.tx, work.merchant_id, endpoint_id) is None:
+        raise _absent()
+    first = max(1, min(asked_from, MOST_NUMBERED))
+    return prove(*await load_proof(work.tx, work.merchant_id, endpoint_id, first))
+
+
+def _absent() -> NotFound:
+    return NotFound("There is no such endpoint.")

@@ -1,0 +1,188 @@
+"""The log of a merchant's events: writes them in the transaction of the change that caused them,
+and lists them, the oldest first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.core.events.payloads import Event
+from dunwell.core.events.store import Position, find_stretch
+from dunwell.platform.database.cursor import CursorForm
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.epochs import SETTLED_BEFORE, WRITTEN_BY
+from dunwell.platform.database.listed_table import Page
+from dunwell.platform.database.sql import Conditions, compose
+from dunwell.platform.errors import NotFound
+
+# Endpoints by their primary key's merchant; foreign keys are checked when the statement ends.
+# A switched-off endpoint keeps collecting: its deliveries wait for the probe that succeeds.
+_SAVE = compose(
+    """
+WITH written AS (
+    INSERT INTO events (merchant_id, event_id, claim_id, sequence, type, occurred_at, body,
+        written_by)
+    SELECT $1, *, {written_by}
+    FROM UNNEST($2::uuid[], $3::bigint[], $4::integer[], $5::text[], $6::timestamptz[], $7::text[])
+    RETURNING event_id, type
+)
+INSERT INTO deliveries (merchant_id, endpoint_id, event_id, due_at)
+SELECT $1, endpoint.endpoint_id, written.event_id, $8
+FROM written
+JOIN webhook_endpoints endpoint
+    ON endpoint.merchant_id = $1
+    AND endpoint.removed_at IS NULL
+    AND endpoint.types && ARRAY[written.type, '*']
+""",
+    written_by=WRITTEN_BY,
+)
+
+
+async def save_events(
+    tx: Connection, merchant_id: int, events: Sequence[Event], delivered_from: datetime
+) -> None:
+    """Insert the events and their deliveries, whose first try is due at `delivered_from` (real
+    time, also for a sandbox merchant)."""
+    if not events:
+        return
+    await tx.execute(
+        _SAVE,
+        merchant_id,
+        [event.event_id for event in events],
+        [event.claim_id for event in events],
+        [event.sequence for event in events],
+        [event.type for event in events],
+        [event.occurred_at for event in events],
+        [event.body for event in events],
+        delivered_from,
+    )
+
+
+# events_list; of a type events_by_type, of a claim the unique key on its sequence. Sorted by the
+# column, not by its text of the same name.
+_LOAD = """
+SELECT event_id, written_by::text AS written_by, body
+FROM events
+WHERE merchant_id = $1
+    AND (written_by, event_id) > ($2::text::xid8, $3)
+    AND written_by < {settled_before}
+    {filters}
+ORDER BY events.written_by, events.event_id
+LIMIT $4
+"""
+# The same, of a time: in the stretch that the spans leave, and behind the last span. Of dates no
+# index is asked: from that on all of a history may be wanted, and would be sorted for a page.
+_LOAD_TIMED = """
+SELECT event_id, written_by::text AS written_by, body
+FROM (
+    (SELECT event_id, written_by, body
+     FROM events
+     WHERE merchant_id = $1
+        AND (written_by, event_id) > ($2::text::xid8, $3)
+        AND (written_by, event_id) <= ($5::text::xid8, $6)
+        {filters}
+     ORDER BY events.written_by, events.event_id
+     LIMIT $4)
+    UNION ALL
+    (SELECT event_id, written_by, body
+     FROM events
+     WHERE merchant_id = $1
+        AND (written_by, event_id) > ($7::text::xid8, $8)
+        AND written_by < {settled_before}
+        {filters}
+     ORDER BY events.written_by, events.event_id
+     LIMIT $4)
+) found
+ORDER BY found.written_by, found.event_id
+LIMIT $4
+"""
+# By primary key.
+_LOAD_ONE = "SELECT body FROM events WHERE merchant_id = $1 AND event_id = $2"
+_BEGINNING = Position(0, UUID(int=0))
+EVENT_CURSORS = CursorForm("events", owner=(int,), place=(int, UUID))
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Which events to list; `since` is inclusive, `until` exclusive, both by the event's date."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    type: str | None = None
+    claim_id: int | None = None
+
+    @property
+    def is_timed(self) -> bool:
+        return self.since is not None or self.until is not None
+
+
+NO_FILTER = EventFilter()
+
+
+async def find_events(
+    work: Work, *, limit: int, cursor: str | None = None, wanted: EventFilter = NO_FILTER
+) -> Page[str]:
+    """Bodies to the letter, as webhooks carry them; no cursor when these are the last for now.
+    Raises ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
+    return await load_events_page(
+        work.tx, work.merchant_id, limit=limit, cursor=cursor, wanted=wanted
+    )
+
+
+async def get_event(work: Work, event_id: UUID) -> str:
+    """The event's body to the letter, as its webhook carries it. Raises NotFound."""
+    work.need(Right.READ_CLAIMS)
+    body: str | None = await work.tx.fetchval(_LOAD_ONE, work.merchant_id, event_id)
+    if body is None:
+        raise NotFound(f"There is no event {event_id}.")
+    return body
+
+
+async def load_events_page(
+    tx: Connection,
+    merchant_id: int,
+    *,
+    limit: int,
+    cursor: str | None = None,
+    wanted: EventFilter = NO_FILTER,
+) -> Page[str]:
+    """At most `limit` events behind the cursor. Raises ValidationError for a bad cursor."""
+    position = _BEGINNING
+    if cursor is not None:
+        position = Position(*EVENT_CURSORS.parse((merchant_id,), cursor))
+    rows = await _load_rows(tx, merchant_id, limit=limit + 1, position=position, wanted=wanted)
+    page = rows[:limit]
+    if len(rows) <= limit:
+        return Page([row["body"] for row in page], None)
+    place = (int(page[-1]["written_by"]), page[-1]["event_id"])
+    return Page([row["body"] for row in page], EVENT_CURSORS.render((merchant_id,), place))
+
+
+async def _load_rows(
+    tx: Connection, merchant_id: int, limit: int, position: Position, wanted: EventFilter
+) -> Sequence[Row]:
+    statement, places = _LOAD, [position]
+    if wanted.is_timed and wanted.claim_id is None:
+        stretch = await find_stretch(
+            tx, merchant_id, position, since=wanted.since, until=wanted.until
+        )
+        statement, places = _LOAD_TIMED, [stretch.first, stretch.last, stretch.rest]
+    first, *further = [(str(each.written_by), each.event_id) for each in places]
+    conditions = Conditions(merchant_id, *first, limit, *chain.from_iterable(further))
+    for test, value in (
+        ("occurred_at + interval '0' >= {}", wanted.since),
+        ("occurred_at + interval '0' < {}", wanted.until),
+        ("type = {}", wanted.type),
+        ("claim_id = {}", wanted.claim_id),
+    ):
+        if value is not None:
+            conditions.add(test, value)
+    filters = conditions.render()
+    statement = compose(statement, filters=filters, settled_before=SETTLED_BEFORE)
+    rows: Sequence[Row] = await tx.fetch(statement, *conditions.values)
+    return rows

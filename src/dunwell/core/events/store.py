@@ -1,0 +1,146 @@
+"""The SQL of the log of events and of its spans: which range of events may hold those of some
+time.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.epochs import SETTLED_BEFORE
+from dunwell.platform.database.sql import compose
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Behind the event that this transaction wrote under this id."""
+
+    written_by: int
+    event_id: UUID
+
+
+_SPAN_EVENTS = 1000
+_SPANS_AT_ONCE = 20
+_BEGINNING = Position(0, UUID(int=0))
+
+# By primary keys and events_list; at most a few thousand events of each merchant.
+_SAVE = compose(
+    """
+WITH behind AS (
+    SELECT merchant.merchant_id, coalesce(last.upto_written_by, '0') AS written_by,
+        coalesce(last.upto_event_id, '{no_event}') AS event_id
+    FROM merchants merchant
+    LEFT JOIN LATERAL (
+        SELECT upto_written_by, upto_event_id
+        FROM event_spans
+        WHERE merchant_id = merchant.merchant_id
+        ORDER BY upto_written_by DESC, upto_event_id DESC
+        LIMIT 1
+    ) last ON true
+), settled AS (
+    SELECT behind.merchant_id, event.*,
+        (row_number() OVER (PARTITION BY behind.merchant_id
+                            ORDER BY event.written_by, event.event_id) - 1) / $1::integer AS number
+    FROM behind
+    CROSS JOIN LATERAL (
+        SELECT written_by, event_id, occurred_at
+        FROM events
+        WHERE events.merchant_id = behind.merchant_id
+            AND (events.written_by, events.event_id) > (behind.written_by, behind.event_id)
+            AND events.written_by < {settled_before}
+        ORDER BY events.written_by, events.event_id
+        LIMIT $1::integer * {spans_at_once}
+    ) event
+), full_spans AS (
+    SELECT merchant_id, number, max(written_by) AS written_by,
+        (array_agg(event_id ORDER BY written_by DESC, event_id DESC))[1] AS event_id,
+        min(occurred_at) AS earliest_at, max(occurred_at) AS latest_at
+    FROM settled
+    GROUP BY merchant_id, number
+    HAVING count(*) = $1::integer
+)
+INSERT INTO event_spans (merchant_id, upto_written_by, upto_event_id, after_written_by,
+    after_event_id, earliest_at, latest_at)
+SELECT merchant_id, span.written_by, span.event_id,
+    coalesce(lag(span.written_by) OVER spans, behind.written_by),
+    coalesce(lag(span.event_id) OVER spans, behind.event_id),
+    earliest_at, latest_at
+FROM full_spans span
+JOIN behind USING (merchant_id)
+WINDOW spans AS (PARTITION BY merchant_id ORDER BY number)
+ON CONFLICT DO NOTHING
+""",
+    no_event=str(UUID(int=0)),
+    spans_at_once=str(_SPANS_AT_ONCE),
+    settled_before=SETTLED_BEFORE,
+)
+# By primary key: each of the three reads a stretch of a merchant's spans, a thousandth of its
+# events.
+_FIND = """
+SELECT place.name, place.written_by::text AS written_by, place.event_id
+FROM (
+    (SELECT 'first' AS name, after_written_by AS written_by, after_event_id AS event_id
+     FROM event_spans
+     WHERE merchant_id = $1 AND (upto_written_by, upto_event_id) > ($2::text::xid8, $3)
+        AND ($4::timestamptz IS NULL OR latest_at >= $4)
+        AND ($5::timestamptz IS NULL OR earliest_at < $5)
+     ORDER BY upto_written_by, upto_event_id
+     LIMIT 1)
+    UNION ALL
+    (SELECT 'last', upto_written_by, upto_event_id
+     FROM event_spans
+     WHERE merchant_id = $1 AND (upto_written_by, upto_event_id) > ($2::text::xid8, $3)
+        AND ($4::timestamptz IS NULL OR latest_at >= $4)
+        AND ($5::timestamptz IS NULL OR earliest_at < $5)
+     ORDER BY upto_written_by DESC, upto_event_id DESC
+     LIMIT 1)
+    UNION ALL
+    (SELECT 'end', upto_written_by, upto_event_id
+     FROM event_spans
+     WHERE merchant_id = $1
+     ORDER BY upto_written_by DESC, upto_event_id DESC
+     LIMIT 1)
+) place
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Where to look: behind `first` up to `last`, and behind `rest`. Places of a merchant's list,
+    none before the cursor's."""
+
+    first: Position
+    last: Position
+    rest: Position
+
+
+async def save_spans(tx: Connection, span_events: int = _SPAN_EVENTS) -> int:
+    """Put settled events into spans, so many each, a limited number of every merchant's; how many
+    spans. Two that do it at once write the same, or some that overlap, which does no harm."""
+    status = await tx.execute(_SAVE, span_events)
+    return int(status.rsplit(" ", 1)[1])
+
+
+async def find_stretch(
+    tx: Connection,
+    merchant_id: int,
+    position: Position,
+    since: datetime | None,
+    until: datetime | None,
+) -> Stretch:
+    """Where behind the position events can be of a date from `since` on and before `until`."""
+    rows = await tx.fetch(
+        _FIND, merchant_id, str(position.written_by), position.event_id, since, until
+    )
+    found = {row["name"]: _read(row) for row in rows}
+    rest = max(position, found.get("end", _BEGINNING), key=_order)
+    first, last = found.get("first", rest), found.get("last", rest)
+    return Stretch(max(position, first, key=_order), last, rest)
+
+
+def _read(row: Row) -> Position:
+    return Position(int(row["written_by"]), row["event_id"])
+
+
+def _order(position: Position) -> tuple[int, UUID]:
+    return position.written_by, position.event_id

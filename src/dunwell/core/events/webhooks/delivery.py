@@ -1,0 +1,313 @@
+"""One attempt to deliver an event: signs it for its endpoint, posts it, and records in batches what
+was answered.
+"""
+
+import asyncio
+import itertools
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from importlib.metadata import version
+from typing import TypeAlias
+from uuid import UUID
+
+import structlog
+from aiohttp.abc import AbstractResolver
+from standardwebhooks import Webhook
+
+from dunwell.accounts.installation.webhook_networks import WebhookReach
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.core.events.webhooks.endpoint import Endpoint, is_allowed_scheme
+from dunwell.core.events.webhooks.endpoint_secrets import open_authorization, open_secret
+from dunwell.core.events.webhooks.health.metrics import count_failed_try
+from dunwell.core.events.webhooks.retry import Health, is_success, judge_endpoint, read_retry_after
+from dunwell.core.events.webhooks.store import (
+    Delivery,
+    Outcome,
+    Reply,
+    lock_endpoint,
+    save_health,
+    save_outcomes,
+)
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
+from dunwell.platform.http.addresses import Network
+from dunwell.platform.http.client import Answer, HttpClient, NoAnswer, open_http_client
+from dunwell.platform.resources import Resources
+
+_TIMEOUT_SECONDS = 15.0
+_LONGEST_EXCERPT = 500
+_USER_AGENT = f"Dunwell/{version('dunwell')}"
+
+
+class Seals:
+    """An endpoint's secrets, opened: what signs its deliveries and what authorises them."""
+
+    def __init__(self, keys: KeyRing, endpoint: Endpoint) -> None:
+        """Raises SealBroken."""
+        owner = (endpoint.merchant_id, endpoint.endpoint_id)
+        self.url = endpoint.url
+        self._current = Webhook(open_secret(keys, *owner, endpoint.secret_sealed))
+        self._previous: Webhook | None = None
+        self._previous_until = endpoint.previous_secret_until
+        if endpoint.previous_secret_sealed is not None:
+            self._previous = Webhook(open_secret(keys, *owner, endpoint.previous_secret_sealed))
+        self._fixed = {"Content-Type": "application/json"}
+        if endpoint.authorization_sealed is not None:
+            value = open_authorization(keys, *owner, endpoint.authorization_sealed)
+            self._fixed["Authorization"] = value
+
+    def render_headers(self, delivery: Delivery, now: datetime) -> dict[str, str]:
+        """The headers of a try at this instant; two signatures while a secret is rotated."""
+        event_id = str(delivery.event_id)
+        signature = self._current.sign(event_id, now, delivery.body)
+        until = self._previous_until
+        if self._previous is not None and until is not None and now < until:
+            signature += " " + self._previous.sign(event_id, now, delivery.body)
+        return {
+            **self._fixed,
+            "webhook-id": event_id,
+            "webhook-timestamp": str(int(now.timestamp())),
+            "webhook-signature": signature,
+            "Dunwell-Sequence": str(delivery.sequence),
+        }
+
+
+OpenPrivate: TypeAlias = Callable[[tuple[Network, ...]], AbstractAsyncContextManager[HttpClient]]
+
+
+class WebhookSender:
+    """Posts deliveries: to public addresses over one client, and into each set of networks that
+    the installation file names over a client that reaches nothing else."""
+
+    def __init__(
+        self, public: HttpClient, opened: AsyncExitStack, open_private: OpenPrivate, *,
+        allow_loopback: bool,
+    ) -> None:  # fmt: skip
+        """opened: closes the clients that `open_private` opens later, for networks."""
+        self._public = public
+        self._opened = opened
+        self._open_private = open_private
+        self._opening = asyncio.Lock()
+        self._private: dict[tuple[Network, ...], HttpClient] = {}
+        self._allow_loopback = allow_loopback
+
+    async def send(
+        self, seals: Seals, delivery: Delivery, now: datetime, reach: WebhookReach
+    ) -> Reply:
+        """Make one try, begun at `now` in real time; never raises for what the endpoint does."""
+        headers = seals.render_headers(delivery, now)
+        started = time.monotonic()
+        answer = await self._post(seals.url, delivery.body.encode(), headers, reach)
+        duration = timedelta(seconds=time.monotonic() - started)
+        if isinstance(answer, NoAnswer):
+            return Reply(
+                status=None, error=answer.reason, answer=None, wish=None, duration=duration
+            )
+        wish = read_retry_after(answer.headers.get("Retry-After"), now + duration)
+        return Reply(
+            status=answer.status,
+            error=None,
+            answer=_render_excerpt(answer.start),
+            wish=wish,
+            duration=duration,
+        )
+
+    async def _post(
+        self, url: str, body: bytes, headers: dict[str, str], reach: WebhookReach
+    ) -> Answer | NoAnswer:
+        if not is_allowed_scheme(url, reach, is_development=self._allow_loopback):
+            return NoAnswer("https is required", may_have_left=False)
+        client = await self._find_client(reach.networks) if reach.networks else self._public
+        return await client.post(url, body, headers)
+
+    async def _find_client(self, networks: tuple[Network, ...]) -> HttpClient:
+        """It keeps no connection open: each address is checked as its connection is made."""
+        async with self._opening:
+            if networks not in self._private:
+                self._private[networks] = await self._opened.enter_async_context(
+                    self._open_private(networks)
+                )
+            return self._private[networks]
+
+
+@asynccontextmanager
+async def open_webhook_sender(
+    *, allow_loopback: bool, authorities: str | None = None,
+    resolver: AbstractResolver | None = None,
+) -> AsyncIterator[WebhookSender]:  # fmt: skip
+    """A sender for a process; loopback addresses are for the development profile alone.
+
+    authorities: certificates, in PEM, that are trusted beside the public ones in networks that the
+    installation file names, and nowhere else. resolver: what names are looked up with, instead of
+    the system.
+    """
+
+    def open_private(networks: tuple[Network, ...]) -> AbstractAsyncContextManager[HttpClient]:
+        return open_http_client(
+            allow_loopback=False,
+            user_agent=_USER_AGENT,
+            timeout_seconds=_TIMEOUT_SECONDS,
+            resolver=resolver,
+            networks=networks,
+            authorities=authorities,
+            keeps_connections=False,
+        )
+
+    async with AsyncExitStack() as opened:
+        public = await opened.enter_async_context(
+            open_http_client(
+                allow_loopback=allow_loopback,
+                user_agent=_USER_AGENT,
+                timeout_seconds=_TIMEOUT_SECONDS,
+                resolver=resolver,
+            )
+        )
+        yield WebhookSender(public, opened, open_private, allow_loopback=allow_loopback)
+
+
+def _render_excerpt(start: bytes) -> str | None:
+    """The beginning of an answer as text that a database and a page can show."""
+    if not start:
+        return None
+    text = start.decode("utf-8", errors="replace")
+    shown = "".join(char if char.isprintable() else " " for char in text[:_LONGEST_EXCERPT])
+    return shown.strip() or None
+
+
+_LARGEST_GROUP = 500
+_PAUSE_SECONDS = 1.0
+_CHANCES_WHEN_CLOSING = 5
+_LOG = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Finished:
+    outcome: Outcome
+    when_recorded: Callable[[], None]
+
+
+class Recorder:
+    """Takes outcomes and commits them; `run` is the task that does."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._finished: list[_Finished] = []
+        self._wake = asyncio.Event()
+        self._is_closing = False
+
+    def add(self, outcome: Outcome, when_recorded: Callable[[], None]) -> None:
+        """Have it recorded; `when_recorded` is called after the commit."""
+        if not is_success(outcome.reply.status):
+            count_failed_try(outcome.reply.status)
+        self._finished.append(_Finished(outcome, when_recorded))
+        self._wake.set()
+
+    def close(self) -> None:
+        """Let `run` end once all that was added is recorded."""
+        self._is_closing = True
+        self._wake.set()
+
+    async def run(self) -> None:
+        while self._finished or not self._is_closing:
+            await self._wake.wait()
+            self._wake.clear()
+            while group := self._finished[:_LARGEST_GROUP]:
+                await self._record(group)
+                del self._finished[: len(group)]
+                for each in group:
+                    each.when_recorded()
+        self._is_closing = False
+
+    async def _record(self, group: Sequence[_Finished]) -> None:
+        """Commit the group, however long that takes, unless we are closing: repeating it is
+        harmless, because a lease settled once is gone, and what is never recorded is delivered
+        again by somebody."""
+        outcomes = [each.outcome for each in group]
+        chances = _CHANCES_WHEN_CLOSING
+        while chances > 0:
+            try:
+                await _save(self._resources, outcomes)
+            except Exception as error:  # noqa: BLE001 - an outcome is not lost for any reason
+                _LOG.warning(
+                    "deliveries.not_recorded", count=len(group), error=type(error).__name__,
+                    once_a_minute=True,
+                )  # fmt: skip
+                chances -= self._is_closing
+                await asyncio.sleep(_PAUSE_SECONDS)
+            else:
+                return
+
+
+async def _save(resources: Resources, outcomes: Sequence[Outcome]) -> None:
+    """One statement, which commits by itself, unless an endpoint fails or did."""
+    telling = [each for each in outcomes if _is_telling(each)]
+    if not telling:
+        async with resources.database.connection() as connection:
+            await save_outcomes(connection, outcomes)
+        return
+    async with resources.database.transaction() as tx:
+        # Endpoints are locked before deliveries, as removing an endpoint does.
+        await _judge_endpoints(resources, tx, telling)
+        await save_outcomes(tx, outcomes)
+
+
+def _is_telling(outcome: Outcome) -> bool:
+    return not (is_success(outcome.reply.status) and outcome.endpoint.health.is_well)
+
+
+async def _judge_endpoints(
+    resources: Resources, tx: Connection, telling: Sequence[Outcome]
+) -> None:
+    """Remember what the endpoints have answered."""
+
+    def place(outcome: Outcome) -> tuple[int, UUID]:
+        return outcome.endpoint.merchant_id, outcome.endpoint.endpoint_id
+
+    for (merchant_id, endpoint_id), answers in itertools.groupby(
+        sorted(telling, key=place), key=place
+    ):
+        endpoint = await lock_endpoint(tx, merchant_id, endpoint_id)
+        if endpoint is not None:
+            await _judge(resources, tx, endpoint, list(answers))
+
+
+async def _judge(
+    resources: Resources, tx: Connection, endpoint: Endpoint, outcomes: list[Outcome]
+) -> None:
+    health = endpoint.health
+    for each in outcomes:
+        health = judge_endpoint(health, each.reply.status, each.at)
+    if health == endpoint.health:
+        return
+    await save_health(tx, endpoint.merchant_id, endpoint.endpoint_id, health)
+    if endpoint.is_disabled != (health.disabled_at is not None):
+        await _give_notice(resources, tx, endpoint, health)
+
+
+async def _give_notice(
+    resources: Resources, tx: Connection, endpoint: Endpoint, health: Health
+) -> None:
+    """Tell the operator, in the audit log and in the log, that it went off, or on again."""
+    merchant = await load_merchant(tx, endpoint.merchant_id)
+    assert merchant is not None
+    now = resources.clock.now()
+    work = Work(tx=tx, merchant=merchant, actor=SYSTEM, now=now, real_now=now, ids=resources.ids)
+    action = "endpoint.switch_on" if health.disabled_at is None else "endpoint.switch_off"
+    reason = health.disabled_reason
+    is_on = health.disabled_at is None
+    await save_audit(
+        work, action, f"endpoint:{endpoint.endpoint_id}",
+        before={"isOn": not is_on}, after={"isOn": is_on}, reason=reason,
+    )  # fmt: skip
+    _LOG.warning(
+        action,
+        merchant_id=endpoint.merchant_id,
+        endpoint_id=str(endpoint.endpoint_id),
+        state=reason,
+    )

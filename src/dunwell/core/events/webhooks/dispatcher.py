@@ -1,0 +1,398 @@
+"""The webhook dispatcher: decides which endpoint is served next, leases its due deliveries and
+sends them from the endpoint's own slots.
+"""
+
+import asyncio
+import random
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TypeAlias
+from uuid import UUID
+
+import structlog
+
+from dunwell.accounts.installation.webhook_networks import PUBLIC_REACH, WebhookReach
+from dunwell.core.events.webhooks import retry as pacing
+from dunwell.core.events.webhooks.delivery import Recorder, Seals, WebhookSender
+from dunwell.core.events.webhooks.endpoint import Endpoint
+from dunwell.core.events.webhooks.retry import (
+    decide_next_try,
+    is_success,
+    judge_endpoint,
+    plan_next_probe,
+)
+from dunwell.core.events.webhooks.store import (
+    Delivery,
+    Outcome,
+    Reply,
+    find_due_endpoints,
+    lease_deliveries,
+    load_endpoint,
+    load_reach,
+    lock_endpoint,
+    release_deliveries,
+    save_health,
+)
+from dunwell.platform.crypto import SealBroken
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
+from dunwell.platform.heartbeat import begin_lease
+from dunwell.platform.resources import Resources
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much goes on at once in one process."""
+
+    in_flight_per_endpoint: int = 10
+    in_flight: int = 200
+    largest_set: int = 500
+    # Endpoints found by one look.
+    endpoints: int = 400
+    leases_at_once: int = 4
+
+
+class DeliveryPool:
+    """What every queue needs and none owns. `fraction` draws from [0, 1) for the schedule."""
+
+    def __init__(
+        self,
+        resources: Resources,
+        sender: WebhookSender,
+        limits: Limits,
+        fraction: Callable[[], float],
+    ) -> None:
+        self.resources = resources
+        self.sender = sender
+        self.limits = limits
+        self.fraction = fraction
+        self.recorder = Recorder(resources)
+        self.leasing = asyncio.Semaphore(limits.leases_at_once)
+        places_of_failing = max(1, limits.in_flight // 4)
+        self._places_of_failing = asyncio.Semaphore(places_of_failing)
+        self._places = asyncio.Semaphore(max(1, limits.in_flight - places_of_failing))
+
+    def places_for(self, endpoint: Endpoint) -> asyncio.Semaphore:
+        """Endpoints that have been failing share a quarter of the places among themselves, so
+        that many which hang together do not hold those of the healthy."""
+        return self._places if endpoint.health.is_well else self._places_of_failing
+
+
+# A try ends within 15 seconds, one over a stale connection within 17. None begins later in the
+# lease than this, so that even the slowest is recorded before the lease runs out.
+LEASE = timedelta(seconds=30)
+BEGIN_WITHIN = timedelta(seconds=12)
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedSet:
+    """`endpoint` is None when it was removed, or is switched off and not to be probed now."""
+
+    endpoint: Endpoint | None
+    deliveries: list[Delivery]
+    # Nothing else was due.
+    was_last: bool
+    # Where they may be sent.
+    reach: WebhookReach = PUBLIC_REACH
+
+
+_NOTHING = LeasedSet(None, [], was_last=True)
+
+
+async def lease_set(
+    resources: Resources, turn: asyncio.Semaphore, endpoint: Endpoint, size: int
+) -> LeasedSet:
+    """Take at most `size` deliveries, and a single one as the probe of a switched-off endpoint."""
+    async with turn, resources.database.transaction() as tx:
+        now = resources.clock.now()
+        present = await load_endpoint(tx, endpoint.merchant_id, endpoint.endpoint_id)
+        if present is None:
+            return _NOTHING
+        if present.is_disabled:
+            if not await _take_probe(tx, present, now):
+                return _NOTHING
+            size = 1
+        lease = begin_lease(resources, LEASE)
+        deliveries = await lease_deliveries(tx, present, lease, now=now, size=size)
+        was_last = len(deliveries) < size or present.is_disabled
+        reach = await load_reach(tx, present.merchant_id)
+        return LeasedSet(present, deliveries, was_last, reach)
+
+
+def find_last_begin(lease: Lease) -> datetime:
+    """The instant before which a try under the lease must begin."""
+    return lease.until - LEASE + BEGIN_WITHIN
+
+
+async def _take_probe(tx: Connection, endpoint: Endpoint, now: datetime) -> bool:
+    """Make the probe that is due one's own; False when another dispatcher just did."""
+    present = await lock_endpoint(tx, endpoint.merchant_id, endpoint.endpoint_id)
+    if present is None or present.health.probe_at is None or present.health.probe_at > now:
+        return False
+    health = plan_next_probe(present.health, now)
+    await save_health(tx, endpoint.merchant_id, endpoint.endpoint_id, health)
+    return True
+
+
+_LOG = structlog.get_logger(__name__)
+
+
+class EndpointQueue:
+    """Delivers to one endpoint until nothing is due, or until told to stop."""
+
+    def __init__(self, pool: DeliveryPool, endpoint: Endpoint) -> None:
+        """Raises SealBroken when the endpoint's secrets were sealed under another key."""
+        self._pool = pool
+        self._clock = pool.resources.clock
+        self._endpoint = endpoint
+        self._seals = Seals(pool.resources.keys, endpoint)
+        self._reach = PUBLIC_REACH
+        most_slots = pool.limits.in_flight_per_endpoint
+        self._pace = pacing.start_pace(
+            most_slots, pool.limits.largest_set, is_failing=not endpoint.health.is_well
+        )
+        self._ready: deque[Delivery] = deque()
+        self._unstarted: list[Delivery] = []
+        self._slots = 0
+        self._unrecorded = 0
+        self._recorded = asyncio.Event()
+        # Nothing more is due, or nothing more shall be begun.
+        self._is_dry = False
+        self._is_stopped = False
+        self._leasing: asyncio.Task[None] | None = None
+        self._leased_at = time.monotonic()
+        self._finished_since = 0
+        self.tries = 0
+
+    def stop(self) -> None:
+        """Begin nothing more; what is in flight is finished and recorded."""
+        self._is_stopped = True
+        self._recorded.set()
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            self._fill_slots(at_least=1)
+        self._unstarted.extend(self._ready)
+        if self._unstarted:
+            now = self._clock.now()
+            async with self._pool.resources.database.connection() as connection:
+                await release_deliveries(connection, self._endpoint, self._unstarted, now)
+
+    def _fill_slots(self, at_least: int = 0) -> None:
+        wanted = max(at_least, min(self._pace.slots, self._slots + len(self._ready)))
+        while self._slots < wanted:
+            self._slots += 1
+            self._group.create_task(self._deliver())
+
+    async def _deliver(self) -> None:
+        """One slot. It is given up when nothing is left, or when the pace has slowed."""
+        while self._slots <= self._pace.slots and (delivery := await self._next()):
+            async with self._pool.places_for(self._endpoint):
+                await self._try(delivery)
+            # What a crash could make arrive twice is kept small: see Recorder.
+            while self._unrecorded >= 2 * self._pace.most_slots and not self._is_stopped:
+                self._recorded.clear()
+                await self._recorded.wait()
+        self._slots -= 1
+
+    async def _try(self, delivery: Delivery) -> None:
+        now = self._clock.now()
+        if now < find_last_begin(delivery.lease):
+            reach = await self._find_reach()
+            reply = await self._pool.sender.send(self._seals, delivery, now, reach)
+            self._finish(delivery, now, reply)
+        else:
+            self._unstarted.append(delivery)
+
+    async def _find_reach(self) -> WebhookReach:
+        """As the installation file says at this moment, where the set was leased with networks of
+        the operator's: one that is taken back counts from the next try on."""
+        if self._reach == PUBLIC_REACH:
+            return PUBLIC_REACH
+        async with self._pool.resources.database.connection() as connection:
+            return await load_reach(connection, self._endpoint.merchant_id)
+
+    async def _next(self) -> Delivery | None:
+        while not self._is_stopped:
+            if not self._ready:
+                if self._is_dry:
+                    return None
+                await self._lease_ahead()
+                continue
+            delivery = self._ready.popleft()
+            if len(self._ready) < self._pace.set_size // 4 and not self._is_dry:
+                self._lease_ahead()
+            return delivery
+        return None
+
+    def _lease_ahead(self) -> asyncio.Task[None]:
+        """Start leasing the next set, unless that is under way."""
+        if self._leasing is None or self._leasing.done():
+            self._leasing = self._group.create_task(self._lease())
+        return self._leasing
+
+    async def _lease(self) -> None:
+        self._resize_set()
+        try:
+            leased = await lease_set(
+                self._pool.resources, self._pool.leasing, self._endpoint, self._pace.set_size
+            )
+        except Exception as error:  # noqa: BLE001 - what is in flight is still finished
+            _LOG.warning("deliveries.not_leased", error=type(error).__name__)
+            self._is_dry = True
+            return
+        if leased.endpoint is None:
+            self.stop()
+            return
+        if leased.endpoint.has_other_secrets(self._endpoint):
+            self._seals = Seals(self._pool.resources.keys, leased.endpoint)
+        self._endpoint, self._reach = leased.endpoint, leased.reach
+        self._ready.extend(leased.deliveries)
+        self._is_dry = leased.was_last
+        self._fill_slots()
+
+    def _resize_set(self) -> None:
+        now = time.monotonic()
+        if self._finished_since:
+            self._pace = pacing.after_set(self._pace, self._finished_since, now - self._leased_at)
+        self._leased_at, self._finished_since = now, 0
+
+    def _finish(self, delivery: Delivery, begun_at: datetime, reply: Reply) -> None:
+        now = self._clock.now()
+        decision = decide_next_try(
+            reply.status,
+            tries=delivery.tries + 1 - delivery.tries_before,
+            now=now,
+            wish=reply.wish,
+            fraction=self._pool.fraction(),
+        )
+        outcome = Outcome(
+            endpoint=self._endpoint, delivery=delivery, decision=decision, at=begun_at, reply=reply
+        )
+        self._adapt(reply.status, now)
+        self.tries += 1
+        self._finished_since += 1
+        self._unrecorded += 1
+        self._pool.recorder.add(outcome, self._note_recorded)
+        self._fill_slots()
+
+    def _adapt(self, status: int | None, now: datetime) -> None:
+        if is_success(status):
+            self._pace = pacing.after_success(self._pace)
+        else:
+            self._pace = pacing.after_failure(self._pace)
+        endpoint = self._endpoint
+        if not (endpoint.health.is_well and is_success(status)):
+            health = judge_endpoint(endpoint.health, status, now)
+            self._endpoint = replace(endpoint, health=health)
+
+    def _note_recorded(self) -> None:
+        self._unrecorded -= 1
+        self._recorded.set()
+
+
+_POLL_SECONDS = 0.2
+_PAUSE_SECONDS = 1.0
+_REST = timedelta(seconds=30)
+_BEGINNING = (0, UUID(int=0))
+
+
+_Key: TypeAlias = tuple[int, UUID]
+
+
+class WebhookDispatcher:
+    """Delivers what is due. `fraction` draws from [0, 1), to spread the schedule's gaps."""
+
+    def __init__(
+        self,
+        resources: Resources,
+        sender: WebhookSender,
+        limits: Limits | None = None,
+        fraction: Callable[[], float] = random.random,
+    ) -> None:
+        self._resources = resources
+        self._pool = DeliveryPool(resources, sender, limits or Limits(), fraction)
+        self._queues: dict[_Key, EndpointQueue] = {}
+        self._resting: dict[_Key, datetime] = {}
+        self._behind = _BEGINNING
+
+    async def run_once(self) -> int:
+        """Deliver all that is due now; the number of tries made, 0 when idle."""
+        async with self._recording(), asyncio.TaskGroup() as group:
+            queues = await self._start_queues(group)
+        return sum(queue.tries for queue in queues)
+
+    async def run(self, stop: asyncio.Event, note_look: Callable[[], None] = lambda: None) -> None:
+        """Deliver until told to stop; then finish and record what is in flight. `note_look` is
+        called each time the dispatcher has looked for endpoints with something due."""
+        async with self._recording(), asyncio.TaskGroup() as group:
+            while not stop.is_set():
+                pause = _POLL_SECONDS
+                try:
+                    await self._start_queues(group)
+                except Exception as error:  # noqa: BLE001 - the database is away: look again later
+                    _LOG.warning(
+                        "endpoints.not_found", error=type(error).__name__, once_a_minute=True
+                    )
+                    pause = _PAUSE_SECONDS
+                else:
+                    note_look()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), pause)
+            for queue in self._queues.values():
+                queue.stop()
+
+    @asynccontextmanager
+    async def _recording(self) -> AsyncIterator[None]:
+        """Record outcomes meanwhile; end when all are recorded."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._pool.recorder.run())
+            yield
+            self._pool.recorder.close()
+
+    async def _start_queues(self, group: asyncio.TaskGroup) -> list[EndpointQueue]:
+        """A queue for each endpoint found that has none."""
+        queues = []
+        for endpoint in await self._find():
+            key = (endpoint.merchant_id, endpoint.endpoint_id)
+            queue = None if key in self._queues else self._build_queue(key, endpoint)
+            if queue is not None:
+                queues.append(queue)
+                self._queues[key] = queue
+                group.create_task(self._run_queue(key, queue))
+        return queues
+
+    async def _find(self) -> list[Endpoint]:
+        limit = self._pool.limits.endpoints
+        now = self._resources.clock.now()
+        async with self._resources.database.connection() as connection:
+            found = await find_due_endpoints(connection, now, self._behind, limit)
+        is_end = len(found) < limit
+        last = _BEGINNING if is_end else (found[-1].merchant_id, found[-1].endpoint_id)
+        self._behind = last
+        return found
+
+    def _build_queue(self, key: _Key, endpoint: Endpoint) -> EndpointQueue | None:
+        """None for an endpoint whose secrets cannot be opened: its deliveries wait, tried by
+        nobody, until the installation has its key again."""
+        if self._resting.get(key, self._resources.clock.now()) > self._resources.clock.now():
+            return None
+        try:
+            return EndpointQueue(self._pool, endpoint)
+        except SealBroken:
+            _LOG.exception("endpoint.secret_not_opened", endpoint_id=str(endpoint.endpoint_id))
+            self._resting[key] = self._resources.clock.now() + _REST
+            return None
+
+    async def _run_queue(self, key: _Key, queue: EndpointQueue) -> None:
+        try:
+            await queue.run()
+        except Exception as error:  # noqa: BLE001 - one queue's fault is not the others'
+            _LOG.warning("deliveries.queue_failed", error=type(error).__name__)
+        finally:
+            del self._queues[key]

@@ -1,0 +1,257 @@
+"""A webhook endpoint as a value, what its parts may be, and how it is doing. Pure."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from hashlib import sha256
+from ipaddress import ip_address
+from typing import Self
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from dunwell.accounts.installation.webhook_networks import WebhookReach
+from dunwell.core.events.body import EVENT_TYPES
+from dunwell.core.events.webhooks.retry import Health
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.http.addresses import is_forbidden, is_within
+
+ALL_TYPES = "*"
+_LONGEST_URL = 2000
+_LONGEST_AUTHORIZATION = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class WantedEndpoint:
+    """What an operator asks for. `types` holds event types, or the single element "*";
+    `authorization` is the whole value of an Authorization header."""
+
+    url: str
+    types: tuple[str, ...]
+    authorization: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewSecret:
+    """An endpoint's secret in the clear (`whsec_...`), to be shown once and kept nowhere."""
+
+    endpoint_id: UUID
+    url: str
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An endpoint as stored; what is secret stays sealed."""
+
+    merchant_id: int
+    endpoint_id: UUID
+    url: str
+    types: tuple[str, ...]
+    secret_sealed: bytes
+    previous_secret_sealed: bytes | None
+    previous_secret_until: datetime | None
+    authorization_sealed: bytes | None
+    health: Health
+
+    @property
+    def is_disabled(self) -> bool:
+        return self.health.disabled_at is not None
+
+    @property
+    def secret_mark(self) -> str:
+        """Which secret it has, without any of it: another one has another mark."""
+        return sha256(self.secret_sealed).hexdigest()[:16]
+
+    def has_other_secrets(self, earlier: "Endpoint") -> bool:
+        """Whether what was opened of an earlier reading of this endpoint can no longer be used."""
+        return (
+            self.secret_sealed != earlier.secret_sealed
+            or self.previous_secret_sealed != earlier.previous_secret_sealed
+            or self.authorization_sealed != earlier.authorization_sealed
+        )
+
+
+def check_endpoint(wanted: WantedEndpoint, reach: WebhookReach, *, is_development: bool) -> None:
+    """Raise ValidationError with every fault. Only the development profile takes loopback
+    addresses, and http:// where `reach` does not. What a name stands for is judged when it is
+    connected to."""
+    faults = [
+        *_find_url_faults(wanted.url),
+        *find_reach_faults(wanted.url, reach, is_development=is_development),
+        *_find_type_faults(wanted.types),
+        *_find_authorization_faults(wanted.authorization),
+    ]
+    if faults:
+        raise ValidationError(faults)
+
+
+def find_form_faults(wanted: WantedEndpoint) -> Iterator[Fault]:
+    """What is wrong with it wherever its merchant's webhooks may be sent."""
+    yield from _find_url_faults(wanted.url)
+    yield from _find_type_faults(wanted.types)
+    yield from _find_authorization_faults(wanted.authorization)
+
+
+def find_reach_faults(url: str, reach: WebhookReach, *, is_development: bool) -> Iterator[Fault]:
+    """Whether this merchant's webhooks may be sent there. An address that is none is passed over:
+    its form is a fault already."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return
+    if parts.scheme != "https" and not is_allowed_scheme(url, reach, is_development=is_development):
+        yield Fault("/url", "Use an https:// address.", "NOT_ALLOWED")
+    if not _is_literal(host):
+        return
+    is_reached = (
+        is_within(host, reach.networks)
+        if reach.networks
+        else not is_forbidden(host, allow_loopback=is_development)
+    )
+    if not is_reached:
+        message = "This address lies in a range that is not delivered to."
+        yield Fault("/url", message, "NOT_ALLOWED")
+
+
+def is_allowed_scheme(url: str, reach: WebhookReach, *, is_development: bool) -> bool:
+    """In clear only where the installation file allows it, or in development."""
+    scheme = url.partition(":")[0].lower()
+    return scheme == "https" or (scheme == "http" and (is_development or reach.allows_http))
+
+
+def _find_url_faults(url: str) -> Iterator[Fault]:
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        yield Fault("/url", "This is no address. Use https://host/path.", "WRONG_FORMAT")
+        return
+    if len(url) > _LONGEST_URL:
+        yield Fault("/url", f"Use at most {_LONGEST_URL} characters.", "TOO_LONG")
+    if not host or not url.isprintable() or " " in url:
+        yield Fault("/url", "This is no address. Use https://host/path.", "WRONG_FORMAT")
+        return
+    if parts.username is not None or parts.password is not None or parts.fragment:
+        message = "Leave out user, password and fragment; set authorization instead."
+        yield Fault("/url", message, "NOT_ALLOWED")
+
+
+def _find_type_faults(types: Sequence[str]) -> Iterator[Fault]:
+    if not types:
+        yield Fault("/events", 'Name at least one event type, or "*" for all.', "TOO_FEW")
+    if ALL_TYPES in types and len(types) > 1:
+        yield Fault("/events", '"*" stands alone: it means every type.', "NOT_ALLOWED")
+    for place, name in enumerate(types):
+        if name != ALL_TYPES and name not in EVENT_TYPES:
+            message = f"This is no event type. Known: {', '.join(EVENT_TYPES)}."
+            yield Fault(f"/events/{place}", message, "NOT_ALLOWED")
+
+
+def _find_authorization_faults(authorization: str | None) -> Iterator[Fault]:
+    if authorization is None:
+        return
+    if not authorization.isascii() or not authorization.isprintable() or not authorization.strip():
+        message = "Give the header's value in printable ASCII, without line breaks."
+        yield Fault("/authorization", message, "WRONG_FORMAT")
+    if len(authorization) > _LONGEST_AUTHORIZATION:
+        message = f"Use at most {_LONGEST_AUTHORIZATION} characters."
+        yield Fault("/authorization", message, "TOO_LONG")
+
+
+def _is_literal(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def sort_types(types: Collection[str]) -> tuple[str, ...]:
+    """The types once each, in the contract's order."""
+    return tuple(name for name in (ALL_TYPES, *EVENT_TYPES) if name in types)
+
+
+# Deliveries that wait, and failures in a row, are counted so far.
+MOST_COUNTED = 1_000
+# A failure that lasts this long is told to people: the first four tries have then failed, and a
+# receiver that was merely restarted has long been back.
+TOLD_AFTER = timedelta(hours=1)
+
+
+class EndpointState(StrEnum):
+    # Its last answer was a success, or it has given none yet.
+    WORKING = "WORKING"
+    FAILING = "FAILING"
+    # After lasting failure; a probe switches it on again.
+    SWITCHED_OFF = "SWITCHED_OFF"
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointHealth:
+    """All instants are real time."""
+
+    endpoint_id: UUID
+    url: str
+    types: tuple[str, ...]
+    created_at: datetime
+    health: Health
+    # Failed tries since the last success, at most MOST_COUNTED.
+    failures: int
+    # Deliveries that wait for a try, at most MOST_COUNTED.
+    waiting: int
+    last_success_at: datetime | None
+    last_try_at: datetime | None
+
+    def without_path(self) -> Self:
+        """With no more of its address than where it leads."""
+        return replace(self, url=find_origin(self.url))
+
+    @property
+    def state(self) -> EndpointState:
+        if self.health.disabled_at is not None:
+            return EndpointState.SWITCHED_OFF
+        return EndpointState.WORKING if self.health.is_well else EndpointState.FAILING
+
+    @property
+    def failing_since(self) -> datetime | None:
+        """When the first of its failures in a row was, also of one that was switched off for them.
+        None: it works."""
+        return self.health.first_failure_at
+
+    @property
+    def since(self) -> datetime | None:
+        """When it began to fail, or was switched off. None: it works."""
+        return self.health.disabled_at or self.health.first_failure_at
+
+
+@dataclass(frozen=True, slots=True)
+class ToldEndpoint:
+    """An endpoint that somebody is told about."""
+
+    merchant_id: int
+    endpoint_id: UUID
+    url: str
+    # When it began to fail; none: it works again.
+    since: datetime | None
+    # Of its last try: the HTTP status, or why there was none.
+    status: int | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class UndeliveredEvents:
+    """What waits for one endpoint, at least one event."""
+
+    endpoint_id: UUID
+    count: int
+    # Its id holds the time at which it was raised.
+    oldest: UUID
+
+
+def find_origin(url: str) -> str:
+    """Where a webhook's address leads, such as https://erp.example:8443. The rest of it may be as
+    good as a secret."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

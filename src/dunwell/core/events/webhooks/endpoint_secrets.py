@@ -1,0 +1,41 @@
+"""An endpoint's secrets: created, sealed for the database, opened for signing, and sealed again
+with a new version of the secret key.
+"""
+
+import base64
+import secrets
+from uuid import UUID
+
+from dunwell.platform.crypto import KeyRing
+
+SIGNING = "webhook secret"
+AUTHORIZATION = "webhook authorization"
+_SECRET_BYTES = 32
+
+
+def make_secret() -> str:
+    """A fresh secret as Standard Webhooks writes it."""
+    return "whsec_" + base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
+
+
+def seal_secret(keys: KeyRing, merchant_id: int, endpoint_id: UUID, secret: str) -> bytes:
+    return keys.seal(SIGNING, secret.encode(), bind(merchant_id, endpoint_id))
+
+
+def open_secret(keys: KeyRing, merchant_id: int, endpoint_id: UUID, sealed: bytes) -> str:
+    """Raises SealBroken."""
+    return keys.open(SIGNING, sealed, bind(merchant_id, endpoint_id)).decode()
+
+
+def seal_authorization(keys: KeyRing, merchant_id: int, endpoint_id: UUID, value: str) -> bytes:
+    return keys.seal(AUTHORIZATION, value.encode(), bind(merchant_id, endpoint_id))
+
+
+def open_authorization(keys: KeyRing, merchant_id: int, endpoint_id: UUID, sealed: bytes) -> str:
+    """Raises SealBroken."""
+    return keys.open(AUTHORIZATION, sealed, bind(merchant_id, endpoint_id)).decode()
+
+
+def bind(merchant_id: int, endpoint_id: UUID) -> str:
+    """What the endpoint's sealed values are bound to."""
+    return f"{merchant_id}/{endpoint_id}"

@@ -1,0 +1,195 @@
+"""Manages a merchant's webhook endpoints: lists, adds, changes and removes them, rotates their
+secrets and switches a disabled one on again.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit_log import MASKED, keep_changed, save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.core.events.webhooks.endpoint import (
+    ALL_TYPES,
+    Endpoint,
+    NewSecret,
+    WantedEndpoint,
+    check_endpoint,
+    find_form_faults,
+    sort_types,
+)
+from dunwell.core.events.webhooks.endpoint_secrets import (
+    make_secret,
+    open_authorization,
+    seal_authorization,
+    seal_secret,
+)
+from dunwell.core.events.webhooks.retry import WELL
+from dunwell.core.events.webhooks.store import (
+    insert_endpoint,
+    load_endpoints,
+    load_reach,
+    lock_endpoint,
+    mark_removed,
+    save_endpoint,
+    save_health,
+    save_secret,
+)
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.errors import EditConflict, InvalidState, NotFound, ValidationError
+
+__all__ = [
+    "ALL_TYPES",
+    "Endpoint",
+    "NewSecret",
+    "WantedEndpoint",
+    "add_endpoint",
+    "change_endpoint",
+    "check_endpoint",
+    "load_endpoints",
+    "open_authorization",
+    "remove_endpoint",
+    "rotate_secret",
+    "sort_types",
+]
+
+OVERLAP = timedelta(hours=24)
+
+
+async def add_endpoint(
+    work: Work, keys: KeyRing, wanted: WantedEndpoint, *, is_development: bool
+) -> NewSecret:
+    """Store the endpoint; events from now on are delivered to it.
+
+    The secret in the answer cannot be read again. Raises ValidationError, and InvalidState when
+    the merchant already has an endpoint at this address.
+    """
+    work.need(Right.CONFIGURE)
+    reach = await load_reach(work.tx, work.merchant_id)
+    check_endpoint(wanted, reach, is_development=is_development)
+    merchant_id, endpoint_id, secret = work.merchant_id, work.ids.new(work.now), make_secret()
+    sealed = None
+    if wanted.authorization is not None:
+        sealed = seal_authorization(keys, merchant_id, endpoint_id, wanted.authorization)
+    endpoint = Endpoint(
+        merchant_id=merchant_id,
+        endpoint_id=endpoint_id,
+        url=wanted.url,
+        types=sort_types(wanted.types),
+        secret_sealed=seal_secret(keys, merchant_id, endpoint_id, secret),
+        previous_secret_sealed=None,
+        previous_secret_until=None,
+        authorization_sealed=sealed,
+        health=WELL,
+    )
+    if not await insert_endpoint(work.tx, endpoint, work.now):
+        message = "There is already an endpoint at this address; change or remove that one."
+        raise InvalidState(message, state="EXISTS")
+    await save_audit(
+        work, "endpoint.add", f"endpoint:{endpoint_id}",
+        after=_list_values(endpoint), types=list(endpoint.types),
+    )  # fmt: skip
+    return NewSecret(endpoint_id, wanted.url, secret)
+
+
+async def change_endpoint(
+    work: Work, keys: KeyRing, endpoint_id: UUID, types: tuple[str, ...], authorization: str | None
+) -> None:
+    """Set both; None takes the Authorization header away. The address never changes: another
+    address is another endpoint. Raises ValidationError and NotFound."""
+    work.need(Right.CONFIGURE)
+    endpoint = await _lock(work, endpoint_id)
+    # Whether the address may be sent to was checked when it was added, and is at each delivery.
+    faults = list(find_form_faults(WantedEndpoint(endpoint.url, types, authorization)))
+    if faults:
+        raise ValidationError(faults)
+    sealed = None
+    if authorization is not None:
+        sealed = seal_authorization(keys, work.merchant_id, endpoint_id, authorization)
+    changed = replace(endpoint, types=sort_types(types), authorization_sealed=sealed)
+    await save_endpoint(work.tx, changed)
+    before, after = keep_changed(_list_values(endpoint), _list_values(changed))
+    await save_audit(
+        work,
+        "endpoint.change",
+        f"endpoint:{endpoint_id}",
+        before=before,
+        after=after,
+        types=list(changed.types),
+        hasAuthorization=authorization is not None,
+    )
+
+
+async def rotate_secret(
+    work: Work, keys: KeyRing, endpoint_id: UUID, seen: str | None = None
+) -> NewSecret:
+    """For 24 hours of real time deliveries are signed with both secrets. Rotating again within
+    them drops the oldest at once.
+
+    seen: `Endpoint.secret_mark` when it was looked at; None: whatever it is. Raises NotFound, and
+    InvalidState when somebody has rotated it since.
+    """
+    work.need(Right.CONFIGURE)
+    endpoint = await _lock(work, endpoint_id)
+    if seen is not None and seen != endpoint.secret_mark:
+        message = "The secret was rotated since you looked at it. Nothing was done."
+        raise EditConflict(message, state="ROTATED")
+    secret = make_secret()
+    sealed = seal_secret(keys, work.merchant_id, endpoint_id, secret)
+    previous_until = work.real_now + OVERLAP
+    await save_secret(
+        work.tx, work.merchant_id, endpoint_id, sealed=sealed, previous_until=previous_until
+    )
+    was_until = endpoint.previous_secret_until
+    await save_audit(
+        work, "endpoint.rotate_secret", f"endpoint:{endpoint_id}",
+        before={"secret": MASKED, "previousUntil": was_until and was_until.isoformat()},
+        after={"secret": MASKED, "previousUntil": previous_until.isoformat()},
+    )  # fmt: skip
+    return NewSecret(endpoint_id, endpoint.url, secret)
+
+
+async def remove_endpoint(work: Work, endpoint_id: UUID) -> None:
+    """What was still to be delivered is given up; its log of tries stays. Raises NotFound."""
+    work.need(Right.CONFIGURE)
+    endpoint = await _lock(work, endpoint_id)
+    given_up = await mark_removed(work.tx, work.merchant_id, endpoint_id, work.now)
+    await save_audit(
+        work, "endpoint.remove", f"endpoint:{endpoint_id}",
+        before=_list_values(endpoint), deliveriesGivenUp=given_up,
+    )  # fmt: skip
+
+
+async def _lock(work: Work, endpoint_id: UUID) -> Endpoint:
+    """Raises NotFound."""
+    endpoint = await lock_endpoint(work.tx, work.merchant_id, endpoint_id)
+    if endpoint is None:
+        raise NotFound("There is no such endpoint.")
+    return endpoint
+
+
+def _list_values(endpoint: Endpoint) -> dict[str, object]:
+    """Without its secrets; an address with a query may hold one too."""
+    return {
+        "url": endpoint.url.partition("?")[0],
+        "types": list(endpoint.types),
+        "authorization": None if endpoint.authorization_sealed is None else MASKED,
+    }
+
+
+async def switch_on_endpoint(work: Work, endpoint_id: UUID) -> None:
+    """Raises NotFound, and InvalidState when it is on: of two who switch, the second is told."""
+    work.need(Right.CONFIGURE)
+    endpoint = await lock_endpoint(work.tx, work.merchant_id, endpoint_id)
+    if endpoint is None:
+        raise NotFound("There is no such endpoint.")
+    health = endpoint.health
+    if health.disabled_at is None:
+        raise InvalidState("This endpoint is switched on already.", state="ON")
+    await save_health(work.tx, work.merchant_id, endpoint_id, WELL)
+    await save_audit(
+        work, "endpoint.switch_on", f"endpoint:{endpoint_id}",
+        before={"state": "SWITCHED_OFF", "reason": health.disabled_reason,
+                "since": health.disabled_at.isoformat()},
+        after={"state": "WORKING"},
+    )  # fmt: skip

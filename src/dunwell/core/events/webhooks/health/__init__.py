@@ -1,0 +1,1 @@
+"""How webhook endpoints are doing, and the metrics of their deliveries."""

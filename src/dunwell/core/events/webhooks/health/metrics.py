@@ -1,0 +1,94 @@
+"""Metrics of webhook deliveries in the Prometheus format. Labels are ids and a few fixed words,
+never an address.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from prometheus_client import Counter, Gauge
+
+from dunwell.core.events.webhooks.endpoint import UndeliveredEvents
+from dunwell.platform.metrics import REGISTRY
+
+# Endpoints that have a value of their own; all others share one. A time series is kept by
+# Prometheus for each value there ever was.
+MOST_LABELLED = 50
+OTHERS = "other"
+
+_FAILED = Counter(
+    "dunwell_webhook_tries_failed",
+    "Tries to deliver an event that failed, by the answer: 3xx, 4xx, 5xx, other or none.",
+    ("answer",), registry=REGISTRY,
+)  # fmt: skip
+_FAILING = Gauge(
+    "dunwell_webhook_endpoints_failing",
+    "Webhook endpoints whose last answer was a failure, by state: FAILING or SWITCHED_OFF.",
+    ("state",), registry=REGISTRY, multiprocess_mode="mostrecent",
+)  # fmt: skip
+_UNDELIVERED = Gauge(
+    "dunwell_webhook_events_undelivered",
+    "Events that wait to be delivered, by endpoint; those with the oldest events by their ids.",
+    ("endpoint",), registry=REGISTRY, multiprocess_mode="mostrecent",
+)  # fmt: skip
+_OLDEST = Gauge(
+    "dunwell_webhook_events_oldest_seconds",
+    "How long ago the oldest event that waits to be delivered was raised, by endpoint.",
+    ("endpoint",), registry=REGISTRY, multiprocess_mode="mostrecent",
+)  # fmt: skip
+
+
+def count_failed_try(status: int | None) -> None:
+    """status: None where nothing came back."""
+    _FAILED.labels(_name_answer(status)).inc()
+
+
+def show_failing(*, failing: int, switched_off: int) -> None:
+    _FAILING.labels("FAILING").set(failing)
+    _FAILING.labels("SWITCHED_OFF").set(switched_off)
+
+
+class UndeliveredFigures:
+    """What one process shows of undelivered events, by at most MOST_LABELLED endpoints."""
+
+    def __init__(self) -> None:
+        self._shown: set[str] = set()
+
+    def show(self, waiting: Sequence[UndeliveredEvents], now: datetime) -> None:
+        """waiting: the endpoint with the oldest event first."""
+        counts, ages = decide_labels(waiting, now)
+        # A process that shares its figures cannot take a series back, so it is set to 0 first.
+        for label in self._shown - counts.keys():
+            _UNDELIVERED.labels(label).set(0)
+            _OLDEST.labels(label).set(0)
+        for label in self._shown - counts.keys():
+            _UNDELIVERED.remove(label)
+            _OLDEST.remove(label)
+        for label, count in counts.items():
+            _UNDELIVERED.labels(label).set(count)
+            _OLDEST.labels(label).set(ages[label])
+        self._shown = set(counts)
+
+
+def decide_labels(
+    waiting: Sequence[UndeliveredEvents], now: datetime
+) -> tuple[Mapping[str, int], Mapping[str, float]]:
+    """Counts and ages by label; the endpoint with the oldest event comes first in `waiting`."""
+    counts, ages = {OTHERS: 0}, {OTHERS: 0.0}
+    for place, each in enumerate(waiting):
+        label = str(each.endpoint_id) if place < MOST_LABELLED else OTHERS
+        age = max(0.0, now.timestamp() - _find_milliseconds(each.oldest) / 1000)
+        counts[label] = counts.get(label, 0) + each.count
+        ages[label] = max(ages.get(label, 0.0), age)
+    return counts, ages
+
+
+def _find_milliseconds(event_id: UUID) -> int:
+    """When a UUID of version 7 was made, since 1970."""
+    return event_id.int >> 80
+
+
+def _name_answer(status: int | None) -> str:
+    if status is None:
+        return "none"
+    return f"{status // 100}xx" if 300 <= status < 600 else "other"

@@ -1,0 +1,296 @@
+"""The SQL of endpoints' health: which fail, since when, and who is to be told. Instants are in real
+time.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.core.events.deliveries.proof import MOST_GAPS, MOST_NUMBERED, Counted, Gap
+from dunwell.core.events.webhooks.endpoint import (
+    MOST_COUNTED,
+    EndpointHealth,
+    ToldEndpoint,
+    UndeliveredEvents,
+)
+from dunwell.core.events.webhooks.retry import Health
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
+
+# By primary key; what waits rides on deliveries_due, tries on delivery_tries_by_time, of which so
+# many of the newest are looked at.
+_LOAD = """
+SELECT e.endpoint_id, e.url, e.types, e.created_at, e.first_failure_at, e.gone_at, e.disabled_at,
+       e.disabled_reason, e.probe_at, e.probes,
+       waiting.number AS waiting, tried.last_try_at, tried.last_success_at,
+       CASE WHEN e.first_failure_at IS NULL THEN 0 ELSE tried.failures END AS failures
+FROM webhook_endpoints e
+CROSS JOIN LATERAL (
+    SELECT count(*) AS number
+    FROM (
+        SELECT
+        FROM deliveries d
+        WHERE d.merchant_id = $1 AND d.endpoint_id = e.endpoint_id AND d.state = 'PENDING'
+        LIMIT $3) counted
+) waiting
+CROSS JOIN LATERAL (
+    SELECT max(newest.at) AS last_try_at,
+           max(newest.at) FILTER (WHERE newest.is_success) AS last_success_at,
+           count(*) FILTER (WHERE newest.successes = 0) AS failures
+    FROM (
+        SELECT t.at, t.status BETWEEN 200 AND 299 AS is_success,
+               count(*) FILTER (WHERE t.status BETWEEN 200 AND 299)
+                   OVER (ORDER BY t.at DESC) AS successes
+        FROM (
+            SELECT at, status
+            FROM delivery_tries
+            WHERE merchant_id = $1 AND endpoint_id = e.endpoint_id
+            ORDER BY at DESC
+            LIMIT $3) t
+    ) newest
+) tried
+WHERE e.merchant_id = $1 AND e.endpoint_id = ANY($2::uuid[])
+"""
+# The primary key of deliveries backwards, then those of tries and events. What is replayed waits
+# again though it was acknowledged, which its tries know.
+_PROVE = """
+WITH looked_at AS (
+    SELECT event_id, is_tried, is_open, row_number() OVER (ORDER BY event_id DESC) AS place
+    FROM (
+        SELECT event_id, tries > 0 AS is_tried, state <> 'DELIVERED' AS is_open
+        FROM deliveries
+        WHERE merchant_id = $1 AND endpoint_id = $2
+        ORDER BY event_id DESC
+        LIMIT $4) newest
+), counted AS (
+    SELECT count(*) AS numbered,
+           coalesce(count(*) + 1 - min(place) FILTER (WHERE is_tried), 0) AS last_sent
+    FROM looked_at
+), missing AS (
+    SELECT event_id, numbered + 1 - place AS number
+    FROM looked_at, counted
+    WHERE is_open
+        AND place BETWEEN numbered + 1 - last_sent AND numbered + 1 - $3
+        AND (NOT is_tried OR (
+            SELECT true
+            FROM delivery_tries t
+            WHERE t.merchant_id = $1 AND t.endpoint_id = $2 AND t.event_id = looked_at.event_id
+                AND t.status BETWEEN 200 AND 299
+            LIMIT 1) IS NULL)
+)
+SELECT counted.numbered, counted.last_sent, (SELECT count(*) FROM missing) AS open,
+       gap.number, gap.event_id, e.type, e.claim_id, e.sequence, d.state, d.tries
+FROM counted
+LEFT JOIN (SELECT * FROM missing ORDER BY number LIMIT $5) gap ON true
+LEFT JOIN LATERAL (
+    SELECT state, tries
+    FROM deliveries
+    WHERE merchant_id = $1 AND endpoint_id = $2 AND event_id = gap.event_id
+    OFFSET 0) d ON true
+LEFT JOIN events e ON e.merchant_id = $1 AND e.event_id = gap.event_id
+ORDER BY gap.number
+"""
+
+
+async def load_health(
+    tx: Connection, merchant_id: int, endpoint_ids: Sequence[UUID]
+) -> dict[UUID, EndpointHealth]:
+    """By id."""
+    rows = await tx.fetch(_LOAD, merchant_id, list(endpoint_ids), MOST_COUNTED)
+    return {row["endpoint_id"]: _read(row) for row in rows}
+
+
+def _read(row: Row) -> EndpointHealth:
+    return EndpointHealth(
+        endpoint_id=row["endpoint_id"],
+        url=row["url"],
+        types=tuple(row["types"]),
+        created_at=row["created_at"],
+        health=Health(
+            row["first_failure_at"],
+            row["gone_at"],
+            disabled_at=row["disabled_at"],
+            disabled_reason=row["disabled_reason"],
+            probe_at=row["probe_at"],
+            probes=row["probes"],
+        ),
+        failures=row["failures"],
+        waiting=row["waiting"],
+        last_success_at=row["last_success_at"],
+        last_try_at=row["last_try_at"],
+    )
+
+
+async def load_proof(
+    tx: Connection, merchant_id: int, endpoint_id: UUID, asked_from: int
+) -> tuple[Counted, list[Gap]]:
+    """The counts, and the first MOST_GAPS of what is open, by number."""
+    rows = await tx.fetch(
+        _PROVE, merchant_id, endpoint_id, asked_from, MOST_NUMBERED, MOST_GAPS
+    )  # fmt: skip
+    first = rows[0]
+    counted = Counted(first["numbered"], asked_from, first["last_sent"], first["open"])
+    gaps = [
+        Gap(
+            number=row["number"],
+            event_id=row["event_id"],
+            type=row["type"],
+            claim_id=row["claim_id"],
+            sequence=row["sequence"],
+            state=row["state"],
+            tries=row["tries"],
+        )
+        for row in rows
+        if row["number"] is not None
+    ]
+    return counted, gaps
+
+
+# delivery_tries_by_time, once for each endpoint.
+_LAST_TRY = """
+LEFT JOIN LATERAL (
+    SELECT status, error
+    FROM delivery_tries t
+    WHERE t.merchant_id = e.merchant_id AND t.endpoint_id = e.endpoint_id
+    ORDER BY t.at DESC
+    LIMIT 1) last ON true
+"""
+# webhook_endpoints_failing.
+_MARK_LOGGED = compose(
+    """
+WITH marked AS (
+    UPDATE webhook_endpoints e SET failure_logged_at = $1
+    FROM (
+        SELECT merchant_id, endpoint_id
+        FROM webhook_endpoints
+        WHERE first_failure_at IS NOT NULL AND removed_at IS NULL
+            AND (failure_logged_at IS NULL OR failure_logged_at <= $2)
+        ORDER BY merchant_id, endpoint_id
+        LIMIT $3
+        FOR NO KEY UPDATE SKIP LOCKED) found
+    WHERE e.merchant_id = found.merchant_id AND e.endpoint_id = found.endpoint_id
+    RETURNING e.merchant_id, e.endpoint_id, e.url, e.first_failure_at)
+SELECT e.merchant_id, e.endpoint_id, e.url, e.first_failure_at AS since, last.status, last.error
+FROM marked e
+{last_try}
+""",
+    last_try=_LAST_TRY,
+)
+# webhook_endpoints_failing; only merchants that can be written to, or the others would fill the
+# limit for ever.
+_MARK_FAILURES_TOLD = compose(
+    """
+WITH marked AS (
+    UPDATE webhook_endpoints e SET failure_told_at = $1
+    FROM (
+        SELECT w.merchant_id, w.endpoint_id
+        FROM webhook_endpoints w
+        JOIN merchants m ON m.merchant_id = w.merchant_id AND NOT m.sandbox
+        WHERE w.first_failure_at <= $2 AND w.removed_at IS NULL AND w.failure_told_at IS NULL
+            AND m.configuration -> 'contact' ->> 'email' IS NOT NULL
+        ORDER BY w.merchant_id, w.endpoint_id
+        LIMIT $3
+        FOR NO KEY UPDATE OF w SKIP LOCKED) found
+    WHERE e.merchant_id = found.merchant_id AND e.endpoint_id = found.endpoint_id
+    RETURNING e.merchant_id, e.endpoint_id, e.url, e.first_failure_at)
+SELECT e.merchant_id, e.endpoint_id, e.url, e.first_failure_at AS since, last.status, last.error
+FROM marked e
+{last_try}
+ORDER BY e.merchant_id, e.first_failure_at, e.endpoint_id
+""",
+    last_try=_LAST_TRY,
+)
+# webhook_endpoints_failure_told, then delivery_tries_by_time: one that was switched on by hand has
+# not worked before a try of it has.
+_MARK_RECOVERIES_TOLD = compose(
+    """
+WITH marked AS (
+    UPDATE webhook_endpoints e SET failure_told_at = NULL
+    FROM (
+        SELECT w.merchant_id, w.endpoint_id
+        FROM webhook_endpoints w
+        WHERE w.failure_told_at IS NOT NULL AND w.removed_at IS NULL
+            AND w.first_failure_at IS NULL
+            AND (SELECT t.status
+                 FROM delivery_tries t
+                 WHERE t.merchant_id = w.merchant_id AND t.endpoint_id = w.endpoint_id
+                 ORDER BY t.at DESC
+                 LIMIT 1) BETWEEN 200 AND 299
+        ORDER BY w.merchant_id, w.endpoint_id
+        LIMIT $1
+        FOR NO KEY UPDATE OF w SKIP LOCKED) found
+    WHERE e.merchant_id = found.merchant_id AND e.endpoint_id = found.endpoint_id
+    RETURNING e.merchant_id, e.endpoint_id, e.url)
+SELECT e.merchant_id, e.endpoint_id, e.url, NULL::timestamptz AS since, last.status, last.error
+FROM marked e
+{last_try}
+ORDER BY e.merchant_id, e.endpoint_id
+""",
+    last_try=_LAST_TRY,
+)
+# deliveries_due, of each endpoint as far as $1; what is sent again on request was sent before.
+_COUNT_UNDELIVERED = """
+SELECT e.endpoint_id, waiting.number, waiting.event_id AS oldest
+FROM webhook_endpoints e
+JOIN merchants m ON m.merchant_id = e.merchant_id AND NOT m.sandbox
+CROSS JOIN LATERAL (
+    SELECT d.event_id, count(*) OVER () AS number
+    FROM (
+        SELECT event_id
+        FROM deliveries
+        WHERE merchant_id = e.merchant_id AND endpoint_id = e.endpoint_id
+            AND state = 'PENDING' AND NOT is_replay
+        ORDER BY due_at
+        LIMIT $1) d
+    ORDER BY d.event_id
+    LIMIT 1) waiting
+WHERE e.removed_at IS NULL
+ORDER BY waiting.event_id
+"""
+# webhook_endpoints_failing.
+_COUNT_FAILING = """
+SELECT count(*) FILTER (WHERE e.disabled_at IS NULL) AS failing,
+       count(*) FILTER (WHERE e.disabled_at IS NOT NULL) AS switched_off
+FROM webhook_endpoints e
+JOIN merchants m ON m.merchant_id = e.merchant_id AND NOT m.sandbox
+WHERE e.first_failure_at IS NOT NULL AND e.removed_at IS NULL
+"""
+
+
+async def mark_logged(
+    tx: Connection, now: datetime, logged_before: datetime, limit: int
+) -> Sequence[ToldEndpoint]:
+    """Those that fail and were last logged before; they count as logged now."""
+    return _read_undelivered(await tx.fetch(_MARK_LOGGED, now, logged_before, limit))
+
+
+async def mark_failures_told(
+    tx: Connection, now: datetime, failing_since: datetime, limit: int
+) -> Sequence[ToldEndpoint]:
+    """Those that have failed since then and whose merchants have not been told, by merchant; they
+    count as told now. Sandboxes and merchants without a contact address are left out."""
+    return _read_undelivered(await tx.fetch(_MARK_FAILURES_TOLD, now, failing_since, limit))
+
+
+async def mark_recoveries_told(tx: Connection, limit: int) -> Sequence[ToldEndpoint]:
+    """Those whose merchants know that they fail, and which work, by merchant; from now on the next
+    failure is told again."""
+    return _read_undelivered(await tx.fetch(_MARK_RECOVERIES_TOLD, limit))
+
+
+async def count_undelivered(connection: Connection, most: int) -> Sequence[UndeliveredEvents]:
+    """By endpoint, the one with the oldest event first. Of an endpoint for which more than `most`
+    events wait, `most` are looked at."""
+    rows = await connection.fetch(_COUNT_UNDELIVERED, most)
+    return [UndeliveredEvents(*row) for row in rows]
+
+
+async def count_failing(connection: Connection) -> tuple[int, int]:
+    """How many endpoints fail, and how many were switched off for failing."""
+    row = await connection.fetchrow(_COUNT_FAILING)
+    assert row is not None, "a count is always a row"
+    return row["failing"], row["switched_off"]
+
+
+def _read_undelivered(rows: Sequence[Row]) -> Sequence[ToldEndpoint]:
+    return [ToldEndpoint(*row) for row in rows]

@@ -1,0 +1,179 @@
+"""When a delivery is tried again, how many deliveries an endpoint is given at once, and when an
+endpoint is disabled and probed (CONTRACT 9). Pure.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import TypeAlias
+
+GAPS = (
+    timedelta(seconds=5),
+    timedelta(minutes=5),
+    timedelta(minutes=30),
+    timedelta(hours=2),
+    timedelta(hours=5),
+    timedelta(hours=10),
+    timedelta(hours=14),
+    timedelta(hours=20),
+    timedelta(hours=24),
+)
+MOST_TRIES = len(GAPS) + 1
+_SPREAD = 0.2
+_LONGEST_WISH = timedelta(hours=24)
+_GONE = 410
+_ASKS_TO_WAIT = (429, 503)
+_GONE_AGAIN_AFTER = timedelta(hours=1)
+_FAILING_FOR = timedelta(days=5)
+_FIRST_PROBE = timedelta(hours=1)
+_LONGEST_PROBE_GAP = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """The endpoint answered with a 2xx."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryAt:
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The last try failed; only a replay brings the event again."""
+
+
+Decision: TypeAlias = Delivered | RetryAt | GiveUp
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What is remembered of an endpoint's failures; all empty for one that works."""
+
+    first_failure_at: datetime | None = None
+    # When it first answered 410 since its last success.
+    gone_at: datetime | None = None
+    disabled_at: datetime | None = None
+    disabled_reason: str | None = None
+    # When a switched-off endpoint is tried next, and how often it was.
+    probe_at: datetime | None = None
+    probes: int = 0
+
+    @property
+    def is_well(self) -> bool:
+        """Its last answer was a success, or it has given none yet."""
+        return self.first_failure_at is None
+
+
+WELL = Health()
+
+
+def is_success(status: int | None) -> bool:
+    """Any 2xx. None stands for no answer."""
+    return status is not None and 200 <= status < 300
+
+
+def decide_next_try(
+    status: int | None, *, tries: int, now: datetime, wish: timedelta | None, fraction: float
+) -> Decision:
+    """What becomes of a delivery after a try.
+
+    `tries` counts the one just made, `wish` is how long the answer asked to wait, `fraction` is
+    random in [0, 1). An endpoint's wish is kept when it asks for more than the schedule's gap.
+    """
+    if is_success(status):
+        return Delivered()
+    if tries >= MOST_TRIES:
+        return GiveUp()
+    gap = GAPS[tries - 1] * (1 - _SPREAD + 2 * _SPREAD * fraction)
+    if status in _ASKS_TO_WAIT and wish is not None:
+        gap = max(gap, min(wish, _LONGEST_WISH))
+    return RetryAt(now + gap)
+
+
+def read_retry_after(value: str | None, now: datetime) -> timedelta | None:
+    """A Retry-After header, in seconds or as a date; None when there is none to be understood."""
+    if value is None:
+        return None
+    text = value.strip()
+    if text.isascii() and text.isdigit():
+        return timedelta(seconds=int(text[:9]))
+    try:
+        instant = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    aware = instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
+    return max(aware - now, timedelta(0))
+
+
+def judge_endpoint(health: Health, status: int | None, now: datetime) -> Health:
+    """What an answer, or its absence (None), changes about the endpoint it came from.
+
+    A success clears everything and switches on. A second 410 an hour after the first, and five
+    days of nothing but failures, switch off; the first probe follows an hour later.
+    """
+    if is_success(status):
+        return WELL
+    failed = replace(health, first_failure_at=health.first_failure_at or now)
+    if status == _GONE:
+        failed = replace(failed, gone_at=failed.gone_at or now)
+    if failed.disabled_at is not None:
+        return failed
+    reason = _find_reason_to_disable(failed, status, now)
+    if reason is None:
+        return failed
+    return replace(
+        failed, disabled_at=now, disabled_reason=reason, probe_at=now + _FIRST_PROBE, probes=0
+    )
+
+
+def plan_next_probe(health: Health, now: datetime) -> Health:
+    """A probe starts now; the next, should this one fail, comes after a gap twice as long."""
+    gap = min(_FIRST_PROBE * 2 ** min(health.probes + 1, 10), _LONGEST_PROBE_GAP)
+    return replace(health, probes=health.probes + 1, probe_at=now + gap)
+
+
+def _find_reason_to_disable(health: Health, status: int | None, now: datetime) -> str | None:
+    gone, failing = health.gone_at, health.first_failure_at
+    if status == _GONE and gone is not None and now - gone >= _GONE_AGAIN_AFTER:
+        return "GONE"
+    if failing is not None and now - failing >= _FAILING_FOR:
+        return "FAILING"
+    return None
+
+
+_SET_SECONDS = 2.0
+_FIRST_SLOTS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """`slots` deliveries in flight at most, `set_size` leased at once."""
+
+    most_slots: int
+    largest_set: int
+    slots: int
+    set_size: int
+
+
+def start_pace(most_slots: int, largest_set: int, *, is_failing: bool) -> Pace:
+    """The pace of an endpoint not delivered to just before."""
+    slots = 1 if is_failing else min(_FIRST_SLOTS, most_slots)
+    return Pace(most_slots, largest_set, slots, min(most_slots, largest_set))
+
+
+def after_success(pace: Pace) -> Pace:
+    if pace.slots >= pace.most_slots:
+        return pace
+    return replace(pace, slots=pace.slots + 1)
+
+
+def after_failure(pace: Pace) -> Pace:
+    return replace(pace, slots=max(1, pace.slots // 2))
+
+
+def after_set(pace: Pace, finished: int, seconds: float) -> Pace:
+    """Size the next set by the `finished` deliveries of the last `seconds`."""
+    expected = int(finished / max(seconds, 0.001) * _SET_SECONDS)
+    return replace(pace, set_size=max(pace.slots, min(expected, pace.largest_set)))

@@ -1,0 +1,84 @@
+"""Sends one signed test event to one endpoint and returns its answer. Only the request for the test
+is stored, not the event.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.accounts.installation.webhook_networks import WebhookReach
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.core.events.body import EventActionStep
+from dunwell.core.events.payloads import EventHead, checkpoint_reached
+from dunwell.core.events.webhooks.delivery import Seals, WebhookSender
+from dunwell.core.events.webhooks.endpoint import Endpoint
+from dunwell.core.events.webhooks.store import (
+    Delivery,
+    Reply,
+    load_endpoint,
+    load_endpoints,
+    load_reach,
+)
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
+from dunwell.platform.errors import NotFound
+
+_STEP = EventActionStep(0, "Test")
+_MESSAGE = "A test delivery: no claim stands behind it."
+
+
+@dataclass(frozen=True, slots=True)
+class TestEvent:
+    """A test event on its way to an endpoint. `at` is real time."""
+
+    endpoint: Endpoint
+    event_id: UUID
+    at: datetime
+    # Where the merchant's webhooks may be sent.
+    reach: WebhookReach
+
+
+async def begin_test(work: Work, endpoint_id: UUID) -> TestEvent:
+    """In the transaction before it is sent (`send_test`). Raises NotFound."""
+    work.need(Right.CONFIGURE)
+    endpoint = await load_endpoint(work.tx, work.merchant_id, endpoint_id)
+    if endpoint is None:
+        raise NotFound("There is no such endpoint.")
+    reach = await load_reach(work.tx, work.merchant_id)
+    test = TestEvent(endpoint, work.ids.new(work.real_now), work.real_now, reach)
+    await save_audit(
+        work, "endpoint.test", f"endpoint:{endpoint_id}", eventId=str(test.event_id)
+    )  # fmt: skip
+    return test
+
+
+async def find_endpoint(tx: Connection, merchant_id: int, url: str) -> Endpoint:
+    """The merchant's endpoint at this address. Raises NotFound, naming those there are."""
+    endpoints = await load_endpoints(tx, merchant_id)
+    for each in endpoints:
+        if each.url == url:
+            return each
+    known = ", ".join(each.url for each in endpoints) or "none"
+    raise NotFound(f"The merchant has no webhook {url}. It has: {known}.")
+
+
+async def send_test(sender: WebhookSender, keys: KeyRing, test: TestEvent) -> Reply:
+    """One try, signed and authorised as a live one; a switched-off endpoint is tried too. Its
+    answer changes nothing about the endpoint. No transaction is open. Raises SealBroken."""
+    head = EventHead(
+        event_id=test.event_id,
+        merchant_id=test.endpoint.merchant_id,
+        claim_id=0,
+        sequence=0,
+        occurred_at=test.at,
+        reference_number="TEST",
+    )
+    event = checkpoint_reached(head, _STEP, 0, _MESSAGE)
+    lease = Lease(test.event_id, test.at)  # nobody leases it: it is in no table
+    delivery = Delivery(
+        event_id=test.event_id, sequence=event.sequence, body=event.body, tries=0, lease=lease
+    )
+    return await sender.send(Seals(keys, test.endpoint), delivery, test.at, test.reach)

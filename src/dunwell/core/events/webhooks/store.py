@@ -1,0 +1,406 @@
+"""The SQL of webhook endpoints, of their health and of the deliveries to them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from operator import itemgetter
+from uuid import UUID
+
+from dunwell.accounts.installation.webhook_networks import PUBLIC_REACH, WebhookReach, read_reach
+from dunwell.core.events.webhooks.endpoint import Endpoint
+from dunwell.core.events.webhooks.retry import Decision, Delivered, Health, RetryAt
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.leases import Lease, LeasedTable
+from dunwell.platform.database.sql import compose
+
+ENDPOINT_COLUMNS = """
+    endpoint.merchant_id, endpoint.endpoint_id, endpoint.url, endpoint.types,
+    endpoint.secret_sealed, endpoint.previous_secret_sealed, endpoint.previous_secret_until,
+    endpoint.authorization_sealed, endpoint.first_failure_at, endpoint.gone_at,
+    endpoint.disabled_at, endpoint.disabled_reason, endpoint.probe_at, endpoint.probes
+"""
+
+_LOAD_ALL = compose(
+    """
+SELECT {endpoint_columns}
+FROM webhook_endpoints endpoint
+WHERE merchant_id = $1 AND removed_at IS NULL
+ORDER BY created_at, endpoint_id
+""",
+    endpoint_columns=ENDPOINT_COLUMNS,
+)
+
+# Primary key; once for each leased set.
+_LOAD_ONE = compose(
+    """
+SELECT {endpoint_columns}
+FROM webhook_endpoints endpoint
+WHERE merchant_id = $1 AND endpoint_id = $2 AND removed_at IS NULL
+""",
+    endpoint_columns=ENDPOINT_COLUMNS,
+)
+
+_LOCK_ONE = compose("{load} FOR NO KEY UPDATE", load=_LOAD_ONE)
+
+_INSERT = """
+INSERT INTO webhook_endpoints
+    (merchant_id, endpoint_id, url, types, secret_sealed, authorization_sealed, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (merchant_id, url) WHERE removed_at IS NULL DO NOTHING
+"""
+
+_UPDATE = """
+UPDATE webhook_endpoints
+SET types = $3, authorization_sealed = $4
+WHERE merchant_id = $1 AND endpoint_id = $2 AND removed_at IS NULL
+"""
+
+_ROTATE = """
+UPDATE webhook_endpoints
+SET secret_sealed = $3, previous_secret_sealed = secret_sealed, previous_secret_until = $4
+WHERE merchant_id = $1 AND endpoint_id = $2 AND removed_at IS NULL
+"""
+
+# deliveries_due; what was not delivered to a removed endpoint waits for no one.
+_REMOVE = """
+WITH removed AS (
+    UPDATE webhook_endpoints
+    SET removed_at = $3
+    WHERE merchant_id = $1 AND endpoint_id = $2 AND removed_at IS NULL
+    RETURNING merchant_id, endpoint_id
+), ended AS (
+    UPDATE deliveries
+    SET state = 'GIVEN_UP', due_at = NULL, lease_id = NULL
+    FROM removed
+    WHERE deliveries.merchant_id = removed.merchant_id
+        AND deliveries.endpoint_id = removed.endpoint_id
+        AND deliveries.state = 'PENDING'
+    RETURNING deliveries.event_id
+)
+SELECT count(*) FROM ended
+"""
+
+_UPDATE_HEALTH = """
+UPDATE webhook_endpoints
+SET first_failure_at = $3, gone_at = $4, disabled_at = $5, disabled_reason = $6,
+    probe_at = $7, probes = $8
+WHERE merchant_id = $1 AND endpoint_id = $2
+"""
+
+# The primary keys of merchants and installation_revisions; once for each leased set, and for each
+# try of a merchant whose webhooks reach networks of the operator's.
+_LOAD_REACH = """
+SELECT m.key, (
+    SELECT document -> 'webhookNetworks'
+    FROM installation_revisions
+    ORDER BY revision DESC
+    LIMIT 1) AS networks
+FROM merchants m
+WHERE m.merchant_id = $1
+"""
+
+
+async def load_endpoints(tx: Connection, merchant_id: int) -> list[Endpoint]:
+    """The merchant's endpoints, oldest first; removed ones left out."""
+    return [read_endpoint(row) for row in await tx.fetch(_LOAD_ALL, merchant_id)]
+
+
+async def load_endpoint(tx: Connection, merchant_id: int, endpoint_id: UUID) -> Endpoint | None:
+    row = await tx.fetchrow(_LOAD_ONE, merchant_id, endpoint_id)
+    return None if row is None else read_endpoint(row)
+
+
+async def lock_endpoint(tx: Connection, merchant_id: int, endpoint_id: UUID) -> Endpoint | None:
+    """Load it for a change of its health; events go on being written for it meanwhile."""
+    row = await tx.fetchrow(_LOCK_ONE, merchant_id, endpoint_id)
+    return None if row is None else read_endpoint(row)
+
+
+async def load_reach(tx: Connection, merchant_id: int) -> WebhookReach:
+    """Where this merchant's webhooks may be sent at this moment."""
+    row = await tx.fetchrow(_LOAD_REACH, merchant_id)
+    return PUBLIC_REACH if row is None else read_reach(row["networks"], row["key"])
+
+
+async def insert_endpoint(tx: Connection, endpoint: Endpoint, created_at: datetime) -> bool:
+    """False when the merchant already has an endpoint at this address."""
+    status = await tx.execute(
+        _INSERT, endpoint.merchant_id, endpoint.endpoint_id, endpoint.url, list(endpoint.types),
+        endpoint.secret_sealed, endpoint.authorization_sealed, created_at,
+    )  # fmt: skip
+    return bool(status == "INSERT 0 1")
+
+
+async def save_endpoint(tx: Connection, endpoint: Endpoint) -> None:
+    """Write the types and the authorization."""
+    await tx.execute(
+        _UPDATE, endpoint.merchant_id, endpoint.endpoint_id,
+        list(endpoint.types), endpoint.authorization_sealed,
+    )  # fmt: skip
+
+
+async def save_secret(
+    tx: Connection, merchant_id: int, endpoint_id: UUID, sealed: bytes, previous_until: datetime
+) -> None:
+    """Put a secret in place; the one before stays usable until `previous_until`."""
+    await tx.execute(_ROTATE, merchant_id, endpoint_id, sealed, previous_until)
+
+
+async def mark_removed(
+    tx: Connection, merchant_id: int, endpoint_id: UUID, removed_at: datetime
+) -> int:
+    """Remove the endpoint; give up what was still to be delivered to it, and say how much."""
+    return int(await tx.fetchval(_REMOVE, merchant_id, endpoint_id, removed_at))
+
+
+async def save_health(tx: Connection, merchant_id: int, endpoint_id: UUID, health: Health) -> None:
+    await tx.execute(
+        _UPDATE_HEALTH, merchant_id, endpoint_id, health.first_failure_at, health.gone_at,
+        health.disabled_at, health.disabled_reason, health.probe_at, health.probes,
+    )  # fmt: skip
+
+
+def read_endpoint(row: Row) -> Endpoint:
+    """A row that has ENDPOINT_COLUMNS."""
+    return Endpoint(
+        merchant_id=row["merchant_id"],
+        endpoint_id=row["endpoint_id"],
+        url=row["url"],
+        types=tuple(row["types"]),
+        secret_sealed=row["secret_sealed"],
+        previous_secret_sealed=row["previous_secret_sealed"],
+        previous_secret_until=row["previous_secret_until"],
+        authorization_sealed=row["authorization_sealed"],
+        health=Health(
+            first_failure_at=row["first_failure_at"],
+            gone_at=row["gone_at"],
+            disabled_at=row["disabled_at"],
+            disabled_reason=row["disabled_reason"],
+            probe_at=row["probe_at"],
+            probes=row["probes"],
+        ),
+    )
+
+
+# Primary key of webhook_endpoints from the place the last look ended at; each is one probe of
+# deliveries_due: ordered, for where most deliveries are due a table read anyhow looks as good. A
+# switched-off endpoint is found when its probe is due.
+_FIND_DUE = compose(
+    """
+SELECT {endpoint_columns}
+FROM webhook_endpoints endpoint
+WHERE (endpoint.merchant_id, endpoint.endpoint_id) > ($2, $3)
+    AND endpoint.removed_at IS NULL
+    AND (endpoint.disabled_at IS NULL OR endpoint.probe_at <= $1)
+    AND COALESCE(
+        (
+            SELECT true
+            FROM deliveries
+            WHERE deliveries.merchant_id = endpoint.merchant_id
+                AND deliveries.endpoint_id = endpoint.endpoint_id
+                AND deliveries.state = 'PENDING'
+                AND NOT deliveries.is_replay
+                AND deliveries.due_at <= $1
+            ORDER BY deliveries.due_at
+            LIMIT 1
+        ),
+        (
+            SELECT true
+            FROM deliveries
+            WHERE deliveries.merchant_id = endpoint.merchant_id
+                AND deliveries.endpoint_id = endpoint.endpoint_id
+                AND deliveries.state = 'PENDING'
+                AND deliveries.is_replay
+                AND deliveries.due_at <= $1
+            ORDER BY deliveries.due_at
+            LIMIT 1
+        ),
+        false
+    )
+ORDER BY endpoint.merchant_id, endpoint.endpoint_id
+LIMIT $4
+""",
+    endpoint_columns=ENDPOINT_COLUMNS,
+)
+
+_DELIVERIES = LeasedTable(
+    "deliveries", ("merchant_id", "endpoint_id", "event_id"), ends_at="due_at"
+)
+# A statement of its own: replayed deliveries are leased only where live ones leave room, and
+# each kind is an index scan that ends at the limit. Rides on deliveries_due twice, then on the
+# primary keys of deliveries and events.
+_LEASE = compose(
+    """
+WITH live AS (
+    SELECT event_id
+    FROM deliveries
+    WHERE merchant_id = $1 AND endpoint_id = $2 AND state = 'PENDING'
+        AND NOT is_replay AND {has_ended}
+    ORDER BY due_at
+    LIMIT $4
+    FOR UPDATE SKIP LOCKED
+), replayed AS (
+    SELECT event_id
+    FROM deliveries
+    WHERE merchant_id = $1 AND endpoint_id = $2 AND state = 'PENDING'
+        AND is_replay AND {has_ended}
+    ORDER BY due_at
+    LIMIT $4 - (SELECT count(*) FROM live)
+    FOR UPDATE SKIP LOCKED
+), picked AS (
+    SELECT event_id FROM live
+    UNION ALL
+    SELECT event_id FROM replayed
+)
+UPDATE deliveries
+SET {hold}
+FROM picked
+JOIN events ON events.merchant_id = $1 AND events.event_id = picked.event_id
+WHERE deliveries.merchant_id = $1
+    AND deliveries.endpoint_id = $2
+    AND deliveries.event_id = picked.event_id
+RETURNING events.event_id, events.sequence, events.body, deliveries.tries,
+    deliveries.tries_before, deliveries.is_replay
+""",
+    has_ended=_DELIVERIES.has_ended("$3"),
+    hold=_DELIVERIES.hold("$5", "$6"),
+)
+
+_RELEASE = _DELIVERIES.release(many=True)
+
+# Primary key of deliveries, once for each outcome; the try is logged only where it counted.
+_RECORD = compose(
+    """
+WITH settled AS (
+    UPDATE deliveries
+    SET state = outcome.state, {clear}, tries = outcome.try
+    FROM UNNEST(
+        $1::integer[], $2::uuid[], $3::uuid[], $4::uuid[], $5::integer[], $6::text[],
+        $7::timestamptz[], $8::timestamptz[], $9::integer[], $10::smallint[], $11::text[],
+        $12::text[]
+    ) AS outcome (
+        merchant_id, endpoint_id, event_id, lease_id, try, state,
+        due_at, at, duration_ms, status, error, answer
+    )
+    WHERE deliveries.merchant_id = outcome.merchant_id
+        AND deliveries.endpoint_id = outcome.endpoint_id
+        AND deliveries.event_id = outcome.event_id
+        AND {is_held}
+    RETURNING outcome.merchant_id, outcome.endpoint_id, outcome.event_id, outcome.try,
+        outcome.at, outcome.duration_ms, outcome.status, outcome.error, outcome.answer
+)
+INSERT INTO delivery_tries
+    (merchant_id, endpoint_id, event_id, try, at, duration_ms, status, error, answer)
+SELECT * FROM settled
+""",
+    clear=_DELIVERIES.clear("outcome.due_at"),
+    is_held=_DELIVERIES.is_held("outcome.lease_id", "deliveries."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One event on its way to one endpoint; `tries` were made before, `tries_before` of them before
+    it was replayed."""
+
+    event_id: UUID
+    sequence: int
+    body: str
+    tries: int
+    lease: Lease
+    tries_before: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a try brought: a status with an excerpt of the answer, or the error in words; both short
+    and printable."""
+
+    status: int | None
+    error: str | None
+    answer: str | None
+    # How long the endpoint asks to be left alone.
+    wish: timedelta | None
+    duration: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a try begun `at` an instant, and what follows."""
+
+    endpoint: Endpoint
+    delivery: Delivery
+    decision: Decision
+    at: datetime
+    reply: Reply
+
+
+async def find_due_endpoints(
+    tx: Connection, now: datetime, behind: tuple[int, UUID], limit: int
+) -> list[Endpoint]:
+    """Endpoints with something due, in the order of merchants, from behind the given one on."""
+    rows = await tx.fetch(_FIND_DUE, now, *behind, limit)
+    return [read_endpoint(row) for row in rows]
+
+
+async def lease_deliveries(
+    tx: Connection, endpoint: Endpoint, lease: Lease, *, now: datetime, size: int
+) -> list[Delivery]:
+    """Take at most `size` of the endpoint's due deliveries that nobody else is just taking."""
+    rows = await tx.fetch(
+        _LEASE,
+        endpoint.merchant_id, endpoint.endpoint_id, now, size, lease.until, lease.lease_id,
+    )  # fmt: skip
+    # Live ones first: the queue sends a set in this order.
+    return [
+        Delivery(
+            event_id=row["event_id"],
+            sequence=row["sequence"],
+            body=row["body"],
+            tries=row["tries"],
+            lease=lease,
+            tries_before=row["tries_before"],
+        )
+        for row in sorted(rows, key=itemgetter("is_replay"))
+    ]
+
+
+async def release_deliveries(
+    tx: Connection, endpoint: Endpoint, deliveries: Sequence[Delivery], due_at: datetime
+) -> None:
+    """Give back what was leased and not begun."""
+    await tx.execute(
+        _RELEASE,
+        endpoint.merchant_id,
+        endpoint.endpoint_id,
+        [each.event_id for each in deliveries],
+        list({each.lease.lease_id for each in deliveries}),
+        due_at,
+    )
+
+
+async def save_outcomes(tx: Connection, outcomes: Sequence[Outcome]) -> None:
+    """Write the deliveries' new states and the log of tries; sorted, so that two who write the
+    same rows wait for each other instead of locking each other out."""
+    ordered = sorted(outcomes, key=lambda each: each.delivery.event_id)
+    await tx.execute(
+        _RECORD,
+        [each.endpoint.merchant_id for each in ordered],
+        [each.endpoint.endpoint_id for each in ordered],
+        [each.delivery.event_id for each in ordered],
+        [each.delivery.lease.lease_id for each in ordered],
+        [each.delivery.tries + 1 for each in ordered],
+        [_state(each.decision) for each in ordered],
+        [each.decision.at if isinstance(each.decision, RetryAt) else None for each in ordered],
+        [each.at for each in ordered],
+        [each.reply.duration // timedelta(milliseconds=1) for each in ordered],
+        [each.reply.status for each in ordered],
+        [each.reply.error for each in ordered],
+        [each.reply.answer for each in ordered],
+    )
+
+
+def _state(decision: Decision) -> str:
+    if isinstance(decision, Delivered):
+        return "DELIVERED"
+    return "PENDING" if isinstance(decision, RetryAt) else "GIVEN_UP"

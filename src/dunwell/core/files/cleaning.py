@@ -1,0 +1,267 @@
+"""Identifies a file by its content and rewrites it without what acts or identifies: image metadata,
+scripts, launched programs and embedded files of PDFs. Runs in the child process of `inspection`.
+Pure.
+"""
+
+import contextlib
+import io
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pikepdf
+from PIL import Image
+
+from dunwell.core.files.upload import JPEG, PDF, PNG, WEBP, refuse
+from dunwell.platform.errors import UnsupportedMediaType
+
+MAX_PIXELS = 60_000_000
+# Larger images are packed less tightly, so that all are written within the child's time.
+_TIGHT_PIXELS = 8_000_000
+_ORIENTATION = 0x0112
+_QUALITY = 90
+
+
+def clean_image(content: bytes, content_type: str) -> bytes:
+    """The same picture in the same format, its first frame. Raises UnsupportedMediaType for
+    one of too many pixels, and what Pillow raises."""
+    name = {JPEG: "JPEG", PNG: "PNG", WEBP: "WEBP"}[content_type]
+    out = io.BytesIO()
+    with Image.open(io.BytesIO(content), formats=(name,)) as image:
+        _check_pixels(image)
+        image.load()
+        options = _WRITING[content_type](image, content)
+        # How it is turned is kept; a photograph of a letter would else lie on its side.
+        orientation = image.getexif().get(_ORIENTATION)
+        if isinstance(orientation, int) and orientation in range(2, 9):
+            options["exif"] = _keep_orientation(orientation)
+        # A colour that stands for none belongs to the pixels, and nothing else does.
+        kept = {key: value for key, value in image.info.items() if key == "transparency"}
+        image.info.clear()
+        image.info.update(kept)
+        image.save(out, name, **options)
+    return out.getvalue()
+
+
+def _check_pixels(image: Any) -> None:
+    """Before any pixel is decoded."""
+    width, height = image.size
+    frames = 1 if image.format == "MPO" else getattr(image, "n_frames", 1)
+    if width * height * frames > MAX_PIXELS:
+        raise refuse(f"The image has more than {MAX_PIXELS:,} pixels; make it smaller.")
+
+
+def _keep_orientation(orientation: int) -> Any:
+    exif = Image.Exif()
+    exif[_ORIENTATION] = orientation
+    return exif
+
+
+def _write_jpeg(image: Any, _: bytes) -> dict[str, Any]:
+    # A photograph with a second one inside is read as another format, which cannot be kept as is.
+    return {"quality": "keep" if image.format == "JPEG" else _QUALITY}
+
+
+def _write_png(image: Any, _: bytes) -> dict[str, Any]:
+    return {"compress_level": 6 if _is_small(image) else 1}
+
+
+def _write_webp(image: Any, content: bytes) -> dict[str, Any]:
+    is_lossless = content[12:16] == b"VP8L" and _is_small(image)
+    return {"quality": _QUALITY, "lossless": is_lossless, "method": 2 if _is_small(image) else 0}
+
+
+def _is_small(image: Any) -> bool:
+    width, height = image.size
+    return bool(width * height <= _TIGHT_PIXELS)
+
+
+_WRITING = {JPEG: _write_jpeg, PNG: _write_png, WEBP: _write_webp}
+
+
+MAX_OBJECTS = 100_000
+# Of all its streams together, unpacked; and of one picture.
+MAX_UNPACKED_BYTES = 512 * 1024 * 1024
+MAX_PICTURE_PIXELS = 200_000_000
+_CHUNK_BYTES = 1024 * 1024
+_DEFLATE = ("/FlateDecode", "/Fl")
+# Entries that act, or lead to what acts (ISO 32000-2: 7.11.4, 12.6, 12.7.9, 13).
+_ACTING = (
+    "/OpenAction", "/AA", "/JS", "/JavaScript", "/EmbeddedFiles", "/EF", "/AF", "/RF", "/XFA",
+    "/RichMediaContent", "/RichMediaSettings", "/Collection", "/Rendition", "/Renditions", "/Movie",
+    "/Sound", "/3DD", "/3DV", "/Launch", "/Win", "/Mac", "/Unix", "/OPI", "/PresSteps", "/Threads",
+)  # fmt: skip
+# Actions that do more than turn to a page of this document or open a link.
+_ACTIONS = frozenset((
+    "/JavaScript", "/Launch", "/GoToR", "/GoToE", "/SubmitForm", "/ImportData", "/ResetForm",
+    "/Rendition", "/Movie", "/Sound", "/RichMediaExecute", "/GoTo3DView", "/Hide", "/SetOCGState",
+    "/Named", "/Thread", "/Trans",
+))  # fmt: skip
+_LINK = re.compile(rb"(https?://|mailto:|tel:)", re.IGNORECASE)
+
+
+def clean_pdf(pdf: pikepdf.Pdf) -> bytes:
+    """The document, written anew. Raises UnsupportedMediaType for one that unpacks to too much."""
+    if len(pdf.objects) > MAX_OBJECTS:
+        raise refuse(f"The PDF has more than {MAX_OBJECTS:,} objects; print it to a new one.")
+    unpacked = 0
+    for part in _walk(pdf):
+        _clean(part)
+        if isinstance(part, pikepdf.Stream):
+            unpacked += _count_unpacked(part, MAX_UNPACKED_BYTES - unpacked)
+    out = io.BytesIO()
+    # Neither encrypted any more nor changed by the hour: the same file gives the same bytes.
+    pdf.save(
+        out,
+        deterministic_id=True,
+        compress_streams=True,
+        stream_decode_level=pikepdf.StreamDecodeLevel.none,
+        object_stream_mode=pikepdf.ObjectStreamMode.generate,
+    )
+    return out.getvalue()
+
+
+def _walk(pdf: pikepdf.Pdf) -> Iterator[Any]:
+    """Every dictionary and stream, those inside others too. Without recursion: they may be nested
+    as deep as the parser allows."""
+    waiting: list[Any] = [pdf.trailer, *pdf.objects]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, pikepdf.Dictionary | pikepdf.Stream):
+            yield part
+            values = [part[key] for key in part.keys()]  # noqa: SIM118 - no mapping of Python's
+        elif isinstance(part, pikepdf.Array):
+            values = list(part)
+        else:
+            continue
+        waiting += [each for each in values if _holds_more(each)]
+
+
+def _holds_more(value: Any) -> bool:
+    """Whether it is a container of its own; what is referred to comes with the objects."""
+    return isinstance(value, pikepdf.Dictionary | pikepdf.Array) and not value.is_indirect
+
+
+def _clean(part: Any) -> None:
+    if str(part.get("/S", "")) in _ACTIONS:
+        for key in list(part.keys()):
+            del part[key]
+        return
+    for key in _ACTING:
+        if key in part:
+            del part[key]
+    link = part.get("/URI")
+    if isinstance(link, pikepdf.String) and not _LINK.match(bytes(link)):
+        del part["/URI"]
+    if isinstance(part, pikepdf.Stream):
+        # Content that lies in another file.
+        for key in ("/F", "/FFilter", "/FDecodeParms", "/Ref"):
+            if key in part:
+                del part[key]
+        _check_picture(part)
+
+
+def _check_picture(stream: Any) -> None:
+    width, height = stream.get("/Width", 0), stream.get("/Height", 0)
+    if stream.get("/Subtype") == "/Image" and int(width) * int(height) > MAX_PICTURE_PIXELS:
+        raise refuse(f"A picture in the PDF has more than {MAX_PICTURE_PIXELS:,} pixels.")
+
+
+def _count_unpacked(stream: Any, most: int) -> int:
+    """Bytes the stream unpacks to. Raises UnsupportedMediaType past `most`.
+
+    Only Deflate packs a thousandfold; it can be applied to itself.
+    """
+    filters = stream.get("/Filter", [])
+    names = (
+        [str(each) for each in filters] if isinstance(filters, pikepdf.Array) else [str(filters)]
+    )
+    content, size = stream.read_raw_bytes(), 0
+    for number, name in enumerate(names, start=1):
+        if name not in _DEFLATE:
+            break
+        content, unpacked = _unpack(content, most - size, is_kept=number < len(names))
+        size += unpacked
+    return size
+
+
+def _unpack(content: bytes, most: int, *, is_kept: bool) -> tuple[bytes, int]:
+    """What it unpacks to, if that is kept, and how many bytes."""
+    unpacker, size, kept = zlib.decompressobj(), 0, bytearray()
+    # What follows the end is no part of it; readers show what came before a fault.
+    with contextlib.suppress(zlib.error):
+        while content and not unpacker.eof:
+            chunk = unpacker.decompress(content, _CHUNK_BYTES)
+            content = unpacker.unconsumed_tail
+            size += len(chunk)
+            if size > most:
+                raise refuse("The PDF unpacks to too much; print it to a new one.")
+            if is_kept:
+                kept += chunk
+    return bytes(kept), size
+
+
+MAX_PAGES = 500
+# The end mark of a PDF stands in its last kilobyte, as readers expect (ISO 32000, annex H).
+_PDF_TAIL_BYTES = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class CleanFile:
+    """A file that was written by us, and its type, one of ALLOWED_TYPES."""
+
+    content_type: str
+    content: bytes
+
+
+def clean_file(content: bytes) -> CleanFile:
+    """Raises UnsupportedMediaType for every file that is of no type that is taken.
+
+    The type's signature must be the very first bytes: a file that only contains a PDF somewhere is
+    none. Its parser must then read it from end to end.
+    """
+    content_type = _read_signature(content)
+    if content_type is None:
+        raise refuse("The file's content is of no type that is taken.")
+    try:
+        cleaned = _CLEANERS[content_type](content)
+    except UnsupportedMediaType:
+        raise
+    except Exception as error:  # parsers of broken files raise anything
+        raise refuse(f"The file begins like {content_type} but cannot be read as one.") from error
+    return CleanFile(content_type, cleaned)
+
+
+def _read_signature(content: bytes) -> str | None:
+    if content.startswith(b"%PDF-"):
+        return PDF
+    if content.startswith(b"\xff\xd8\xff"):
+        return JPEG
+    if content.startswith(b"\x89PNG\r\n\x1a\n"):
+        return PNG
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return WEBP
+    return None
+
+
+def _clean_pdf(content: bytes) -> bytes:
+    if b"%%EOF" not in content[-_PDF_TAIL_BYTES:]:
+        raise refuse("The PDF does not end where its end mark is.")
+    try:
+        with pikepdf.open(io.BytesIO(content)) as pdf:
+            count = len(pdf.pages)
+            if not 0 < count <= MAX_PAGES:
+                raise refuse(f"The PDF has {count} pages; 1 to {MAX_PAGES} are taken.")
+            return clean_pdf(pdf)
+    except pikepdf.PasswordError as error:
+        raise refuse("The PDF is protected by a password; remove it.") from error
+
+
+_CLEANERS: dict[str, Callable[[bytes], bytes]] = {
+    PDF: _clean_pdf,
+    JPEG: lambda content: clean_image(content, JPEG),
+    PNG: lambda content: clean_image(content, PNG),
+    WEBP: lambda content: clean_image(content, WEBP),
+}

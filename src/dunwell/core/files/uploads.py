@@ -1,0 +1,179 @@
+"""Takes in uploads: a file is checked and rewritten by a child process and stored before any
+transaction, accepted within one, and removed when its ticket expires unused.
+"""
+
+import asyncio
+from collections.abc import Collection, Hashable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.core.files.inspection import Inspector
+from dunwell.core.files.storage import SealedFiles, upload_key
+from dunwell.core.files.store import (
+    find_unused_uploads,
+    load_storage_use,
+    remove_uploads,
+    save_upload,
+)
+from dunwell.core.files.upload import (
+    MAX_FILE_BYTES,
+    NewUpload,
+    PreparedUpload,
+    StorageUse,
+    check_claimed_type,
+    find_name_faults,
+)
+from dunwell.platform.crypto import sha256
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import Fault, PayloadTooLarge, ValidationError
+from dunwell.platform.resources import Resources
+
+
+async def read_storage_use(work: Work, limit_bytes: int) -> StorageUse:
+    work.need(Right.READ_CLAIMS)
+    return await load_storage_use(work.tx, work.merchant_id, limit_bytes)
+
+
+async def check_storage_room(
+    database: Database, merchant_id: int, size_bytes: int, limit_bytes: int
+) -> None:
+    """Refuse early what would not fit; what passes may still be refused by `put_away`.
+
+    Raises StorageFull.
+    """
+    async with database.connection() as connection:
+        use = await load_storage_use(connection, merchant_id, limit_bytes)
+    use.check_room(size_bytes)
+
+
+# An unused ticket's life (CONTRACT 3), in the merchant's time.
+_TICKET_LIFE = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedUpload:
+    """A file that may be kept, and its content written anew."""
+
+    prepared: PreparedUpload
+    content: bytes
+
+
+async def check_upload(
+    inspector: Inspector, merchant_id: int, ticket_id: UUID, upload: NewUpload,
+    sender: Hashable = None,
+) -> CheckedUpload:  # fmt: skip
+    """Raises ValidationError, PayloadTooLarge, UnsupportedMediaType, RateLimited, Unavailable.
+
+    Nothing is kept yet: `put_away` does that. `ticket_id` is a fresh id, the ticket that
+    `accept_upload` gives out. sender: whose files are checked one after the other; the merchant,
+    when nothing else is given.
+    """
+    _check_form(upload)
+    cleaned = await inspector.clean(upload.content, sender or merchant_id)
+    check_claimed_type(upload.file_name, cleaned.content_type)
+    # Ten megabytes take long enough to hash to be noticed by other requests.
+    digest = await asyncio.to_thread(sha256, cleaned.content)
+    prepared = PreparedUpload(
+        merchant_id=merchant_id,
+        ticket_id=ticket_id,
+        friendly_name=upload.friendly_name,
+        file_name=upload.file_name,
+        content_type=cleaned.content_type,
+        size_bytes=len(cleaned.content),
+        sha256=digest,
+        storage_key=upload_key(merchant_id, ticket_id),
+    )
+    return CheckedUpload(prepared, cleaned.content)
+
+
+async def accept_upload(work: Work, prepared: PreparedUpload) -> UUID:
+    """The ticket's id. Two rows in the work's transaction, nothing outside it."""
+    work.need(Right.CHANGE_CLAIMS)
+    assert prepared.merchant_id == work.merchant_id
+    await save_upload(work.tx, prepared, work.now, work.now + _TICKET_LIFE)
+    await save_audit(
+        work, "upload.accept", f"ticket:{prepared.ticket_id}",
+        after={"contentType": prepared.content_type, "sizeBytes": prepared.size_bytes},
+        contentType=prepared.content_type, sizeBytes=prepared.size_bytes,
+    )  # fmt: skip
+    return prepared.ticket_id
+
+
+def _check_form(upload: NewUpload) -> None:
+    faults = find_name_faults(upload.friendly_name, upload.file_name)
+    if not upload.content:
+        faults.append(Fault("/fileName", "The file is empty; send one with content.", "EMPTY_FILE"))
+    if faults:
+        raise ValidationError(faults)
+    if len(upload.content) > MAX_FILE_BYTES:
+        raise PayloadTooLarge(
+            f"A file may have at most {MAX_FILE_BYTES:,} bytes; make it smaller.",
+            limit=MAX_FILE_BYTES,
+        )
+
+
+async def put_away(
+    database: Database, storage: SealedFiles, checked: CheckedUpload, now: datetime,
+    *, expires_at: datetime, limit_bytes: int,
+) -> None:  # fmt: skip
+    """expires_at: how long it may wait for its use. limit_bytes: the most that the merchant's
+    uploads may take with it.
+
+    Raises StorageFull, with nothing kept, and Unavailable; what was done until then is removed when
+    its time is over, and counts until it is.
+    """
+    async with database.transaction() as tx:
+        await save_upload(tx, checked.prepared, now, expires_at, limit_bytes=limit_bytes)
+    await storage.save(checked.prepared.storage_key, checked.content)
+
+
+async def throw_away(
+    database: Database, storage: SealedFiles, merchant_id: int, ticket_ids: Collection[UUID]
+) -> None:
+    """Uploads that nothing uses. Raises Unavailable; what is left then runs out by itself."""
+    if not ticket_ids:
+        return
+    for ticket_id in ticket_ids:
+        await storage.remove(upload_key(merchant_id, ticket_id))
+    async with database.transaction() as tx:
+        await remove_uploads(tx, merchant_id, ticket_ids)
+
+
+UPLOADS_AT_ONCE = 200
+# A claim that was being created as the ticket ran out is committed or given up by then.
+GRACE = timedelta(hours=1)
+
+
+async def remove_unused_uploads(resources: Resources, storage: SealedFiles, since: datetime) -> int:
+    """Remove at most UPLOADS_AT_ONCE that ran out between `since` and GRACE ago; how many it were.
+
+    As many as UPLOADS_AT_ONCE: call again with the same `since`.
+    """
+    until = resources.clock.now() - GRACE
+    async with resources.database.connection() as connection:
+        unused = await find_unused_uploads(connection, since, until, UPLOADS_AT_ONCE)
+    tickets: dict[int, list[UUID]] = {}
+    for upload in unused:
+        await storage.remove(upload.storage_key)
+        tickets.setdefault(upload.merchant_id, []).append(upload.ticket_id)
+    for merchant_id, ticket_ids in tickets.items():
+        await _remove_rows(resources, merchant_id, ticket_ids)
+    return len(unused)
+
+
+async def _remove_rows(
+    resources: Resources, merchant_id: int, ticket_ids: Collection[UUID]
+) -> None:
+    async with resources.database.transaction() as tx:
+        merchant = await load_merchant(tx, merchant_id)
+        if merchant is None:
+            return
+        await remove_uploads(tx, merchant_id, ticket_ids)
+        work = Work.open(resources, tx, merchant, SYSTEM)
+        await save_audit(work, "upload.expire", f"merchant:{merchant_id}", uploads=len(ticket_ids))

@@ -1,0 +1,336 @@
+"""What a definition must satisfy beyond its shape (CONTRACT 6): its settings, conditions, steps,
+and a text in each of its languages. Pure.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+
+import holidays as public_holidays
+
+from dunwell.core.workflows.definition import (
+    Bounds,
+    CommunicationStep,
+    Condition,
+    ContactHours,
+    Holidays,
+    ProcessSettings,
+    Step,
+    Template,
+    Texts,
+    TextTest,
+    WaitStep,
+)
+from dunwell.platform.errors import Fault
+from dunwell.platform.text.codes import is_country, is_currency, is_language, is_timezone
+from dunwell.platform.text.lazy_text import LazyText
+from dunwell.platform.text.shape import render_nearest, render_pointer
+
+_ROOT = "/settings"
+
+
+def find_settings_faults(settings: ProcessSettings) -> Iterator[Fault]:
+    """Faults with pointers from the definition's root."""
+    yield from find_language_faults(settings.languages, f"{_ROOT}/languages")
+    if settings.currency is not None and not is_currency(settings.currency):
+        yield currency_fault(settings.currency, f"{_ROOT}/currency")
+    if settings.timezone is not None and not is_timezone(settings.timezone):
+        yield timezone_fault(settings.timezone, f"{_ROOT}/timezone")
+    if settings.contact_hours is not None:
+        yield from _find_hours_faults(settings.contact_hours)
+    if settings.holidays is not None:
+        yield from _find_region_faults(settings.holidays)
+
+
+def find_language_faults(codes: list[str], path: str) -> Iterator[Fault]:
+    for index, code in enumerate(codes):
+        if not is_language(code):
+            yield language_fault(code, f"{path}/{index}")
+    yield from find_repeats(codes, path)
+
+
+def find_repeats(values: Iterable[object], path: str, *, skip: int = 0) -> Iterator[Fault]:
+    """A fault for each value that was there before; the first `skip` stand outside the list."""
+    seen = set()
+    for index, value in enumerate(values, start=-skip):
+        if value in seen:
+            yield Fault(f"{path}/{index}", f'Remove the repeated "{value}".', "REPEATED")
+        seen.add(value)
+
+
+def language_fault(code: str, path: str) -> Fault:
+    message = f'"{code}" is no language; use a code such as "de" or "en".'
+    return Fault(path, message, "UNKNOWN_LANGUAGE")
+
+
+def currency_fault(code: str, path: str) -> Fault:
+    message = f'"{code}" is no currency; use an ISO 4217 code such as "EUR".'
+    return Fault(path, message, "UNKNOWN_CURRENCY")
+
+
+def timezone_fault(name: str, path: str) -> Fault:
+    message = f'"{name}" is no time zone; use a name such as "Europe/Berlin".'
+    return Fault(path, message, "UNKNOWN_TIMEZONE")
+
+
+def _find_hours_faults(hours: ContactHours) -> Iterator[Fault]:
+    path = f"{_ROOT}/contactHours"
+    yield from find_repeats(hours.weekdays, f"{path}/weekdays")
+    # HH:MM: text order is time order.
+    if hours.since >= hours.until:
+        message = f'The hours end before they begin; make "to" later than {hours.since}.'
+        yield Fault(f"{path}/to", message, "EMPTY_HOURS")
+
+
+def _find_region_faults(region: Holidays) -> Iterator[Fault]:
+    path = f"{_ROOT}/holidays"
+    countries = _list_countries()
+    if region.country not in countries:
+        message = f'No holidays are known for "{region.country}"; use a code such as "DE".'
+        yield Fault(f"{path}/country", message, "UNKNOWN_COUNTRY")
+        return
+    known = countries[region.country]
+    if region.subdivision is not None and region.subdivision not in known:
+        nearest = render_nearest(region.subdivision, known)
+        message = f'"{region.subdivision}" is no part of {region.country}. {nearest}'
+        yield Fault(f"{path}/subdivision", message, "UNKNOWN_SUBDIVISION")
+
+
+@cache
+def _list_countries() -> Mapping[str, Sequence[str]]:
+    """Each with its subdivisions; to put them together takes longer than all else here."""
+    return public_holidays.list_supported_countries()
+
+
+_MONEY = re.compile(r"0|[1-9][0-9]{0,11}")
+_ITEM_TYPES = ("PRIMARY", "COLLECTION_FEE", "DUNNING_FEE")
+_MOST_DAYS = 100_000
+
+
+def find_condition_faults(condition: Condition, path: str) -> Iterator[Fault]:
+    """Faults with pointers that begin with `path`, the condition's own."""
+    if condition == Condition():
+        yield Fault(path, "Name at least one property, or remove the condition.", "EMPTY_CONDITION")
+    for name, money in (("outstanding", condition.outstanding), ("total", condition.total)):
+        yield from _find_bounds_faults(money, f"{path}/{name}", _read_money)
+    for name, days in (("age", condition.age), ("primaryAgeDays", condition.primary_age_days)):
+        yield from _find_bounds_faults(days, f"{path}/{name}", _read_number)
+    yield from _find_list_faults(condition, path)
+    yield from _find_test_faults(condition, path)
+
+
+def _read_money(value: int | str) -> int | str:
+    """The amount, or what to do about it."""
+    if isinstance(value, str) and _MONEY.fullmatch(value):
+        return int(value)
+    return 'Write the amount in minor units as a string of digits, such as "5000".'
+
+
+def _read_number(value: int | str) -> int | str:
+    if isinstance(value, int) and 0 <= value <= _MOST_DAYS:
+        return value
+    return f"Use a whole number from 0 to {_MOST_DAYS}."
+
+
+def _find_bounds_faults(
+    bounds: Bounds | None, path: str, read: Callable[[int | str], int | str]
+) -> Iterator[Fault]:
+    if bounds is None:
+        return
+    if bounds == Bounds():
+        yield Fault(path, "Give min, max or both.", "EMPTY_CONDITION")
+    limits: list[int] = []
+    for name, value in (("min", bounds.min), ("max", bounds.max)):
+        limit = None if value is None else read(value)
+        if isinstance(limit, str):
+            yield Fault(f"{path}/{name}", limit, "WRONG_FORMAT")
+        elif limit is not None:
+            limits.append(limit)
+    if len(limits) == 2 and limits[0] > limits[1]:
+        yield Fault(f"{path}/max", "No value fits: make max at least min.", "NEVER_TRUE")
+
+
+def _find_list_faults(condition: Condition, path: str) -> Iterator[Fault]:
+    lists: list[tuple[str, str | list[str] | None, Callable[[str], bool]]] = [
+        ("country", condition.country, is_country),
+        ("language", condition.language, is_language),
+        ("itemType", condition.item_type, _ITEM_TYPES.__contains__),
+    ]
+    for name, value, is_known in lists:
+        yield from _find_unknown(value, f"{path}/{name}", is_known)
+    if condition.has is not None:
+        yield from _find_empty(condition.has, f"{path}/has")
+        yield from find_repeats(condition.has, f"{path}/has")
+    if condition.custom_fields == {}:
+        yield Fault(f"{path}/customFields", "Name at least one field.", "EMPTY_CONDITION")
+
+
+def _find_unknown(
+    value: str | list[str] | None, path: str, is_known: Callable[[str], bool]
+) -> Iterator[Fault]:
+    if value is None:
+        return
+    codes = {path: value} if isinstance(value, str) else _places(value, path)
+    if not isinstance(value, str):
+        yield from _find_empty(value, path)
+        yield from find_repeats(value, path)
+    for place, code in codes.items():
+        if is_known(code):
+            continue
+        yield _unknown_code(code, place, path.rpartition("/")[2])
+
+
+def _unknown_code(code: str, place: str, name: str) -> Fault:
+    if name == "language":
+        return language_fault(code, place)
+    if name == "country":
+        message = f'"{code}" is no country; use an ISO 3166-1 code such as "DE".'
+        return Fault(place, message, "UNKNOWN_COUNTRY")
+    message = f'"{code}" is no item type. Known: {", ".join(_ITEM_TYPES)}.'
+    return Fault(place, message, "NOT_ALLOWED")
+
+
+def _places(values: list[str], path: str) -> dict[str, str]:
+    return {f"{path}/{index}": value for index, value in enumerate(values)}
+
+
+def _find_empty(values: Sequence[str], path: str) -> Iterator[Fault]:
+    if not values:
+        yield Fault(path, "Name at least one, or remove the key.", "EMPTY_CONDITION")
+
+
+def _find_test_faults(condition: Condition, path: str) -> Iterator[Fault]:
+    tests = {
+        "email": condition.email,
+        "mobileNumber": condition.mobile_number,
+        "city": condition.city,
+        "postalCode": condition.postal_code,
+    }
+    for name, test in tests.items():
+        if test == TextTest():
+            message = "Give equals, startsWith or endsWith."
+            yield Fault(f"{path}/{name}", message, "EMPTY_CONDITION")
+        elif test is not None and not _can_read(test):
+            message = "No text fits: equals does not begin or end so. Keep equals alone."
+            yield Fault(f"{path}/{name}", message, "NEVER_TRUE")
+
+
+def _can_read(test: TextTest) -> bool:
+    """A beginning and an end alone always fit some text."""
+    if test.equals is None:
+        return True
+    starts, ends = test.starts_with or "", test.ends_with or ""
+    return test.equals.startswith(starts) and test.equals.endswith(ends)
+
+
+def find_text_faults(
+    templates: Mapping[str, Template | None],
+    snippets: Mapping[str, Texts | None],
+    languages: list[str],
+) -> Iterator[Fault]:
+    """Faults with pointers from the definition's root; parts of another shape are left out."""
+    for name, template in templates.items():
+        if template is not None:
+            yield from _find_template_faults(name, template, languages)
+    for name, texts in snippets.items():
+        if texts is not None:
+            yield from _find_missing(texts, render_pointer(["snippets", name]), languages)
+
+
+def channels_of(template: Template) -> list[str]:
+    """The channels a template has texts for."""
+    parts = {"EMAIL": template.email, "SMS": template.sms, "LETTER": template.letter}
+    return [channel for channel, part in parts.items() if part is not None]
+
+
+def _find_template_faults(name: str, template: Template, languages: list[str]) -> Iterator[Fault]:
+    path = render_pointer(["templates", name])
+    if not channels_of(template):
+        yield Fault(path, LazyText("Give the texts of EMAIL, SMS or LETTER."), "EMPTY_TEMPLATE")
+    for channel, part in (("EMAIL", template.email), ("LETTER", template.letter)):
+        if part is not None:
+            yield from _find_missing(part.subject, f"{path}/{channel}/subject", languages)
+            yield from _find_breaks(part.subject, f"{path}/{channel}/subject")
+            yield from _find_missing(part.body, f"{path}/{channel}/body", languages)
+    if template.sms is not None:
+        yield from _find_missing(template.sms.body, f"{path}/SMS/body", languages)
+
+
+def _find_missing(texts: Texts, path: str, languages: list[str]) -> Iterator[Fault]:
+    for language in dict.fromkeys(languages):
+        if language not in texts:
+            message = LazyText('The text is missing in "%(language)s"; add it.', language=language)
+            yield Fault(path + render_pointer([language]), message, "MISSING_TEXT")
+    for language in texts:
+        if language not in languages:
+            message = LazyText(
+                '"%(language)s" is not among settings.languages; add it there or remove this.',
+                language=language,
+            )
+            yield Fault(path + render_pointer([language]), message, "UNKNOWN_LANGUAGE")
+
+
+def _find_breaks(subjects: Texts, path: str) -> Iterator[Fault]:
+    for language, text in subjects.items():
+        if len(text.splitlines()) > 1 or text != text.strip():
+            message = LazyText("A subject is one line; remove line breaks and space at its ends.")
+            yield Fault(path + render_pointer([language]), message, "NOT_ONE_LINE")
+
+
+def find_step_faults(
+    steps: Sequence[Step | None],
+    templates: Mapping[str, Template | None],
+    settings: ProcessSettings | None,
+) -> Iterator[Fault]:
+    """Faults with pointers from the definition's root; parts of another shape are None."""
+    yield from _find_repeated_ids(steps)
+    for index, step in enumerate(steps):
+        path = f"/steps/{index}"
+        if isinstance(step, WaitStep):
+            yield from _find_wait_faults(step, path, settings)
+        if isinstance(step, CommunicationStep):
+            yield from _find_contact_faults(step, path, templates)
+        if step is not None and step.when is not None:
+            yield from find_condition_faults(step.when, f"{path}/when")
+
+
+def _find_repeated_ids(steps: Sequence[Step | None]) -> Iterator[Fault]:
+    first_places: dict[int, int] = {}
+    for index, step in enumerate(steps):
+        if step is None:
+            continue
+        if step.id in first_places:
+            message = f"The id {step.id} is that of step {first_places[step.id] + 1}; use another."
+            yield Fault(f"/steps/{index}/id", message, "REPEATED")
+        first_places.setdefault(step.id, index)
+
+
+def _find_wait_faults(
+    step: WaitStep, path: str, settings: ProcessSettings | None
+) -> Iterator[Fault]:
+    if (step.days is None) == (step.business_days is None):
+        yield Fault(path, "Give exactly one of days and businessDays.", "DAYS_OR_BUSINESS_DAYS")
+    if step.business_days is not None and settings is not None and settings.contact_hours is None:
+        message = "Business days are the contact weekdays; set settings.contactHours."
+        yield Fault(f"{path}/businessDays", message, "CONTACT_HOURS_MISSING")
+
+
+def _find_contact_faults(
+    step: CommunicationStep, path: str, templates: Mapping[str, Template | None]
+) -> Iterator[Fault]:
+    yield from find_repeats([step.channel, *step.fallbacks], f"{path}/fallbacks", skip=1)
+    if step.template not in templates:
+        nearest = render_nearest(step.template, list(templates))
+        message = f'There is no template "{step.template}". {nearest}'
+        yield Fault(f"{path}/template", message, "UNKNOWN_TEMPLATE")
+        return
+    template = templates[step.template]
+    if template is None:
+        return
+    texts = channels_of(template)
+    places = {f"{path}/channel": step.channel}
+    places |= {f"{path}/fallbacks/{i}": channel for i, channel in enumerate(step.fallbacks)}
+    for place, channel in places.items():
+        if channel not in texts:
+            message = f'The template "{step.template}" has no {channel} text; add one.'
+            yield Fault(place, message, "MISSING_CHANNEL_TEXT")

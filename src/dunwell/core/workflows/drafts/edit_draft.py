@@ -1,0 +1,270 @@
+"""Edits parts of a workflow's draft. Each edit is compared with what its author had seen, so two
+people who change different parts both succeed, and on one part neither overwrites the other.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.core.workflows.change_workflow import open_workflow
+from dunwell.core.workflows.checking import read_definition
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.drafts.draft_changes import find_last_change, merge_changes
+from dunwell.core.workflows.drafts.store import delete_open_changes, load_open_changes, save_merged
+from dunwell.core.workflows.store import delete_draft, load_current, load_draft, save_draft_row
+from dunwell.core.workflows.versions.parts import (
+    STEP_ORDER,
+    compare,
+    find_step_id,
+    is_part,
+    join_parts,
+    list_parts,
+    name_step,
+)
+from dunwell.core.workflows.versions.store import load_known_steps
+from dunwell.core.workflows.versions.versions import Draft, Version
+from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
+from dunwell.platform.text.differences import compute_revision
+
+Parts = dict[str, Any]
+
+
+async def store_changed_draft(
+    work: Work, workflow_id: UUID, former: Version | Draft | None, wanted: Definition
+) -> tuple[Draft, Parts, Parts]:
+    """Put `wanted` in the place of what the draft was made from, as the actor's change. Answers the
+    new draft, and the parts that differ as they were and are, for the audit log. The workflow is
+    locked."""
+    work.need(Right.CONFIGURE)
+    before, after = compare(former.definition if former else None, wanted)
+    draft = Draft(work.ids.new(work.now), wanted)
+    await save_draft_row(work.tx, work.merchant_id, workflow_id, draft=draft, now=work.now)
+    standing = await load_open_changes(work.tx, work.merchant_id, workflow_id)
+    merged = merge_changes(
+        standing, str(work.actor.kind), actor_id=work.actor.actor_id, before=before, after=after
+    )
+    await save_merged(
+        work.tx, work.merchant_id, workflow_id,
+        merged=merged, ids=[work.ids.new(work.now) for _ in merged.new],
+        now=work.now,
+    )  # fmt: skip
+    return draft, before, after
+
+
+async def new_draft(work: Work, workflow_id: UUID) -> Draft:
+    """Raises NotFound, and InvalidState: there is a draft, which names its id."""
+    work.need(Right.CONFIGURE)
+    await open_workflow(work, workflow_id)
+    standing = await load_draft(work.tx, work.merchant_id, workflow_id)
+    current = await load_current(work.tx, work.merchant_id, workflow_id)
+    if standing is not None or current is None:
+        named = "" if standing is None else f" ({standing.version_id})"
+        raise InvalidState(
+            f"The workflow has a draft already{named}; go on with it, or discard it first.",
+            state="DRAFT",
+        )
+    draft = Draft(work.ids.new(work.now), current.definition)
+    await save_draft_row(work.tx, work.merchant_id, workflow_id, draft=draft, now=work.now)
+    await save_audit(
+        work, "workflow.new_draft", f"workflow:{workflow_id}",
+        before={"draft": None}, after={"draft": str(draft.version_id)},
+        versionId=str(draft.version_id), basedOn=str(current.version_id),
+    )  # fmt: skip
+    return draft
+
+
+async def discard_draft(work: Work, workflow_id: UUID) -> None:
+    """Versions stay as they are. Raises NotFound, and InvalidState: no draft, or no version that
+    would be left."""
+    work.need(Right.CONFIGURE)
+    await open_workflow(work, workflow_id)
+    if await load_current(work.tx, work.merchant_id, workflow_id) is None:
+        raise InvalidState("The workflow has no published version; publish it.", state="DRAFT")
+    await delete_standing_draft(work, workflow_id)
+
+
+async def delete_standing_draft(work: Work, workflow_id: UUID) -> None:
+    """Of an open workflow that was published; what differed from that is told. Raises InvalidState:
+    there is none."""
+    work.need(Right.CONFIGURE)
+    standing = await load_draft(work.tx, work.merchant_id, workflow_id)
+    current = await load_current(work.tx, work.merchant_id, workflow_id)
+    if standing is None or current is None:
+        raise InvalidState("The workflow has no draft.", state="PUBLISHED")
+    await delete_draft(work.tx, work.merchant_id, workflow_id)
+    await delete_open_changes(work.tx, work.merchant_id, workflow_id)
+    before, after = compare(standing.definition, current.definition)
+    await save_audit(
+        work, "workflow.discard_draft", f"workflow:{workflow_id}",
+        before={"draft": str(standing.version_id), **before}, after={"draft": None, **after},
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """part: as `audited.list_parts` names it. seen: the fingerprint (`parts.fingerprint`) of the
+    part as its editor had seen it. value: the part as JSON, None to take it out."""
+
+    part: str
+    seen: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class EditedDraft:
+    """version_id: the draft's, or that of the published version where nothing differs from it: then
+    there is no draft."""
+
+    version_id: UUID
+    definition: Definition
+    is_draft: bool = True
+
+
+async def edit_draft(work: Work, workflow_id: UUID, *edits: Edit) -> EditedDraft:
+    """All of the edits, or none. The first makes the draft, from the current version.
+
+    Raises NotFound, InvalidState (the merchant has scenarios), EditConflict, and ValidationError:
+    the shape is wrong. Whatever else is wrong keeps a draft from being published, not from being
+    saved.
+    """
+    work.need(Right.CONFIGURE)
+    await open_workflow(work, workflow_id)
+    standing = await load_draft(work.tx, work.merchant_id, workflow_id)
+    current = await load_current(work.tx, work.merchant_id, workflow_id)
+    former = standing or current
+    parts = list_parts(former.definition if former else None)
+    _check_known(edits)
+    wanted = read_definition(join_parts(_change(parts, edits)))
+    await _check_unchanged(work, workflow_id, edits, parts=parts, wanted=list_parts(wanted))
+    if former is not None and former.definition == wanted:
+        return EditedDraft(former.version_id, wanted, is_draft=standing is not None)
+    if current is not None and current.definition == wanted:
+        await delete_standing_draft(work, workflow_id)
+        return EditedDraft(current.version_id, wanted, is_draft=False)
+    draft, before, after = await store_changed_draft(work, workflow_id, former, wanted)
+    await save_audit(
+        work, "workflow.edit_draft", f"workflow:{workflow_id}",
+        before=before, after=after, versionId=str(draft.version_id),
+    )  # fmt: skip
+    return EditedDraft(draft.version_id, wanted)
+
+
+def _check_known(edits: Sequence[Edit]) -> None:
+    unknown = next((each.part for each in edits if not is_part(each.part)), None)
+    if unknown is not None:
+        message = f'A workflow has no part "{unknown}".'
+        raise ValidationError([Fault("/part", message, "UNKNOWN_FIELD")])
+
+
+async def _check_unchanged(
+    work: Work, workflow_id: UUID, edits: Sequence[Edit], *,
+    parts: Mapping[str, Any], wanted: Mapping[str, Any],
+) -> None:  # fmt: skip
+    for each in edits:
+        theirs = parts.get(each.part)
+        # Who wants what stands there already has lost nothing.
+        if each.seen != compute_revision(theirs) and wanted.get(each.part) != theirs:
+            changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
+            raise EditConflict(
+                f"{each.part} was changed since it was read. Look at it as it is, bring your "
+                "change in and save again.",
+                part=each.part,
+                current=theirs,
+                change=find_last_change(changes, each.part),
+            )
+
+
+def _change(parts: Mapping[str, Any], edits: Sequence[Edit]) -> dict[str, Any]:
+    changed = dict(parts)
+    for each in edits:
+        step_id = find_step_id(each.part)
+        if each.value is None:
+            changed.pop(each.part, None)
+        elif step_id is not None and isinstance(each.value, Mapping):
+            changed[each.part] = {**each.value, "id": step_id}
+        else:
+            changed[each.part] = each.value
+    return changed
+
+
+async def add_step(
+    work: Work, workflow_id: UUID, value: Mapping[str, Any], *, after: int | None
+) -> int:
+    """value: the step as JSON; it gets an id that no other has had. after: the id of the step that
+    it follows; None, or one that is gone: first, or last. Raises what `edit_draft` raises."""
+    work.need(Right.CONFIGURE)
+    parts = await _open_parts(work, workflow_id)
+    order: list[int] = parts.get(STEP_ORDER, [])
+    step_id = await _find_free_id(work, workflow_id, order)
+    place = 0 if after is None else order.index(after) + 1 if after in order else len(order)
+    await edit_draft(
+        work, workflow_id,
+        Edit(name_step(step_id), compute_revision(None), {**value, "id": step_id}),
+        Edit(STEP_ORDER, compute_revision(order), [*order[:place], step_id, *order[place:]]),
+    )  # fmt: skip
+    return step_id
+
+
+async def double_step(work: Work, workflow_id: UUID, step_id: int) -> int:
+    """The same once more, right behind it. Raises NotFound."""
+    work.need(Right.CONFIGURE)
+    parts = await _open_parts(work, workflow_id)
+    value = parts.get(name_step(step_id))
+    if value is None:
+        raise NotFound(f"The draft has no step {step_id}.")
+    return await add_step(work, workflow_id, value, after=step_id)
+
+
+async def move_step(
+    work: Work, workflow_id: UUID, step_id: int, *, after: int | None, seen: str
+) -> EditedDraft:
+    """after: the id of the step that it is to follow; None: it comes first. seen: the order's
+    fingerprint as it was shown. Raises what `edit_draft` raises, and NotFound."""
+    work.need(Right.CONFIGURE)
+    order: list[int] = (await _open_parts(work, workflow_id)).get(STEP_ORDER, [])
+    if step_id not in order or not (after is None or after in order):
+        raise NotFound(f"The draft has no step {step_id}, or none to follow.")
+    return await edit_draft(
+        work, workflow_id, Edit(STEP_ORDER, seen, place_behind(order, step_id, after))
+    )
+
+
+async def shift_step(
+    work: Work, workflow_id: UUID, step_id: int, way: str, *, seen: str
+) -> EditedDraft:
+    """By one place, "up" or "down". Raises what `move_step` raises."""
+    work.need(Right.CONFIGURE)
+    order: list[int] = (await _open_parts(work, workflow_id)).get(STEP_ORDER, [])
+    place = order.index(step_id) + (-2 if way == "up" else 1) if step_id in order else -1
+    after = order[min(place, len(order) - 1)] if place >= 0 else None
+    return await move_step(work, workflow_id, step_id, after=after, seen=seen)
+
+
+def place_behind(order: Sequence[int], step_id: int, after: int | None) -> list[int]:
+    """The order with one of its steps behind another; None: first."""
+    if step_id == after:
+        return [*order]
+    rest = [each for each in order if each != step_id]
+    place = 0 if after is None else rest.index(after) + 1
+    return [*rest[:place], step_id, *rest[place:]]
+
+
+async def _open_parts(work: Work, workflow_id: UUID) -> Parts:
+    await open_workflow(work, workflow_id)
+    former = await load_draft(work.tx, work.merchant_id, workflow_id)
+    current = await load_current(work.tx, work.merchant_id, workflow_id)
+    newest = former or current
+    return list_parts(newest.definition if newest else None)
+
+
+async def _find_free_id(work: Work, workflow_id: UUID, order: Sequence[int]) -> int:
+    """One that no version had, and no change of the draft names."""
+    known = await load_known_steps(work.tx, work.merchant_id, workflow_id)
+    changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
+    changed = {find_step_id(each.part) for each in changes}
+    return next(n for n in count(1) if n not in known and n not in order and n not in changed)

@@ -1,0 +1,119 @@
+"""Publish a workflow's draft: it becomes the current version and never changes again."""
+
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store import raise_revision
+from dunwell.core.workflows.change_workflow import open_workflow
+from dunwell.core.workflows.checking import find_definition_faults
+from dunwell.core.workflows.drafts.draft_changes import DraftChange, Ticks
+from dunwell.core.workflows.drafts.store import load_open_changes, mark_published
+from dunwell.core.workflows.store import load_current, load_draft, save_publication
+from dunwell.core.workflows.versions.store import load_known_steps
+from dunwell.core.workflows.versions.versions import (
+    Draft,
+    Verdict,
+    Version,
+    find_next_number,
+    find_reused_ids,
+    find_verdict,
+)
+from dunwell.platform.errors import EditConflict, InvalidState, ValidationError
+from dunwell.platform.text.texts import check_printable
+
+
+class ChangesUnseen(InvalidState):
+    """The draft has changes that whoever publishes has not agreed to; nothing was published."""
+
+    def __init__(self, came: list[DraftChange], unticked: list[DraftChange]) -> None:
+        super().__init__(
+            "The draft has changes of others that were not looked at. Look at each, agree to it, "
+            "and publish again.",
+            state="DRAFT",
+        )
+        # Those that came since the page was shown, and colleagues' without a tick.
+        self.came = came
+        self.unticked = unticked
+
+
+async def publish_draft(
+    work: Work, workflow_id: UUID, comment: str | None = None, *, expected_id: UUID | None = None,
+    ticks: Ticks | None = None,
+) -> Version:  # fmt: skip
+    """Number the draft by what it changes (CONTRACT 6, Versions) and publish it.
+
+    `expected_id`: the draft that was looked at; another one is not published in its place. What the
+    texts say is checked by `rollout.publish_workflow`, which people and programs go through.
+    `ticks`: what a person has looked at; who has signed in publishes nothing of a colleague's
+    without them, a program or a command line is asked for none.
+    Raises NotFound (no such workflow), ValidationError (the definition's faults, or control
+    characters in the comment), ChangesUnseen and InvalidState (no draft, another draft, or it
+    changes nothing).
+    """
+    work.need(Right.PUBLISH)
+    check_printable(comment, "comment")
+    await open_workflow(work, workflow_id)
+    draft = await load_draft(work.tx, work.merchant_id, workflow_id)
+    if draft is None:
+        raise InvalidState("The workflow has no draft; save one first.", state="PUBLISHED")
+    await _check_ticks(work, workflow_id, ticks)
+    if expected_id is not None and draft.version_id != expected_id:
+        raise EditConflict(
+            f"The draft was changed since version {expected_id} was read (it is "
+            f"{draft.version_id} now). Look at it again before publishing.",
+            state="DRAFT",
+        )
+    await _check_publishable(work, workflow_id, draft)
+    current = await load_current(work.tx, work.merchant_id, workflow_id)
+    verdict = _find_verdict(current, draft)
+    number = find_next_number(current, verdict)
+    version = Version(workflow_id, draft.version_id, *number, draft.definition)
+    await save_publication(work.tx, work.merchant_id, version, now=work.now, comment=comment)
+    await mark_published(work.tx, work.merchant_id, workflow_id, version.version_id)
+    await raise_revision(work.tx, work.merchant_id)
+    await save_audit(
+        work, "workflow.publish", f"workflow:{workflow_id}",
+        before=None if current is None else {"version": current.name},
+        after={"version": version.name},
+        versionId=str(version.version_id), version=version.name, verdict=verdict,
+    )  # fmt: skip
+    return version
+
+
+async def _check_ticks(work: Work, workflow_id: UUID, ticks: Ticks | None) -> None:
+    actor = work.actor
+    if ticks is None and actor.kind is not ActorKind.USER:
+        return
+    given = ticks or Ticks(frozenset(), frozenset())
+    changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
+    came = given.find_new(changes)
+    unticked = given.find_open(changes, actor.kind, actor.actor_id)
+    if came or unticked:
+        raise ChangesUnseen(came, unticked)
+
+
+async def _check_publishable(work: Work, workflow_id: UUID, draft: Draft) -> None:
+    """A draft may be stored with faults; a version may not."""
+    known = await load_known_steps(work.tx, work.merchant_id, workflow_id)
+    faults = find_definition_faults(msgspec.to_builtins(draft.definition))
+    faults += find_reused_ids(known, draft.definition)
+    if faults:
+        raise ValidationError(faults)
+
+
+def _find_verdict(current: Version | None, draft: Draft) -> Verdict:
+    """Raises InvalidState: nothing differs."""
+    if current is None:
+        return Verdict.MAJOR
+    verdict = find_verdict(current.definition, draft.definition)
+    if verdict is Verdict.NONE:
+        raise InvalidState(
+            "The draft does not differ from the published version; change or discard it.",
+            state="DRAFT",
+        )
+    return verdict

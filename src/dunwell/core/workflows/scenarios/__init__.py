@@ -1,0 +1,1 @@
+"""Scenarios, the unversioned predecessors of workflows."""

@@ -1,0 +1,201 @@
+"""What differs between two definitions: part by part and field by field, in sentences for the
+person who publishes, and line by line inside long texts. Pure.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import unified_diff
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from dunwell.core.workflows.definition import Definition, Step
+from dunwell.core.workflows.versions.parts import SETTINGS, STEP_ORDER, find_step_id, is_writing
+from dunwell.core.workflows.versions.versions import FIELD_VERDICTS, Verdict
+from dunwell.platform.text.differences import compare_values
+
+
+class Change(StrEnum):
+    ADDED = "ADDED"
+    REMOVED = "REMOVED"
+    CHANGED = "CHANGED"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDifference:
+    """before, after: None: not there."""
+
+    path: tuple[str, ...]
+    before: Any
+    after: Any
+    # Whether people wrote it as text, so that its words are compared and not its two states shown.
+    is_text: bool = False
+
+    @property
+    def name(self) -> str:
+        """As the form calls it."""
+        return ".".join(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class PartDifference:
+    """kind, title: of a step. fields: of a part that was there and still is, and all texts of a
+    template or snippet that is new or gone."""
+
+    part: str
+    change: Change
+    is_major: bool
+    step_id: int | None = None
+    kind: str = ""
+    title: str = ""
+    fields: list[FieldDifference] = field(default_factory=list)
+
+
+# Of steps: what their authors wrote as text.
+_TEXT_FIELDS = frozenset({"name", "message"})
+_MAJOR_FIELDS = {
+    str(kind.__struct_config__.tag): {
+        each.encode_name
+        for each in msgspec.structs.fields(kind)
+        if verdicts[each.name] is Verdict.MAJOR
+    }
+    for kind, verdicts in FIELD_VERDICTS.items()
+    if kind is not Definition
+}
+
+
+def compare_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[PartDifference]:
+    """Parts by their names (`audited.list_parts`), or some of them."""
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    found = (compare_part(name, before.get(name), after.get(name)) for name in names)
+    return [each for each in found if each is not None]
+
+
+def compare_part(name: str, before: Any, after: Any) -> PartDifference | None:
+    """None: of an order that differs by what was added and taken out alone."""
+    if name == STEP_ORDER:
+        return _compare_order(before or [], after or [])
+    change = _find_change(before, after)
+    is_whole = before is None or after is None
+    step_id = find_step_id(name)
+    if is_writing(name):
+        fields = [*_walk_texts((), before, after)]
+    else:
+        fields = [] if is_whole else [*_walk((), before, after)]
+    if step_id is None:
+        return PartDifference(name, change, is_major=name == SETTINGS, fields=fields)
+    shown = after if after is not None else before
+    kind = str(shown["kind"])
+    changed = {each.path[0] for each in fields}
+    is_major = is_whole or bool(changed & (_MAJOR_FIELDS[kind] | {"kind"}))
+    return PartDifference(
+        name,
+        change,
+        is_major=is_major,
+        step_id=step_id,
+        kind=kind,
+        title=str(shown["name"]),
+        fields=fields,
+    )
+
+
+def _compare_order(before: list[int], after: list[int]) -> PartDifference | None:
+    was = [each for each in before if each in after]
+    now = [each for each in after if each in before]
+    if was == now:
+        return None
+    moved = FieldDifference(("stepOrder",), was, now)
+    return PartDifference(STEP_ORDER, Change.CHANGED, is_major=True, fields=[moved])
+
+
+def _find_change(before: Any, after: Any) -> Change:
+    if before is None:
+        return Change.ADDED
+    return Change.REMOVED if after is None else Change.CHANGED
+
+
+def _walk(path: tuple[str, ...], before: Any, after: Any) -> Iterator[FieldDifference]:
+    if before == after:
+        return
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for name in dict.fromkeys([*before, *after]):
+            yield from _walk((*path, name), before.get(name), after.get(name))
+    else:
+        both_texts = isinstance(before, str) and isinstance(after, str)
+        is_text = both_texts and path[-1] in _TEXT_FIELDS
+        yield FieldDifference(path, before, after, is_text)
+
+
+def _walk_texts(path: tuple[str, ...], before: Any, after: Any) -> Iterator[FieldDifference]:
+    """Every text of a template or snippet that differs, also those of a channel or a language that
+    one state does not have."""
+    if before == after:
+        return
+    if isinstance(before, Mapping) or isinstance(after, Mapping):
+        for name in dict.fromkeys([*(before or ()), *(after or ())]):
+            yield from _walk_texts((*path, name), (before or {}).get(name), (after or {}).get(name))
+    else:
+        yield FieldDifference(path, before, after, is_text=True)
+
+
+def find_differences(old: Definition, new: Definition) -> list[str]:
+    """One line for each thing added, removed, moved or changed; none: the two are equal."""
+    return [
+        *compare_values("settings", _read(old.settings), _read(new.settings)),
+        *_compare_steps(old.steps, new.steps),
+        *compare_values("templates", _read(old.templates), _read(new.templates)),
+        *compare_values("snippets", _read(old.snippets), _read(new.snippets)),
+    ]
+
+
+def _compare_steps(old: Sequence[Step], new: Sequence[Step]) -> Iterator[str]:
+    old_by_id, new_by_id = ({step.id: step for step in steps} for steps in (old, new))
+    for step_id, step in old_by_id.items():
+        if step_id not in new_by_id:
+            yield f'step {step_id} "{step.name}" removed'
+    for step_id, step in new_by_id.items():
+        if step_id not in old_by_id:
+            yield f'step {step_id} "{step.name}" added'
+        else:
+            yield from compare_values(f"step {step_id}", _read(old_by_id[step_id]), _read(step))
+    kept_before = [step_id for step_id in old_by_id if step_id in new_by_id]
+    kept_now = [step_id for step_id in new_by_id if step_id in old_by_id]
+    if kept_before != kept_now:
+        yield f"steps in another order: {', '.join(map(str, new_by_id))}"
+
+
+def _read(part: object) -> Any:
+    return msgspec.to_builtins(part)
+
+
+def find_text_changes(old: Definition, new: Definition) -> dict[str, list[str]]:
+    """Place -> lines that begin with -, + or a space, for each text that differs and was there.
+
+    Places are named as `differences` names them. Texts of one line are quoted there.
+    """
+    before, after = dict(_list_texts(old)), dict(_list_texts(new))
+    return {
+        place: _compare_lines(before[place], text)
+        for place, text in after.items()
+        if place in before and before[place] != text and "\n" in before[place] + text
+    }
+
+
+def _list_texts(definition: Definition) -> Iterator[tuple[str, str]]:
+    for name in ("templates", "snippets"):
+        yield from _walk_members(name, msgspec.to_builtins(getattr(definition, name)))
+
+
+def _walk_members(place: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for name, member in value.items():
+            yield from _walk_members(f"{place}.{name}", member)
+    elif isinstance(value, str):
+        yield place, value
+
+
+def _compare_lines(old: str, new: str) -> list[str]:
+    lines = list(unified_diff(old.splitlines(), new.splitlines(), n=1, lineterm=""))
+    # The first two name files; a hunk's head, line numbers.
+    return ["..." if line.startswith("@@") else line for line in lines[3:]]

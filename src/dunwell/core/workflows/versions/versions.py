@@ -1,0 +1,154 @@
+"""Versions of a definition: their names and numbers, whether a change is minor or major, and step
+ids, which are never reused (CONTRACT 6). Pure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from itertools import count
+from uuid import UUID
+
+import msgspec
+
+from dunwell.core.workflows.definition import (
+    CheckpointStep,
+    CommunicationStep,
+    Definition,
+    FeeStep,
+    Step,
+    WaitStep,
+)
+from dunwell.platform.errors import Fault
+
+
+@dataclass(frozen=True, slots=True)
+class KnownStep:
+    """What an id stood for in a published version."""
+
+    kind: str
+    name: str
+    version: str
+
+
+def kind_of(step: Step) -> str:
+    """What `kind` says on the wire."""
+    return str(step.__struct_config__.tag)
+
+
+def find_reused_ids(known: Mapping[int, KnownStep], definition: Definition) -> list[Fault]:
+    """Faults for the steps whose id stood for another kind in any published version."""
+    taken = {*known, *(step.id for step in definition.steps)}
+    free_id = next(number for number in count(1) if number not in taken)
+    faults = []
+    for index, step in enumerate(definition.steps):
+        before, kind = known.get(step.id), kind_of(step)
+        if before is not None and before.kind != kind:
+            message = (
+                f'The id {step.id} was that of "{before.name}" ({before.kind}, {before.version}) '
+                f"and stays with it; give this {kind} step a new one, such as {free_id}."
+            )
+            faults.append(Fault(f"/steps/{index}/id", message, "ID_REUSED"))
+    return faults
+
+
+class Verdict(StrEnum):
+    NONE = "NONE"
+    MINOR = "MINOR"
+    MAJOR = "MAJOR"
+
+
+_OF_EVERY_STEP = {"id": Verdict.MAJOR, "name": Verdict.MINOR, "when": Verdict.MAJOR}
+
+# What a change of each field amounts to. Of `steps` as a whole: their number, order and kinds; what
+# stands within a step goes by the step's own fields.
+FIELD_VERDICTS: Mapping[type[msgspec.Struct], Mapping[str, Verdict]] = {
+    Definition: {
+        "settings": Verdict.MAJOR,
+        "steps": Verdict.MAJOR,
+        "templates": Verdict.MINOR,
+        "snippets": Verdict.MINOR,
+    },
+    CommunicationStep: _OF_EVERY_STEP
+    | {
+        "channel": Verdict.MINOR,
+        "template": Verdict.MINOR,
+        "fallbacks": Verdict.MINOR,
+        "send": Verdict.MINOR,
+        "attachments": Verdict.MINOR,
+    },
+    WaitStep: _OF_EVERY_STEP | {"days": Verdict.MAJOR, "business_days": Verdict.MAJOR},
+    FeeStep: _OF_EVERY_STEP | {"type": Verdict.MINOR, "value": Verdict.MINOR},
+    CheckpointStep: _OF_EVERY_STEP | {"offset": Verdict.MINOR, "message": Verdict.MINOR},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A published version; it never changes again."""
+
+    workflow_id: UUID
+    version_id: UUID
+    major: int
+    minor: int
+    definition: Definition
+
+    @property
+    def name(self) -> str:
+        return render_version_name(self.major, self.minor)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    version_id: UUID
+    definition: Definition
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A workflow with one version, edited in place until the switch publishes it."""
+
+    scenario_id: int
+    # What it becomes, or became, by the switch: the workflow, and its version v1.0.
+    workflow_id: UUID
+    copy_version_id: UUID
+    name: str
+    description: str
+    # Whether claims may be newly assigned to it.
+    is_active: bool
+    created_at: datetime
+    version_id: UUID
+    definition: Definition
+    # Steps that were taken out.
+    retired: Mapping[int, KnownStep]
+
+
+def render_version_name(major: int, minor: int) -> str:
+    return f"v{major}.{minor}"
+
+
+def find_verdict(old: Definition, new: Definition) -> Verdict:
+    """What publishing `new` after `old` amounts to."""
+    if old == new:
+        return Verdict.NONE
+    return Verdict.MINOR if _course_of(old) == _course_of(new) else Verdict.MAJOR
+
+
+def find_next_number(current: Version | None, verdict: Verdict) -> tuple[int, int]:
+    """Major and minor of the version after `current`; the first is 1, 0."""
+    if current is None:
+        return 1, 0
+    if verdict is Verdict.MAJOR:
+        return current.major + 1, 0
+    return current.major, current.minor + 1
+
+
+def _course_of(definition: Definition) -> tuple[object, ...]:
+    """All that a claim under way relies on."""
+    return definition.settings, [_place_of(step) for step in definition.steps]
+
+
+def _place_of(step: Step) -> tuple[object, ...]:
+    kind = type(step)
+    fields = FIELD_VERDICTS[kind].items()
+    return kind, *(getattr(step, name) for name, verdict in fields if verdict is Verdict.MAJOR)
