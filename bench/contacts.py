@@ -13,7 +13,7 @@ from bench.procrastinate_queue import (
 )
 from bench.rounds import Scale, alternate
 from dunwell.adapters.installed import choose_channels
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 
 _EMAILS = 10_000

@@ -16,7 +16,7 @@ from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale, alternate
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 
 _EMAILS = 3_000

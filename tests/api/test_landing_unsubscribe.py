@@ -6,8 +6,8 @@ from uuid import UUID
 import httpx
 import pytest
 
-from dunwell.contact.notices.facts import CodeFacts, RateDueFacts
 from dunwell.contact.notices.notice import Unreachable
+from dunwell.contact.notices.occasions.facts import CodeFacts, RateDueFacts
 from dunwell.contact.sending.references import write_reference
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 from playwright.async_api import Page, expect
 
-from dunwell.contact.messages.seal_ledger import seal_ledger
+from dunwell.contact.messages.ledger.seal_ledger import seal_ledger
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import Site

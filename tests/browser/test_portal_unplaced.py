@@ -8,10 +8,10 @@ from playwright.async_api import Browser, expect
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
-from dunwell.contact.escalation.join_reports import join_reports
-from dunwell.contact.sending.incoming import Incoming
+from dunwell.contact.escalation.reports.join_reports import join_reports
+from dunwell.contact.sending.incoming_sms import Incoming
 from dunwell.contact.sending.report import Report
-from dunwell.contact.sending.report_store import save_report
+from dunwell.contact.sending.store import save_report
 from dunwell.contact.sending.take_incoming_sms import take_incoming_sms
 from dunwell.platform.resources import Resources
 from tests.browser.html_checker import HtmlChecker

@@ -56,7 +56,7 @@ FAULTS = (
         ["tests/faults/test_idempotency_kill.py"],
     ),
     Fault(
-        12, "what may have left is repeated", "contact/escalation/dispatch.py",
+        12, "what may have left is repeated", "contact/escalation/contacts/dispatch.py",
         "if is_repeatable and (merchant.is_sandbox", "if (merchant.is_sandbox",
         ["tests/faults/test_engine_kill.py"],
     ),

@@ -8,9 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.escalation.announcing import Announced, Prospect, find_pay_by, list_announced
-from dunwell.contact.escalation.forecast import Foreseen, forecast
-from dunwell.contact.escalation.pay_by import foresee_pay_by
+from dunwell.contact.escalation.contacts.render_leased import foresee_pay_by
+from dunwell.contact.escalation.forecast.forecast import (
+    Announced,
+    Foreseen,
+    Prospect,
+    find_pay_by,
+    forecast,
+    list_announced,
+)
 from dunwell.contact.escalation.process import Process, make_process
 from dunwell.contact.escalation.schedule import (
     Archived,

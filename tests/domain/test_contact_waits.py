@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dunwell.cases.rollout.contact_waits import compute_least_wait_days, find_contact_warnings
-from dunwell.contact.escalation.announcing import LEAST_NOTICE
+from dunwell.contact.escalation.forecast.forecast import LEAST_NOTICE
 from dunwell.platform.banking_days import find_last_transfer_day
 from tests.support.definitions import DOCUMENT, a_definition
 

@@ -28,12 +28,12 @@ from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityT
 from dunwell.cases.payments.provider import NoticeRefused
 from dunwell.cases.rollout.effects import Asked
 from dunwell.cases.rollout.next_contacts import NextContacts
+from dunwell.contact.escalation.contacts.render_leased import render_leased
 from dunwell.contact.escalation.due_claim import DueClaim
+from dunwell.contact.escalation.forecast.running_claims import RunningClaim, foresee
 from dunwell.contact.escalation.process import make_process
-from dunwell.contact.escalation.render_leased import render_leased
-from dunwell.contact.escalation.running_claims import RunningClaim, foresee
 from dunwell.contact.escalation.schedule import Position, StepFacts, Tried
-from dunwell.contact.messages.guards import Candidate, KeptBack, decide_contacts
+from dunwell.contact.messages.guards.guards import Candidate, KeptBack, decide_contacts
 from dunwell.contact.notices.notice import Kind, decide_expiry, decide_limit, decide_limit_to_one
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.claims.holds import Hold, HoldKind, check_new_hold
@@ -201,7 +201,7 @@ EDGES: Mapping[str, Edge] = {
         timedelta(days=30), lambda age: has_room([_a_debtors_dispute()] * 5, NOW + age),
         before=False, after=True,
     ),
-    "contact/escalation/running_claims.py FARTHEST":
+    "contact/escalation/forecast/running_claims.py FARTHEST":
         Edge(timedelta(days=3_650) + JUST, _is_claim_foreseen),
     "core/events/webhooks/retry.py _FAILING_FOR": Edge(timedelta(days=5), _judge(500, 500)),
     "core/events/webhooks/retry.py _GONE_AGAIN_AFTER": Edge(timedelta(hours=1), _judge(410, 410)),
@@ -214,7 +214,7 @@ EDGES: Mapping[str, Edge] = {
     "interfaces/landing/entering/tries.py WINDOW":
         Edge(timedelta(minutes=15), _count_together, before=2, after=1),
     "interfaces/landing/session/session.py ALL_LAST": Edge(timedelta(hours=8), _can_be_extended),
-    "contact/messages/guards.py _KEPT": Edge(timedelta(days=8), _is_day_kept, just=ONE_DAY),
+    "contact/messages/guards/guards.py _KEPT": Edge(timedelta(days=8), _is_day_kept, just=ONE_DAY),
     "cases/modalities/bounds.py _REQUEST_INTERVAL": Edge(
         timedelta(days=30),
         lambda age: _is_taken(
@@ -246,9 +246,9 @@ EDGES: Mapping[str, Edge] = {
         Edge(timedelta(days=3_650) + JUST, _is_contact_foreseen),
 }  # fmt: skip
 LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {
-    "contact/escalation/render_leased.py _AFTER_ABSENCE":
+    "contact/escalation/contacts/render_leased.py _AFTER_ABSENCE":
         (lambda: _find_next_try(Unavailable("away")), timedelta(minutes=1)),
-    "contact/escalation/render_leased.py _AFTER_FAULT":
+    "contact/escalation/contacts/render_leased.py _AFTER_FAULT":
         (lambda: _find_next_try(ValueError("wrong")), timedelta(hours=1)),
     "core/events/webhooks/retry.py _FIRST_PROBE": (_find_first_probe, timedelta(hours=1)),
     "core/events/webhooks/retry.py _LONGEST_PROBE_GAP": (_find_last_probe_gap, timedelta(hours=24)),
@@ -306,6 +306,6 @@ def test_a_day_that_is_written_down_is_found_wherever_it_stands() -> None:
     assert {
         "core/events/webhooks/retry.py GAPS",
         "interfaces/landing/entering/tries.py LONGEST_WAIT_SECONDS",
-        "contact/escalation/due_claim_store.py _POSTPONE",
+        "contact/escalation/store.py _POSTPONE",
         "accounts/merchants/sweep.py sweep_outdated",
     } <= found  # fmt: skip

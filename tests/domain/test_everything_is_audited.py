@@ -34,16 +34,15 @@ from dunwell.cases.rollout import (
 )
 from dunwell.cases.rollout.texts import edit_text, open_texts
 from dunwell.cases.rollout.trials import send_trial, simulate, sms_costs, writing
-from dunwell.contact.escalation import (
-    end_claim,
-    engine,
-    record_decisions,
-    report_failure,
-    settle_contacts,
-)
-from dunwell.contact.notices import send_notice, settled, tell_debtor
-from dunwell.contact.sending import heed_refusals, look_at_unplaced
-from dunwell.contact.sending.batches import settle_doubted
+from dunwell.contact.escalation import end_claim, engine
+from dunwell.contact.escalation import engine as record_decisions
+from dunwell.contact.escalation.contacts.outcomes import settle_contacts
+from dunwell.contact.escalation.reports import join_reports as report_failure
+from dunwell.contact.notices import send_notice, settled
+from dunwell.contact.notices.occasions import tell_debtor
+from dunwell.contact.sending import heed_refusals
+from dunwell.contact.sending import unmatched as look_at_unplaced
+from dunwell.contact.sending.batches.after_restore import settle_doubted
 from dunwell.core.claims import claim_holds as expire_holds
 from dunwell.core.claims import claim_holds as pause_claim
 from dunwell.core.claims.searching import search_claims as fill_search

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.escalation.forecast import Foreseen, UnderWay, forecast
+from dunwell.contact.escalation.forecast.forecast import Foreseen, UnderWay, forecast
 from dunwell.contact.escalation.process import Process, make_process
 from dunwell.contact.escalation.schedule import (
     Archived,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Guards
-from dunwell.contact.messages.guards import (
+from dunwell.contact.messages.guards.guards import (
     Candidate,
     GuardHold,
     HeldBy,

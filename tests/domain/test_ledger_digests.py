@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.messages.ledger import (
+from dunwell.contact.messages.ledger.ledger import (
     BEGINNING,
     SealParts,
     digest_content,

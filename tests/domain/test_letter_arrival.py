@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import Configuration, Letters
 from dunwell.contact.escalation.calendars import find_arrival_day
-from dunwell.contact.escalation.forecast import forecast
+from dunwell.contact.escalation.forecast.forecast import forecast
 from dunwell.contact.escalation.process import Process, build_process, make_process
 from dunwell.contact.escalation.schedule import (
     Decision,

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.contact.messages.checking import find_template_faults
-from dunwell.contact.messages.mandatory import GIVEN_BY
+from dunwell.contact.messages.checking import GIVEN_BY, find_template_faults
 from dunwell.contact.messages.placeholders import NAMES
 from dunwell.platform.errors import Fault
 from tests.support.definitions import a_definition

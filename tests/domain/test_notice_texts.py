@@ -11,7 +11,8 @@ import pytest
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.messages.gsm import count_parts
 from dunwell.contact.messages.links import TOKEN_MASK
-from dunwell.contact.notices.facts import (
+from dunwell.contact.notices.notice import Addressee, Notice, NoticeChannel
+from dunwell.contact.notices.occasions.facts import (
     OCCASIONS,
     ChangeCodeFacts,
     ChangeNoticeFacts,
@@ -33,7 +34,6 @@ from dunwell.contact.notices.facts import (
     RejectionFacts,
     TransferFacts,
 )
-from dunwell.contact.notices.notice import Addressee, Notice, NoticeChannel
 from dunwell.contact.notices.secrets import NOTICE_CODE_MASK
 from dunwell.interfaces.landing.telling.writer import NOTICE_TEMPLATES, NoticeWriter
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages

@@ -10,9 +10,13 @@ from dunwell.contact.messages.links import TOKEN_MASK, derive_token
 from dunwell.contact.notices.notice import (
     MOST_AN_HOUR,
     Kind,
+    Settlement,
+    Standing,
     TooMany,
     decide_limit,
     decide_limit_to_one,
+    decide_no_call,
+    decide_settlement,
     heeds_suppression,
 )
 from dunwell.contact.notices.secrets import (
@@ -21,12 +25,6 @@ from dunwell.contact.notices.secrets import (
     derive_notice_token,
     is_notice_code,
     unmask,
-)
-from dunwell.contact.notices.settlement import (
-    Settlement,
-    Standing,
-    decide_no_call,
-    decide_settlement,
 )
 from dunwell.contact.sending.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
 from dunwell.platform.crypto import KeyRing

@@ -21,7 +21,7 @@ from dunwell.cases.rollout.outlook import EXAMPLES, DebtorFees, Outlook
 from dunwell.cases.rollout.playing import Player, Stage, make_quiet_guard
 from dunwell.contact.escalation.process import make_process
 from dunwell.contact.escalation.schedule import Position, StepFacts
-from dunwell.contact.messages.guards import HeldBy
+from dunwell.contact.messages.guards.guards import HeldBy
 from dunwell.core.claims.conditions import ConditionFacts
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.merchants import CONFIGURATION

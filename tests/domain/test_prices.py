@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.accounts.installation.delivery_providers import Credentials, TwilioLine
 from dunwell.cases.rollout.costs import NamedLine, Priceable, Spent, add_up
-from dunwell.contact.sending.prices import Weight, find_country, price_of
+from dunwell.contact.sending.report import Weight, find_country, price_of
 
 _LINE = TwilioLine(
     channel="SMS", credentials=Credentials(user="AC", password_file="t"),

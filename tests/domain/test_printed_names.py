@@ -2,8 +2,7 @@
 
 import pytest
 
-from dunwell.contact.messages.letters.address import render_address
-from dunwell.contact.messages.letters.printed_names import leave_out_emoji, print_debtor
+from dunwell.contact.messages.letters.address import leave_out_emoji, print_debtor, render_address
 from dunwell.core.claims.fields import DebtorName
 
 

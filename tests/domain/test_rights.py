@@ -36,7 +36,7 @@ from dunwell.cases.disputes import end_dispute
 from dunwell.cases.modalities import answer_modality
 from dunwell.cases.payments import add_item, delete_item, record_payment, reverse_payment
 from dunwell.cases.rollout import delete_workflow, publish_workflow, save_scenario, switch
-from dunwell.contact.escalation import settle_unknown
+from dunwell.contact.escalation.contacts.outcomes import settle_contacts as settle_unknown
 from dunwell.contact.messages import suppression
 from dunwell.core.events.deliveries import replay as replay_events
 from dunwell.core.events.webhooks import endpoints

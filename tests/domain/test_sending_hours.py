@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Channel, Configuration, Guards, QuietHours
-from dunwell.contact.escalation.process import make_process
-from dunwell.contact.escalation.sending_hours import (
+from dunwell.contact.escalation.contacts.sending_hours import (
     SendingHours,
     find_quiet_channels,
     find_sending_hours,
 )
-from dunwell.contact.messages.guards import HeldBy, KeptBack
+from dunwell.contact.escalation.process import make_process
+from dunwell.contact.messages.guards.guards import HeldBy, KeptBack
 from dunwell.core.workflows.definition import CommunicationStep
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.merchants import CONFIGURATION

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.escalation.schedule import ContactPlanned, Tried
-from dunwell.contact.escalation.settlement import (
+from dunwell.contact.escalation.contacts.outcomes.settlement import (
     MAX_TRIES,
     Attempt,
     CallAgain,
@@ -19,6 +18,7 @@ from dunwell.contact.escalation.settlement import (
     Unknown,
     decide_settlement,
 )
+from dunwell.contact.escalation.schedule import ContactPlanned, Tried
 from dunwell.contact.sending.channel import (
     Accepted,
     Answer,

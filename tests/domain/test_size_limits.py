@@ -14,13 +14,14 @@ from dunwell.contact.messages.markdown import cache_by_size
 from dunwell.contact.messages.parts import Slot, fill_within
 from dunwell.contact.messages.placeholders import (
     PAY_BY,
+    MessageTooLarge,
     expand_snippets,
     find_used,
+    join_within,
     leave_out,
     measure_expanded,
 )
 from dunwell.contact.messages.rendering import render_email, render_sms
-from dunwell.contact.messages.size_limits import MessageTooLarge, join_within
 from dunwell.core.claims.fields import DebtorName
 from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate
 from dunwell.platform.errors import Fault

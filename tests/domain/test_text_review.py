@@ -8,7 +8,7 @@ from dunwell.cases.rollout.texts.grid import Cell, lay_out_texts
 from dunwell.cases.rollout.texts.review import Review, review_text
 from dunwell.cases.rollout.texts.sentences import count_words, list_sentences
 from dunwell.contact.messages.checking import find_template_faults
-from dunwell.contact.messages.forbidden_words import find_forbidden_words
+from dunwell.contact.messages.merchant_rules import find_forbidden_words
 from dunwell.core.workflows.text_places import Place, Written, list_places, put_text
 from tests.support.merchants import CONFIGURATION
 from tests.support.texts import a_texts_definition

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.contact.escalation.contact_store import lease_contacts
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.store import lease_contacts
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
 from dunwell.core.workflows.drafts.save_draft import save_draft

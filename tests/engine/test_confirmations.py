@@ -14,10 +14,10 @@ from dunwell.cases.modalities.request_modality import request_modality
 from dunwell.cases.payments.announce_transfer import SentTransfer, announce_transfer
 from dunwell.cases.payments.choice import Choice, ChoiceKind
 from dunwell.contact.messages.suppression import suppress
-from dunwell.contact.notices.facts import PauseFacts
 from dunwell.contact.notices.notice import MOST_AN_HOUR
+from dunwell.contact.notices.occasions.facts import PauseFacts
+from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
 from dunwell.contact.notices.settled import KEPT_FOR, report_notice_failure, sweep_notices
-from dunwell.contact.notices.tell_debtor import tell_debtor
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.interfaces.landing.telling.tell_occasions import tell_occasions
 from dunwell.platform.clock import MovableClock

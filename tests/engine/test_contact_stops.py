@@ -6,9 +6,9 @@ from datetime import date, timedelta
 import pytest
 
 from dunwell.cases.disputes.end_dispute import confirm_right_person
-from dunwell.contact.messages.contact_stops import find_stopped_claims
-from dunwell.contact.notices.facts import ObjectionFacts
-from dunwell.contact.notices.tell_debtor import tell_debtor
+from dunwell.contact.messages.suppression import find_stopped_claims
+from dunwell.contact.notices.occasions.facts import ObjectionFacts
+from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
 from dunwell.interfaces.landing.telling.tell_occasions import tell_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

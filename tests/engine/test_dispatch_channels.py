@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.messages.codes import (
     CODE_MASK,
     derive_check,

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.cases.payments.add_item import NewItem, add_item
 from dunwell.cases.payments.delete_item import delete_item
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Message, Outcome

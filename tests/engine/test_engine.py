@@ -4,7 +4,7 @@ import asyncio
 from datetime import timedelta
 
 from dunwell.cases.intake.change_contact_data import change_contact_data
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.core.claims.states import Status

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.contact.escalation.forecast import forecast
+from dunwell.contact.escalation.forecast.forecast import forecast
 from dunwell.contact.escalation.process import make_process
 from dunwell.contact.escalation.schedule import ContactPlanned, Outcome, Position, StepFacts
 from dunwell.core.claims.conditions import ConditionFacts

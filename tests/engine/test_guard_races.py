@@ -11,8 +11,8 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import Guards
 from dunwell.accounts.merchants.store import load_merchant
+from dunwell.contact.escalation.contacts.prepare_contacts import Taking, prepare_contacts
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.escalation.prepare_contacts import Taking, prepare_contacts
 from dunwell.contact.messages.identities import Person, identify
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.platform.clock import MovableClock

@@ -7,7 +7,7 @@ import pytest
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
 from dunwell.accounts.merchants.set_up_merchant import change_configuration
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.messages.guard_store import give_back
+from dunwell.contact.messages.guards.store import give_back
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

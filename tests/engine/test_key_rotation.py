@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.messages.ledger.seal_ledger import seal_ledger
+from dunwell.contact.messages.ledger.verify_ledger import verify_ledger
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.messages.links import derive_token, hash_token
-from dunwell.contact.messages.seal_ledger import seal_ledger
 from dunwell.contact.messages.suppression import (
     lift_suppression,
     load_suppressed,
     load_suppressions,
     suppress,
 )
-from dunwell.contact.messages.verify_ledger import verify_ledger
 from dunwell.core.files.storage import Storage
 from dunwell.operations.keys.reseal import Resealer
 from dunwell.operations.keys.sealed_files import SealedLetters

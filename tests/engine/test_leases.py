@@ -9,14 +9,13 @@ from uuid import UUID, uuid4
 import pytest
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.prepare_contacts import Taking, prepare_contacts
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.escalation.prepare_contacts import Taking, prepare_contacts
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.contact.notices.leased_store import renew_notice
 from dunwell.contact.notices.sender import NoticeSender
-from dunwell.contact.notices.store import lease_notices
+from dunwell.contact.notices.store import lease_notices, renew_notice
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.heartbeat import LEASE, begin_lease
 from dunwell.platform.resources import Resources

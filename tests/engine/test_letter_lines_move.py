@@ -12,8 +12,8 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.delivery_providers import Batch, FolderLine, locate
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.contact.sending.batches.item_store import begin_items
 from dunwell.contact.sending.batches.manifest import Letter
+from dunwell.contact.sending.batches.store import begin_items
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources

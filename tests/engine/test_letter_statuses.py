@@ -12,7 +12,7 @@ import pytest
 from dunwell.adapters.channels.folder.depot import FolderDepot
 from dunwell.contact.sending.batches.read_statuses import StatusReader
 from dunwell.contact.sending.batches.status_file import MOST_BYTES, MOST_LINES
-from dunwell.contact.sending.batches.status_store import lease_line
+from dunwell.contact.sending.batches.store import lease_line
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.heartbeat import LEASE

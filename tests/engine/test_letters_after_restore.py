@@ -11,9 +11,9 @@ import pytest
 from dunwell.accounts.installation.delivery_providers import Batch
 from dunwell.accounts.merchants.actor import COMMAND_LINE, Actor, ActorKind
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.sending.batches.batch_store import lock_waiting
+from dunwell.contact.sending.batches.after_restore.settle_doubted import GONE, settle_doubted
 from dunwell.contact.sending.batches.release_batches import BatchReleaser
-from dunwell.contact.sending.batches.settle_doubted import GONE, settle_doubted
+from dunwell.contact.sending.batches.store import lock_waiting
 from dunwell.core.claims.claim_holds import resume_claim
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope

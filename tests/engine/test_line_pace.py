@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 from dunwell.accounts.installation.delivery_providers import Pace
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Message, Outcome
-from dunwell.contact.sending.pace_store import lock_room, take_room
+from dunwell.contact.sending.store import lock_room, take_room
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.house import House, ScriptedLine

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dunwell.accounts.installation.delivery_providers import Pace
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.platform.clock import MovableClock

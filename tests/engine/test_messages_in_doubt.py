@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.heartbeat import LEASE
@@ -65,7 +65,7 @@ async def test_messages_in_doubt_are_marked_in_sets_and_each_once(
 ) -> None:
     house = await plan_texts(resources, clock, 5)
     dispatcher = await break_off(house, 5)
-    monkeypatch.setattr("dunwell.contact.escalation.dispatch.SET_SIZE", 2)
+    monkeypatch.setattr("dunwell.contact.escalation.contacts.dispatch.SET_SIZE", 2)
     marked = []
     for _ in range(3):
         await dispatcher.run_merchant(house.merchant.merchant_id)

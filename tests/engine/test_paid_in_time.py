@@ -9,7 +9,7 @@ import pytest
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.cases.payments.provider import Failed, Pending, Succeeded
 from dunwell.cases.payments.reverse_payment import reverse_payment
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Message, Outcome, Permanent, Temporary
 from dunwell.core.claims.states import Status

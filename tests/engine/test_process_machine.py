@@ -26,7 +26,7 @@ from hypothesis.stateful import (
 from structlog.testing import capture_logs
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Accepted, Permanent, Temporary
 from dunwell.platform.clock import MovableClock

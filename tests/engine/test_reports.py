@@ -7,13 +7,13 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.contact.escalation.ask_channels import ask_channels
-from dunwell.contact.escalation.join_reports import join_reports, sweep_old_reports
-from dunwell.contact.escalation.join_store import load_unknown, lock_report
+from dunwell.contact.escalation.reports.ask_channels import ask_channels
+from dunwell.contact.escalation.reports.join_reports import join_reports, sweep_old_reports
+from dunwell.contact.escalation.reports.store import load_unknown, lock_report
 from dunwell.contact.sending.adapters import Adapters
 from dunwell.contact.sending.channel import Accepted
 from dunwell.contact.sending.report import Reference
-from dunwell.contact.sending.report_store import lock_due_reports
+from dunwell.contact.sending.store import lock_due_reports
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.house import AskableLine, House, ScriptedLine

@@ -10,7 +10,7 @@ import pytest
 
 from dunwell.cases.intake.create_claims import create_claims
 from dunwell.cases.intake.submission import ClaimSubmission
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind

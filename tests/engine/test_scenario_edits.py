@@ -10,9 +10,9 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.cases.assignment.targets import load_rulebook
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.cases.rollout.save_scenario import SavedScenario, save_scenario
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.escalation.report_failure import report_failure
+from dunwell.contact.escalation.reports.join_reports import report_failure
 from dunwell.contact.sending.channel import Outcome, Permanent, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError

@@ -15,7 +15,7 @@ from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxSms
 from dunwell.adapters.channels.outbox.routes import outbox_routes
 from dunwell.contact.messages.codes import derive_check, render_code
 from dunwell.contact.messages.suppression import suppress
-from dunwell.contact.notices.facts import CodeFacts, DefermentFacts, LinkFacts
+from dunwell.contact.notices.occasions.facts import CodeFacts, DefermentFacts, LinkFacts
 from dunwell.contact.notices.secrets import derive_notice_code, derive_notice_token
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.contact.sending.channel import Permanent, Temporary

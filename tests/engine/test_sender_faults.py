@@ -12,7 +12,7 @@ import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.sending.channel import Accepted, Message, Outcome, Permanent

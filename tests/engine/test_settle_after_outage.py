@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Accepted, Message, Outcome
 from dunwell.platform.clock import MovableClock

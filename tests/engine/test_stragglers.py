@@ -15,7 +15,7 @@ import pytest
 
 from dunwell.accounts.installation.delivery_providers import Pace
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

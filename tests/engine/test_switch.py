@@ -13,7 +13,7 @@ from dunwell.cases.assignment.assign_claims import assign_to_scenario
 from dunwell.cases.assignment.outcome import AssignmentOutcome
 from dunwell.cases.rollout.save_scenario import save_scenario
 from dunwell.cases.rollout.switch import SwitchReport, switch_to_workflows
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState

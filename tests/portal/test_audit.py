@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
 from dunwell.cases.intake.change_contact_data import change_contact_data
-from dunwell.contact.messages.seal_ledger import seal_ledger
+from dunwell.contact.messages.ledger.seal_ledger import seal_ledger
 from dunwell.core.claims.claim_holds import pause_claim
 from dunwell.core.files.storage import SealedFiles
 from dunwell.operations.jobs.run_exports import run_exports

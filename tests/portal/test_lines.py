@@ -9,7 +9,7 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
-from dunwell.contact.escalation.join_reports import join_reports
+from dunwell.contact.escalation.reports.join_reports import join_reports
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.operations.alerts.look import look_for_alarms
 from dunwell.operations.alerts.mail_words import PLACES

@@ -6,10 +6,10 @@ import pytest
 
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
-from dunwell.contact.escalation.join_reports import join_reports
-from dunwell.contact.sending.incoming import Incoming
+from dunwell.contact.escalation.reports.join_reports import join_reports
+from dunwell.contact.sending.incoming_sms import Incoming
 from dunwell.contact.sending.report import Report
-from dunwell.contact.sending.report_store import save_report
+from dunwell.contact.sending.store import save_report
 from dunwell.contact.sending.take_incoming_sms import take_incoming_sms
 from dunwell.interfaces.portal.web.paging import PAGE
 from dunwell.platform.clock import MovableClock

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from dunwell.accounts.installation.current_installation import open_installation
 from dunwell.adapters.lines import open_lines
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing

@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.contact.sending.batches.status_file import read_status_file
-from dunwell.contact.sending.batches.status_format import load_status_format
+from dunwell.contact.sending.batches.status_file import load_status_format, read_status_file
 from dunwell.platform.resources import Resources
 from tests.servers.debian import replace_in
 from tests.servers.kannel import INCOMING_SECRET, PASSWORD, Kannel

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from dunwell.cases.modalities.store_checks import find_merchants_to_check
-from dunwell.contact.escalation.contact_store import find_channels_with_contacts
-from dunwell.contact.escalation.due_claim_store import find_due_merchants
-from dunwell.contact.messages.ledger_store import find_merchants_to_seal
+from dunwell.contact.escalation.contacts.store import find_channels_with_contacts
+from dunwell.contact.escalation.store import find_due_merchants
+from dunwell.contact.messages.ledger.store import find_merchants_to_seal
 from dunwell.core.claims.store import find_ended_holds
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -38,7 +38,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         f"{_CLOCKS}::test_half_of_the_round_trip_is_taken_off",
         f"{_CLOCKS}::test_an_answer_that_took_too_long_says_nothing",
     ),
-    "contact/escalation/gate.py _ASK_AGAIN_AFTER": (
+    "contact/escalation/contacts/gate.py _ASK_AGAIN_AFTER": (
         (
             "tests/engine/test_contact_stops.py"
             "::test_a_stopped_contact_goes_out_a_day_after_it_was_stopped"
@@ -115,16 +115,16 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/installation/alerts/alert.py CALM": (
         "tests/domain/test_alarms.py::test_what_comes_and_goes_is_one_alarm",
     ),
-    "contact/escalation/ask_channels.py _OLD_ENOUGH": (
+    "contact/escalation/reports/ask_channels.py _OLD_ENOUGH": (
         "tests/engine/test_reports.py::test_who_called_it_is_given_two_minutes_to_hear",
     ),
-    "contact/escalation/join_reports.py KEPT_FOR": (
+    "contact/escalation/reports/join_reports.py KEPT_FOR": (
         "tests/engine/test_reports.py::test_old_reports_go",
     ),
-    "contact/escalation/join_reports.py _AGAIN_AFTER": (
+    "contact/escalation/reports/join_reports.py _AGAIN_AFTER": (
         "tests/engine/test_reports.py::test_a_report_waits_until_the_answer_is_recorded",
     ),
-    "contact/escalation/join_reports.py _PATIENCE": (
+    "contact/escalation/reports/join_reports.py _PATIENCE": (
         f"{_REPORTS}::test_it_waits_a_day_and_no_longer",
     ),
     "operations/explanation/read_lines.py LOOKED_BACK": (
@@ -157,16 +157,16 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/sending/adapters.py _ABSENT_SECONDS": (
         "tests/engine/test_line_pace.py::test_a_line_that_is_gone_is_waited_for",
     ),
-    "contact/escalation/announcing.py LEAST_NOTICE": (
+    "contact/escalation/forecast/forecast.py LEAST_NOTICE": (
         (
             "tests/domain/test_announcing.py"
             "::test_the_pay_by_date_leaves_time_for_a_transfer_to_be_recorded"
         ),
     ),
-    "contact/escalation/due_claim_store.py _POSTPONE": (
+    "contact/escalation/store.py _POSTPONE": (
         "tests/engine/test_engine.py::test_one_undecidable_claim_does_not_stop_the_others",
     ),
-    "contact/escalation/prepare_contacts.py ATTACHMENT_PATIENCE": (
+    "contact/escalation/contacts/prepare_contacts.py ATTACHMENT_PATIENCE": (
         (
             "tests/engine/test_dispatch_attachments.py"
             "::test_a_required_one_that_is_missing_holds_the_contact_and_begins_no_fallback"
@@ -176,10 +176,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_after_seven_days_the_step_has_failed_and_the_process_goes_on"
         ),
     ),
-    "contact/escalation/settlement.py _FIRST_PAUSE": (
+    "contact/escalation/contacts/outcomes/settlement.py _FIRST_PAUSE": (
         "tests/domain/test_settlement.py::test_pauses_double_up_to_six_hours",
     ),
-    "contact/escalation/settlement.py _LONGEST_PAUSE": (
+    "contact/escalation/contacts/outcomes/settlement.py _LONGEST_PAUSE": (
         "tests/domain/test_settlement.py::test_pauses_double_up_to_six_hours",
     ),
     "core/events/webhooks/endpoints.py OVERLAP": (
@@ -273,7 +273,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/merchants/credentials/tokens.py TOKEN_LIVES": (
         "tests/api/test_api_token.py::test_a_token_ends_after_an_hour",
     ),
-    "contact/messages/guards.py _WEEK": (
+    "contact/messages/guards/guards.py _WEEK": (
         "tests/domain/test_guards.py::test_the_week_is_the_day_and_the_six_before",
     ),
     "cases/modalities/bounds.py find_deferment_range": (
@@ -314,10 +314,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/usecases/test_send_notice.py::test_it_is_a_second_click_for_ten_seconds",
     ),
     "contact/notices/settled.py KEPT_FOR": (f"{_AGES}[debtor_notices]",),
-    "contact/notices/settlement.py _FIRST_PAUSE": (
+    "contact/notices/notice.py _FIRST_PAUSE": (
         "tests/domain/test_notices.py::test_what_an_answer_means",
     ),
-    "contact/notices/settlement.py _LONGEST_PAUSE": (
+    "contact/notices/notice.py _LONGEST_PAUSE": (
         "tests/domain/test_notices.py::test_pauses_end_at_ten_minutes",
     ),
     "platform/banking_days.py _BANKING_DAYS": (

@@ -23,7 +23,7 @@ from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.cases.payments.record_payment import NewPayment, RecordedPayment, record_payment
 from dunwell.cases.rollout.save_scenario import save_scenario
 from dunwell.cases.rollout.switch import SwitchReport, switch_to_workflows
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Accepted, Message, Outcome
 from dunwell.core.claims.claim_holds import expire_holds

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from dunwell.contact.messages.seal_ledger import seal_ledger
-from dunwell.contact.messages.verify_ledger import Verdict, verify_ledger
+from dunwell.contact.messages.ledger.seal_ledger import seal_ledger
+from dunwell.contact.messages.ledger.verify_ledger import Verdict, verify_ledger
 from tests.support.house import House
 
 _TOLD = """

@@ -8,7 +8,7 @@ from dunwell.accounts.installation.delivery_providers import Pace
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.report import Reference, Report
-from dunwell.contact.sending.report_store import save_report
+from dunwell.contact.sending.store import save_report
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import TEMPLATE

@@ -4,14 +4,12 @@ settling, with every reason for which a thing stays where it is.
 
 from datetime import timedelta
 
-from dunwell.contact.escalation import (
-    broken_off_store,
-    claim_contact_store,
-    contact_store,
-    due_claim_store,
-    gate_store,
-    settlement_store,
-)
+from dunwell.contact.escalation import store as claim_contact_store
+from dunwell.contact.escalation import store as due_claim_store
+from dunwell.contact.escalation.contacts import store as broken_off_store
+from dunwell.contact.escalation.contacts import store as contact_store
+from dunwell.contact.escalation.contacts import store as gate_store
+from dunwell.contact.escalation.contacts.outcomes import store as settlement_store
 from tests.support.rows import NOW
 from tests.support.two_claims import (
     FIRST,

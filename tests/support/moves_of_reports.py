@@ -1,6 +1,6 @@
 """What moves messages that channels reported of."""
 
-from dunwell.contact.escalation import join_store
+from dunwell.contact.escalation.reports import store as join_store
 from tests.support.rows import NOW
 from tests.support.two_claims import LONG_AGO, UUIDS, Moving
 

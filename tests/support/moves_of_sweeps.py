@@ -20,12 +20,17 @@ from dunwell.adapters.payments.sandbox import store as payments_sandbox_store
 from dunwell.cases.disputes import store_overdue
 from dunwell.cases.modalities import store_checks
 from dunwell.cases.payments import store_requests
-from dunwell.contact.escalation import join_store
-from dunwell.contact.messages import ledger_store
-from dunwell.contact.notices import leased_store, store_occasions
+from dunwell.contact.escalation.reports import store as join_store
+from dunwell.contact.messages.ledger import store as ledger_store
+from dunwell.contact.notices import store as leased_store
 from dunwell.contact.notices import store as notices_store
-from dunwell.contact.sending import incoming_store, report_store
-from dunwell.contact.sending.batches import batch_store, doubt_store, item_store, status_store
+from dunwell.contact.notices.occasions import store as store_occasions
+from dunwell.contact.sending import store as incoming_store
+from dunwell.contact.sending import store as report_store
+from dunwell.contact.sending.batches import store as batch_store
+from dunwell.contact.sending.batches import store as item_store
+from dunwell.contact.sending.batches import store as status_store
+from dunwell.contact.sending.batches.after_restore import store as doubt_store
 from dunwell.core.claims import store as store_holds
 from dunwell.core.claims.searching import store as filling_store
 from dunwell.core.events import store as store_spans
@@ -352,7 +357,7 @@ _WHY_NOT_TWO = {
     item_store._FIND_LEFT: _BATCHES,
     status_store._SWEEP: "tried by tests.engine.test_letter_statuses",
     join_store._LOCK_REPORT: _REPORTS,
-    incoming_store._SWEEP: (
+    incoming_store._SWEEP_INCOMING: (
         "replies are of no merchant by their key: tried by tests.usecases.test_take_incoming_sms"
     ),
     report_store._LOCK_DUE: _REPORTS,

@@ -34,26 +34,29 @@ from dunwell.cases.modalities import store as modalities_store
 from dunwell.cases.payments import store as payments_store
 from dunwell.cases.payments import store_requests
 from dunwell.cases.rollout import running_store
-from dunwell.contact.escalation import (
-    claim_contact_store,
-    contact_store,
-    due_claim_store,
-    gate_store,
-    join_store,
-    settlement_store,
-)
-from dunwell.contact.messages import (
-    communication_store,
-    contact_check_store,
-    contact_stops,
-    guard_store,
-    ledger_store,
-    suppression,
-)
-from dunwell.contact.notices import leased_store, store_occasions
+from dunwell.contact.escalation import store as claim_contact_store
+from dunwell.contact.escalation import store as due_claim_store
+from dunwell.contact.escalation.contacts import store as contact_store
+from dunwell.contact.escalation.contacts import store as gate_store
+from dunwell.contact.escalation.contacts.outcomes import store as settlement_store
+from dunwell.contact.escalation.reports import store as join_store
+from dunwell.contact.messages import suppression
+from dunwell.contact.messages import suppression as contact_stops
+from dunwell.contact.messages.communications import store as communication_store
+from dunwell.contact.messages.guards import store as guard_store
+from dunwell.contact.messages.ledger import store as contact_check_store
+from dunwell.contact.messages.ledger import store as ledger_store
+from dunwell.contact.notices import store as leased_store
 from dunwell.contact.notices import store as notices_store
-from dunwell.contact.sending import incoming_store, pace_store, report_store, unplaced_store
-from dunwell.contact.sending.batches import batch_store, doubt_store, item_store, status_store
+from dunwell.contact.notices.occasions import store as store_occasions
+from dunwell.contact.sending import store as incoming_store
+from dunwell.contact.sending import store as pace_store
+from dunwell.contact.sending import store as report_store
+from dunwell.contact.sending import store as unplaced_store
+from dunwell.contact.sending.batches import store as batch_store
+from dunwell.contact.sending.batches import store as item_store
+from dunwell.contact.sending.batches import store as status_store
+from dunwell.contact.sending.batches.after_restore import store as doubt_store
 from dunwell.core.claims.lists import store as store_lists
 from dunwell.core.claims.searching import store as filling_store
 from dunwell.core.claims.searching import store as searching_store
@@ -117,7 +120,7 @@ NOT_ONE_MERCHANTS = _name({
         join_store._LOAD, join_store._LOCK_REPORT,
         incoming_store._FIND_MERCHANTS,
         incoming_store._IS_KNOWN,
-        incoming_store._SAVE,
+        incoming_store._SAVE_INCOMING,
         unplaced_store._LISTS["sms"],
         unplaced_store._LISTS["reports"],
         unplaced_store._LOOKS["sms"],
@@ -165,7 +168,7 @@ NOT_ONE_MERCHANTS = _name({
         store_requests._FIND_MERCHANTS,
     ),
     "a sweep removes what is old of all merchants": (
-        incoming_store._SWEEP,
+        incoming_store._SWEEP_INCOMING,
         reaching_store._SWEEP,
         session_store._REMOVE_SESSIONS,
         store_drafts._REMOVE_OLD,

@@ -8,8 +8,8 @@ import msgspec
 
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.contact.notices.facts import CodeFacts, Facts
 from dunwell.contact.notices.notice import Addressee, NoticeChannel, TooMany, Unreachable
+from dunwell.contact.notices.occasions.facts import CodeFacts, Facts
 from dunwell.contact.notices.send_notice import send_notice
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.contact.sending.channel import ChannelAdapter

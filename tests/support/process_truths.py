@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from dunwell.contact.escalation.record_decisions import ARCHIVING
+from dunwell.contact.escalation.engine import ARCHIVING
 from dunwell.core.workflows.definition import Step, WaitStep
 from tests.support.process_variants import read_tag
 from tests.support.process_world import World

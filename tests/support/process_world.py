@@ -13,10 +13,10 @@ from dunwell.cases.assignment.assign_claims import assign_to_workflow
 from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.payments.reverse_payment import reverse_payment
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.outcomes.settle_contacts import settle_unknown
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.escalation.report_failure import report_failure
-from dunwell.contact.escalation.settle_unknown import settle_unknown
+from dunwell.contact.escalation.reports.join_reports import report_failure
 from dunwell.core.claims.claim_holds import expire_holds, lift_hold, open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.workflows.change_workflow import activate_workflow, deactivate_workflow

@@ -9,7 +9,7 @@ import sys
 from datetime import timedelta
 
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing

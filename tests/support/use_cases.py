@@ -29,13 +29,11 @@ from dunwell.cases.payments import (
     take_request,
 )
 from dunwell.cases.rollout import delete_workflow, publish_workflow
-from dunwell.contact.escalation import (
-    change_attachments,
-    end_claim,
-    record_decisions,
-    settle_contacts,
-)
-from dunwell.contact.notices import send_notice, settled, tell_debtor
+from dunwell.contact.escalation import change_attachments, end_claim
+from dunwell.contact.escalation import engine as record_decisions
+from dunwell.contact.escalation.contacts.outcomes import settle_contacts
+from dunwell.contact.notices import send_notice, settled
+from dunwell.contact.notices.occasions import tell_debtor
 from dunwell.core.claims import access, raise_event
 from dunwell.core.claims import claim_holds as hold_claim
 from dunwell.core.claims.searching import search_claims as fill_search

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.outbox.adapter import OutboxEmail
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Accepted, ChannelAdapter, Message, Outcome
 from dunwell.platform.config import load_settings

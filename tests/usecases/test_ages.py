@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.contact.escalation.join_reports import sweep_old_reports
+from dunwell.contact.escalation.reports.join_reports import sweep_old_reports
 from dunwell.contact.notices.settled import sweep_notices
 from dunwell.contact.sending.batches.read_statuses import StatusReader
 from dunwell.contact.sending.take_incoming_sms import sweep_old_incoming

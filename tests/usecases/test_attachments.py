@@ -8,7 +8,7 @@ from dunwell.contact.escalation.change_attachments import (
     detach_file,
     replace_attachment,
 )
-from dunwell.contact.escalation.contact_store import await_attachment, lease_contacts
+from dunwell.contact.escalation.contacts.store import await_attachment, lease_contacts
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.messages.contact import PlannedContact
 from dunwell.core.files.storage import SealedFiles

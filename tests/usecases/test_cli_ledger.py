@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from dunwell.contact.messages.seal_ledger import seal_ledger
+from dunwell.contact.messages.ledger.seal_ledger import seal_ledger
 from dunwell.contact.sending.channel import Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -13,7 +13,7 @@ from dunwell.cases.rollout.next_contacts import Aspect, ClaimPreview, Kind
 from dunwell.cases.rollout.preview_draft import Preview, preview_draft
 from dunwell.cases.rollout.running_store import iterate_persons
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.messages.guards import HeldBy
+from dunwell.contact.messages.guards.guards import HeldBy
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.sending.channel import Accepted
 from dunwell.core.claims.claim_holds import open_hold

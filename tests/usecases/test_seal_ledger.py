@@ -6,9 +6,9 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit
-from dunwell.contact.messages import seal_ledger as sealing
-from dunwell.contact.messages.seal_ledger import seal_batch, seal_ledger
-from dunwell.contact.messages.verify_ledger import verify_ledger
+from dunwell.contact.messages.ledger import seal_ledger as sealing
+from dunwell.contact.messages.ledger.seal_ledger import seal_batch, seal_ledger
+from dunwell.contact.messages.ledger.verify_ledger import verify_ledger
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition

@@ -8,8 +8,13 @@ import pytest
 
 from dunwell.contact.messages.links import TOKEN_MASK, hash_token
 from dunwell.contact.messages.suppression import SuppressionReason, suppress
-from dunwell.contact.notices.facts import ChangeNoticeFacts, CodeFacts, DefermentFacts, LinkFacts
 from dunwell.contact.notices.notice import Addressee, TooMany, Unreachable
+from dunwell.contact.notices.occasions.facts import (
+    ChangeNoticeFacts,
+    CodeFacts,
+    DefermentFacts,
+    LinkFacts,
+)
 from dunwell.contact.notices.secrets import (
     NOTICE_CODE_MASK,
     derive_notice_code,

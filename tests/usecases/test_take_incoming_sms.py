@@ -10,11 +10,11 @@ import pytest
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.contact.messages.suppression import lift_suppression
-from dunwell.contact.notices.facts import CodeFacts, LinkFacts
+from dunwell.contact.notices.occasions.facts import CodeFacts, LinkFacts
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.contact.notices.settled import sweep_notices
 from dunwell.contact.sending.adapters import find_no_line
-from dunwell.contact.sending.incoming import Incoming, is_stop, read_number
+from dunwell.contact.sending.incoming_sms import Incoming, is_stop, read_number
 from dunwell.contact.sending.take_incoming_sms import sweep_old_incoming, take_incoming_sms
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from asyncpg import UniqueViolationError
 
-from dunwell.contact.messages.seal_ledger import seal_ledger
+from dunwell.contact.messages.ledger.seal_ledger import seal_ledger
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from dunwell.contact.messages.ledger_store import AUDITS, Head, load_unsealed
-from dunwell.contact.messages.seal_ledger import seal_ledger
-from dunwell.contact.messages.verify_ledger import verify_ledger
+from dunwell.contact.messages.ledger.seal_ledger import seal_ledger
+from dunwell.contact.messages.ledger.store import AUDITS, Head, load_unsealed
+from dunwell.contact.messages.ledger.verify_ledger import verify_ledger
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources

@@ -20,7 +20,7 @@ from dunwell.adapters.channels.kannel.adapter import KannelChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
 from dunwell.adapters.channels.twilio.adapter import TwilioChannel
-from dunwell.contact.sending.batches.line import BatchedChannel, LetterLine
+from dunwell.contact.sending.batches.depot import BatchedChannel, LetterLine
 from dunwell.contact.sending.channel import LineAdapter, LineUnusable
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources

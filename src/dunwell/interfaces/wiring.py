@@ -28,12 +28,16 @@ from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
 from dunwell.adapters.providers import open_providers
 from dunwell.cases.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities
 from dunwell.cases.payments.sweep_requests import SWEEP_SECONDS, sweep_requests
-from dunwell.contact.escalation.ask_channels import ASK_SECONDS, ask_channels
-from dunwell.contact.escalation.dispatch import MessageDispatcher
+from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.escalation.join_reports import REPORTS_SECONDS, join_reports, sweep_old_reports
+from dunwell.contact.escalation.reports.ask_channels import ASK_SECONDS, ask_channels
+from dunwell.contact.escalation.reports.join_reports import (
+    REPORTS_SECONDS,
+    join_reports,
+    sweep_old_reports,
+)
+from dunwell.contact.messages.ledger.seal_ledger import SEAL_SECONDS, seal_ledger
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.contact.messages.seal_ledger import SEAL_SECONDS, seal_ledger
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.contact.notices.settled import sweep_notices
 from dunwell.contact.sending.adapters import Adapters

@@ -19,7 +19,7 @@ from dunwell.adapters.channels.gateway_calls import Call, Received, make_call
 from dunwell.adapters.channels.incoming import Forged
 from dunwell.contact.sending.references import read_reference
 from dunwell.contact.sending.report import Report
-from dunwell.contact.sending.report_store import count_reports, save_reports
+from dunwell.contact.sending.store import count_reports, save_reports
 from dunwell.contact.sending.take_incoming_sms import take_incoming_sms
 from dunwell.platform.errors import NotFound, RateLimited
 from dunwell.platform.http.addresses import find_network

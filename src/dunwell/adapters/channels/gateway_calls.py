@@ -12,7 +12,7 @@ from dunwell.accounts.installation.delivery_providers import KannelLine, TwilioL
 from dunwell.adapters.channels.incoming import Forged
 from dunwell.adapters.channels.kannel import reading as kannel
 from dunwell.adapters.channels.twilio import reading as twilio
-from dunwell.contact.sending.incoming import Incoming
+from dunwell.contact.sending.incoming_sms import Incoming
 from dunwell.contact.sending.report import Reference, Report
 
 _MOST_VALUES = 60

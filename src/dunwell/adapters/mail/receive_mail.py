@@ -14,7 +14,7 @@ from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.cases.replies.reply import NewReply
 from dunwell.cases.replies.take_reply import TakenReply, take_reply
 from dunwell.contact.sending.report import Report
-from dunwell.contact.sending.report_store import count_reports, count_strange, save_report
+from dunwell.contact.sending.store import count_reports, count_strange, save_report
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 

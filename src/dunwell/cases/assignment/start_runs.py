@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.assignment.decision import AssignableClaim
 from dunwell.cases.assignment.store import save_new_runs
-from dunwell.contact.escalation.claim_contact_store import cancel_contacts
 from dunwell.contact.escalation.schedule import first_due
+from dunwell.contact.escalation.store import cancel_contacts
 from dunwell.core.workflows.versions.versions import Version
 
 

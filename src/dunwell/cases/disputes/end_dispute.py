@@ -32,8 +32,8 @@ from dunwell.cases.disputes.reasons import BUILT_IN
 from dunwell.cases.disputes.store import load_dispute, save_dispute_end
 from dunwell.cases.disputes.withheld import release_claim
 from dunwell.contact.escalation.end_claim import end_claim
-from dunwell.contact.notices.facts import DisputeAnswerFacts
-from dunwell.contact.notices.tell_debtor import tell_debtor
+from dunwell.contact.notices.occasions.facts import DisputeAnswerFacts
+from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.claim_holds import lift_hold
 from dunwell.core.claims.holds import HoldKind

@@ -23,8 +23,8 @@ from dunwell.cases.disputes.dispute import (
 from dunwell.cases.disputes.reasons import Reason
 from dunwell.cases.disputes.store import load_recent_disputes, save_dispute
 from dunwell.cases.disputes.withheld import ReachedAddress, withhold_claim
-from dunwell.contact.notices.facts import ObjectionFacts
-from dunwell.contact.notices.tell_debtor import tell_debtor
+from dunwell.contact.notices.occasions.facts import ObjectionFacts
+from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind

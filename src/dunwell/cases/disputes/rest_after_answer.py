@@ -9,7 +9,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.cases.disputes.dispute import Dispute, decide_rest
 from dunwell.cases.disputes.store import load_dispute, save_hold_of, save_told
-from dunwell.contact.notices.told import Told
+from dunwell.contact.notices.occasions.facts import Told
 from dunwell.core.claims.claim_holds import let_stand, lift_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.store import end_hold_at

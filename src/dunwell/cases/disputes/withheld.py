@@ -25,9 +25,8 @@ from dunwell.cases.disputes.store_withheld import (
     save_stopped_person,
     save_suppressed_address,
 )
-from dunwell.contact.messages.contact_stops import load_person
 from dunwell.contact.messages.identities import digest_address, identify
-from dunwell.contact.messages.suppression import check_address, suppress
+from dunwell.contact.messages.suppression import check_address, load_person, suppress
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import ValidationError
 

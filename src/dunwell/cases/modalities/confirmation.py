@@ -5,8 +5,8 @@ from datetime import date
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.modalities.modality import EndReason, Modality, ModalityState, ModalityType
 from dunwell.cases.modalities.progress import find_request_answer_day
-from dunwell.contact.notices.facts import DefermentFacts, PlanFacts, RejectionFacts
-from dunwell.contact.notices.tell_debtor import tell_debtor
+from dunwell.contact.notices.occasions.facts import DefermentFacts, PlanFacts, RejectionFacts
+from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
 from dunwell.core.claims.store import LockedClaim
 
 

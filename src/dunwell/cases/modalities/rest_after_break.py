@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
-from dunwell.contact.notices.told import Told
+from dunwell.contact.notices.occasions.facts import Told
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind

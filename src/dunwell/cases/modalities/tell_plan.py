@@ -18,15 +18,15 @@ from dunwell.cases.modalities.reminding import (
     morning_of,
 )
 from dunwell.cases.modalities.store import load_modality
-from dunwell.contact.escalation.person_guard import find_quiet_hours
-from dunwell.contact.notices.facts import (
+from dunwell.contact.escalation.forecast.person_guard import find_quiet_hours
+from dunwell.contact.notices.occasions.facts import (
     OccasionFacts,
     PlanBrokenFacts,
     PlanFulfilledFacts,
     RateDueFacts,
     RateMissedFacts,
 )
-from dunwell.contact.notices.store_occasions import NewOccasion, save_occasions
+from dunwell.contact.notices.occasions.store import NewOccasion, save_occasions
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import ACTIVE, Status
 from dunwell.core.claims.store import LockedClaim, load_holds

@@ -14,7 +14,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.balancing import collect_if_paid, load_balance, use_surplus
 from dunwell.cases.payments.store_items import save_item
-from dunwell.contact.escalation.sending_hours import find_days
+from dunwell.contact.escalation.contacts.sending_hours import find_days
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.balance import Balance, Item, check_changeable, check_fee_of, check_room
 from dunwell.core.claims.states import Status

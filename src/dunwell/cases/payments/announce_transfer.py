@@ -17,9 +17,9 @@ from dunwell.cases.payments.request_holds import open_request_hold
 from dunwell.cases.payments.request_states import BANK_TRANSFER, RequestState
 from dunwell.cases.payments.store_requests import PaymentRequest, save_request
 from dunwell.cases.payments.take_request import audit_request
-from dunwell.contact.escalation.sending_hours import find_days
-from dunwell.contact.notices.facts import TransferFacts
-from dunwell.contact.notices.tell_debtor import tell_debtor
+from dunwell.contact.escalation.contacts.sending_hours import find_days
+from dunwell.contact.notices.occasions.facts import TransferFacts
+from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.claims.states import ACTIVE

@@ -10,7 +10,7 @@ from dunwell.cases.modalities.store_checks import hasten_check
 from dunwell.cases.payments.sharing import share_surplus
 from dunwell.cases.payments.store import load_surplus, save_shares
 from dunwell.cases.payments.store_items import save_collected
-from dunwell.contact.escalation.claim_contact_store import cancel_contacts
+from dunwell.contact.escalation.store import cancel_contacts
 from dunwell.core.claims.balance import Balance, sum_balance
 from dunwell.core.claims.states import Happening, Status, decide_status
 from dunwell.core.claims.store import LockedClaim, load_items, load_paid_cents

@@ -3,8 +3,8 @@
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.payments.request_states import BANK_TRANSFER
 from dunwell.cases.payments.store import StoredPayment
-from dunwell.contact.notices.facts import ReceiptFacts
-from dunwell.contact.notices.tell_debtor import tell_debtor
+from dunwell.contact.notices.occasions.facts import ReceiptFacts
+from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
 from dunwell.core.claims.store import LockedClaim
 
 

@@ -18,7 +18,7 @@ from dunwell.cases.payments.balancing import load_balance
 from dunwell.cases.payments.expire_transfer import complete_transfer, find_arrived
 from dunwell.cases.payments.receipt import tell_payment
 from dunwell.cases.payments.store import StoredPayment, find_payment, save_payment
-from dunwell.contact.escalation.claim_contact_store import cancel_contacts
+from dunwell.contact.escalation.store import cancel_contacts
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.balance import Balance, allocate, sum_balance
 from dunwell.core.claims.states import Happening, Status, decide_status

@@ -10,8 +10,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from dunwell.contact.escalation.announcing import LEAST_NOTICE
 from dunwell.contact.escalation.calendars import Calendar, read_weekdays
+from dunwell.contact.escalation.forecast.forecast import LEAST_NOTICE
 from dunwell.contact.escalation.schedule import list_channels
 from dunwell.core.workflows.definition import (
     CheckpointStep,

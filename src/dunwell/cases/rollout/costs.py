@@ -11,7 +11,7 @@ import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.cases.rollout.outlook import SentTo
-from dunwell.contact.sending.prices import UNKNOWN_COUNTRY, Priced, Weight, price_of
+from dunwell.contact.sending.report import UNKNOWN_COUNTRY, Priced, Weight, price_of
 
 # A step and its channel -> an SMS's parts, a letter's sheets; none: it could not be measured.
 Units = Mapping[tuple[int, Channel], int | None]

@@ -11,7 +11,7 @@ from enum import StrEnum
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.escalation.forecast import Guard, UnderWay, forecast
+from dunwell.contact.escalation.forecast.forecast import Guard, UnderWay, forecast
 from dunwell.contact.escalation.process import Process
 from dunwell.contact.escalation.schedule import Position, StepFacts, list_channels
 from dunwell.contact.messages.placeholders import find_snippets

@@ -13,10 +13,10 @@ from datetime import date, datetime
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.escalation.forecast import Foreseen
+from dunwell.contact.escalation.forecast.forecast import Foreseen
 from dunwell.contact.escalation.schedule import Archived, FeeAdded, NobodyReachable
-from dunwell.contact.messages.guards import HeldBy
-from dunwell.contact.sending.prices import UNKNOWN_COUNTRY
+from dunwell.contact.messages.guards.guards import HeldBy
+from dunwell.contact.sending.report import UNKNOWN_COUNTRY
 
 # The examples kept: the highest fees, the first claims nobody can reach.
 EXAMPLES = 10

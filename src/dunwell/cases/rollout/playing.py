@@ -9,11 +9,15 @@ from datetime import date, datetime
 
 from dunwell.accounts.merchants.configuration import Channel, Configuration
 from dunwell.cases.rollout.outlook import DebtorFees, Outlook
-from dunwell.contact.escalation.forecast import Course, Guard, UnderWay
-from dunwell.contact.escalation.person_guard import PersonGuard, QuietHours, find_quiet_hours
+from dunwell.contact.escalation.forecast.forecast import Course, Guard, UnderWay
+from dunwell.contact.escalation.forecast.person_guard import (
+    PersonGuard,
+    QuietHours,
+    find_quiet_hours,
+)
 from dunwell.contact.escalation.process import Process
 from dunwell.contact.escalation.schedule import Position, StepFacts
-from dunwell.contact.messages.guards import Days
+from dunwell.contact.messages.guards.guards import Days
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,12 +32,16 @@ from dunwell.cases.rollout.outlook import Outlook
 from dunwell.cases.rollout.playing import Player, Stage, make_quiet_guard
 from dunwell.cases.rollout.running_store import iterate_persons
 from dunwell.contact.escalation.due_claim import find_position
+from dunwell.contact.escalation.forecast.running_claims import (
+    RunningClaim,
+    find_person,
+    find_standing,
+)
 from dunwell.contact.escalation.process import Process, build_process
-from dunwell.contact.escalation.running_claims import RunningClaim, find_person, find_standing
 from dunwell.contact.escalation.schedule import list_channels
-from dunwell.contact.messages.guard_store import load_contacted
+from dunwell.contact.messages.guards.store import load_contacted
 from dunwell.contact.messages.identities import identify
-from dunwell.contact.sending.prices import UNKNOWN_COUNTRY, find_country
+from dunwell.contact.sending.report import UNKNOWN_COUNTRY, find_country
 from dunwell.core.workflows.definition import CommunicationStep, Definition
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.crypto import KeyRing

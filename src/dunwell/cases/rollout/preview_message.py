@@ -14,10 +14,10 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.sample_contact import NOBODYS_ID, Case, Reader, make_sample, read_reader
 from dunwell.cases.rollout.trials.writing import TrialWriter, Wish, open_trial
-from dunwell.contact.escalation.due_claim_store import load_claims
-from dunwell.contact.escalation.pay_by import foresee_pay_by
-from dunwell.contact.escalation.reach import find_usable_channels
+from dunwell.contact.escalation.contacts.render_leased import foresee_pay_by
+from dunwell.contact.escalation.due_claim import find_usable_channels
 from dunwell.contact.escalation.schedule import ContactPlanned
+from dunwell.contact.escalation.store import load_claims
 from dunwell.contact.messages.contact import RenderedContact
 from dunwell.contact.messages.gsm import Parts, count_parts
 from dunwell.contact.messages.letters.printer import (
@@ -26,8 +26,7 @@ from dunwell.contact.messages.letters.printer import (
     Unprintable,
     describe_missing,
 )
-from dunwell.contact.sending.channel import Permanent
-from dunwell.contact.sending.logo import find_logo, show_logo
+from dunwell.contact.sending.channel import Permanent, find_logo, show_logo
 from dunwell.core.claims.read_claim import read_claim
 from dunwell.core.workflows.definition import CommunicationStep, Definition
 from dunwell.core.workflows.definition_rules import channels_of

@@ -13,8 +13,11 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.messages.checking import find_template_faults
-from dunwell.contact.messages.forbidden_words import find_forbidden_words
-from dunwell.contact.messages.merchant_rules import find_quiet_faults, find_value_faults
+from dunwell.contact.messages.merchant_rules import (
+    find_forbidden_words,
+    find_quiet_faults,
+    find_value_faults,
+)
 from dunwell.core.workflows.change_workflow import open_workflow
 from dunwell.core.workflows.checking import find_definition_faults
 from dunwell.core.workflows.definition import Definition

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Sequence
 from uuid import UUID
 
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.escalation.due_claim_store import load_claims
-from dunwell.contact.escalation.running_claims import OpenContact, RunningClaim
+from dunwell.contact.escalation.forecast.running_claims import OpenContact, RunningClaim
+from dunwell.contact.escalation.store import load_claims
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, Row
 

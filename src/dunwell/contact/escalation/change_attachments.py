@@ -9,7 +9,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.contact.escalation.claim_contact_store import wake_contacts
+from dunwell.contact.escalation.store import wake_contacts
 from dunwell.core.claims.access import access_claim
 from dunwell.core.files.attachment import (
     AttachedFile,

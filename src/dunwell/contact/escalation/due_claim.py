@@ -1,6 +1,8 @@
-"""A claim with what deciding its next steps needs, and where it stands in its process. Pure."""
+"""A claim with what deciding its next steps needs: where it stands in its workflow, and by which
+channels its debtor can be reached. Pure.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
@@ -9,10 +11,29 @@ import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.escalation.process import Process
-from dunwell.contact.escalation.reach import has_postal_address
 from dunwell.contact.escalation.schedule import Position, StepFacts, Tried
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.claims.states import Status
+
+
+def find_usable_channels(
+    configured: Collection[Channel],
+    *,
+    email: str | None,
+    mobile_number: str | None,
+    address: Mapping[str, Any] | None,
+) -> frozenset[Channel]:
+    return frozenset(
+        channel
+        for channel in configured
+        if (channel == "EMAIL" and email)
+        or (channel == "SMS" and mobile_number)
+        or (channel == "LETTER" and has_postal_address(address))
+    )
+
+
+def has_postal_address(address: Mapping[str, Any] | None) -> bool:
+    return bool(address and address.get("street") and address.get("city"))
 
 
 class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):

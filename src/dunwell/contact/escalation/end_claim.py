@@ -7,7 +7,7 @@ as they are. No event is raised (CONTRACT 4): ARCHIVED tells of a process that r
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.contact.escalation.claim_contact_store import cancel_contacts
+from dunwell.contact.escalation.store import cancel_contacts
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.states import Happening, Status, decide_status
 from dunwell.core.claims.store import LockedClaim

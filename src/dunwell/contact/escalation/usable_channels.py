@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.escalation.reach import find_usable_channels
+from dunwell.contact.escalation.due_claim import find_usable_channels
 from dunwell.contact.messages.identities import render_postal_address
 from dunwell.contact.messages.suppression import load_suppressed
 from dunwell.platform.crypto import KeyRing

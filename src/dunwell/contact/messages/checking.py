@@ -1,26 +1,25 @@
-"""What is wrong with a definition's texts: it stops publishing so that nothing stops sending.
-
-Languages and missing texts are the definition's own business (`workflows.checking`). Pure.
+"""What is wrong with a definition's texts: a text that could not be sent cannot be published.
+Pure.
 """
 
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.messages.gsm import (
-    count_parts,
-    find_outside,
-    is_written_in_gsm,
-    write_plainly,
-)
-from dunwell.contact.messages.mandatory import describe_missing_part, find_missing_parts
+from dunwell.contact.messages.gsm import count_parts, find_outside, is_written_in_gsm, write_plainly
 from dunwell.contact.messages.markdown import Parsed, has_markup, parse_markdown
 from dunwell.contact.messages.placeholders import (
     GREETING,
     ITEMS,
+    ITEMS_CHARACTERS,
     LANDING_CODE,
+    LANDING_URL,
+    MAX_DEFINITION_CHARACTERS,
+    MAX_MESSAGE_CHARACTERS,
+    MAX_TEXT_CHARACTERS,
     NAMES,
     PAY_BY,
     PLACEHOLDER,
@@ -34,16 +33,62 @@ from dunwell.contact.messages.placeholders import (
     measure_expanded,
 )
 from dunwell.contact.messages.rendering import MAX_PARTS
-from dunwell.contact.messages.size_limits import (
-    ITEMS_CHARACTERS,
-    MAX_DEFINITION_CHARACTERS,
-    MAX_MESSAGE_CHARACTERS,
-    MAX_TEXT_CHARACTERS,
-)
 from dunwell.core.workflows.definition import Definition, Template, Texts
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.lazy_text import CountText, LazyText
 from dunwell.platform.text.shape import render_nearest, render_pointer
+
+Part = Literal["creditor", "amount", "reference", "link", "contact"]
+
+# An e-mail's footer and a letter's head and foot name the creditor and how to reach it; a letter
+# also prints reference, link and code. An SMS is what the operator wrote: its link leads to
+# reference and contact.
+WANTED: Mapping[Channel, tuple[Part, ...]] = {
+    "EMAIL": ("amount", "reference", "link"),
+    "SMS": ("creditor", "amount", "link"),
+    "LETTER": ("amount",),
+}
+# Any one of these gives the part. The table of items ends with what is still to pay.
+GIVEN_BY: Mapping[Part, tuple[str, ...]] = {
+    "creditor": ("merchant.name", "merchant.legalName"),
+    "amount": ("outstanding", ITEMS),
+    "reference": ("claim.referenceNumber",),
+    "link": (LANDING_URL,),
+    "contact": ("merchant.email", "merchant.phone"),
+}
+
+
+def find_missing_parts(channel: Channel, used: Collection[str]) -> Iterator[Part]:
+    """The parts of the channel's messages that none of the placeholders in use gives."""
+    for part in WANTED[channel]:
+        if not any(name in used for name in GIVEN_BY[part]):
+            yield part
+
+
+def describe_missing_part(channel: Channel, part: Part) -> LazyText:
+    """What is missing, and how to mend it."""
+    names = [name for name in GIVEN_BY[part] if not (channel == "SMS" and name == ITEMS)]
+    choice = " or ".join(f"{{{{ {name} }}}}" for name in names)
+    match part:
+        case "creditor":
+            return LazyText(
+                "The text does not say who the creditor is; add %(choice)s.", choice=choice
+            )
+        case "amount":
+            return LazyText(
+                "The text does not say how much is to be paid; add %(choice)s.", choice=choice
+            )
+        case "reference":
+            return LazyText(
+                "The text does not say which claim it is about; add %(choice)s.", choice=choice
+            )
+        case "link":
+            return LazyText(
+                "The text does not say where the debtor's page is; add %(choice)s.", choice=choice
+            )
+        case "contact":
+            return LazyText("The text does not say whom to ask; add %(choice)s.", choice=choice)
+
 
 # A whole text, its snippets put in, its language and its pointer.
 Check = Callable[[str, str, str], Iterator[Fault]]

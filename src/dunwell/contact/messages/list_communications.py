@@ -13,15 +13,15 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.contact.messages.communication_store import (
-    load_communication,
-    load_communications,
-    load_found_communications,
-)
-from dunwell.contact.messages.communication_views import (
+from dunwell.contact.messages.communications.communication import (
     Communication,
     CommunicationState,
     FoundCommunication,
+)
+from dunwell.contact.messages.communications.store import (
+    load_communication,
+    load_communications,
+    load_found_communications,
 )
 from dunwell.core.claims.store import has_claim
 from dunwell.platform.database.database import Connection, snapshot

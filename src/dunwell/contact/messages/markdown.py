@@ -14,11 +14,13 @@ from typing import TypeVar
 
 from markdown_it import MarkdownIt
 
-from dunwell.contact.messages.markdown_html import HtmlCompiler
-from dunwell.contact.messages.markdown_letter import Block, LetterCompiler
-from dunwell.contact.messages.markdown_text import TextCompiler
-from dunwell.contact.messages.marks import ITEMS_ALONE, find_link, join, mark, split, unmark
-from dunwell.contact.messages.parts import Part
+from dunwell.contact.messages.markdown_compilers import (
+    Block,
+    HtmlCompiler,
+    LetterCompiler,
+    TextCompiler,
+)
+from dunwell.contact.messages.parts import ITEMS_ALONE, Part, find_link, join, mark, split, unmark
 
 _Made = TypeVar("_Made")
 _RULES = (

@@ -1,17 +1,94 @@
-"""What a definition asks of its merchant's configuration: values for the placeholders that its
-texts use, and quiet hours that leave something of its contact hours. Pure.
+"""What a definition requires of its merchant's configuration, and the words that no message may
+use. Pure.
 """
 
-from collections.abc import Iterator
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from dunwell.accounts.merchants.configuration import Configuration, find_missing
-from dunwell.contact.messages.forbidden_words import list_texts
 from dunwell.contact.messages.placeholders import find_used
-from dunwell.core.workflows.definition import ContactHours, Definition
+from dunwell.core.workflows.definition import ContactHours, Definition, Texts
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.shape import render_pointer
+
+# Language -> words and phrases, however written; a * in front stands for any beginning, one at the
+# end for any ending, and an umlaut for its two letters too. (Of "Pfändung" the verb's forms are
+# told one by one: "empfände" is of another word.)
+STANDARD: Mapping[str, Sequence[str]] = {
+    "de": (
+        "Betrüger*", "Gefängnis*", "Gerichtsvollzieher*", "Haftbefehl*", "Hausbesuch*",
+        "letzte Warnung", "Pfandsiegel*", "pfänd*", "*pfändung*", "*pfändbar*", "*gepfänd*",
+        "*zupfänden", "abpfänd*", "auspfänd*", "einpfänd*", "nachpfänd*",
+        "überpfänd*", "verpfänd*", "vorpfänd*", "wegpfänd*", "Polizei", "Pranger", "Schufa*",
+        "Schuldner", "Schuldnerin", "Schuldnerverzeichnis*", "Strafanzeige*",
+        "Zwangsvollstreckung*",
+    ),
+    "en": (
+        "arrest*", "bailiff*", "blacklist*", "court action", "credit rating", "criminal*",
+        "deadbeat*", "final warning", "fraud*", "garnish*", "jail*", "lawsuit*", "police",
+        "prison*", "repossess*", "sue", "sued",
+    ),
+}  # fmt: skip
+
+_TWO_LETTERS = {"ä": "ae", "ö": "oe", "ü": "ue"}
+_UMLAUT = re.compile("[äöü]", re.IGNORECASE)
+
+
+def find_forbidden_words(
+    definition: Definition, own: Mapping[str, Sequence[str]]
+) -> Iterator[Fault]:
+    """A fault for each text that uses any, with its pointer; `own`: the merchant's lists."""
+    words = {**STANDARD, **own}
+    patterns = {language: _make_pattern(some) for language, some in words.items() if some}
+    for path, texts in list_texts(definition):
+        for language, text in texts.items():
+            pattern = patterns.get(language) or patterns.get(language.partition("-")[0])
+            found = dict.fromkeys(pattern.findall(_read_plainly(text))) if pattern else {}
+            if found:
+                named = ", ".join(f'"{word}"' for word in found)
+                message = LazyText(
+                    "No message to a debtor says %(words)s; say it without.", words=named
+                )
+                yield Fault(path + render_pointer([language]), message, "FORBIDDEN_WORD")
+
+
+def list_texts(definition: Definition) -> Iterator[tuple[str, Texts]]:
+    """All texts of a definition by language, with the pointer to each."""
+    for name, texts in definition.snippets.items():
+        yield render_pointer(["snippets", name]), texts
+    for name, template in definition.templates.items():
+        path = render_pointer(["templates", name])
+        for channel, mail in (("EMAIL", template.email), ("LETTER", template.letter)):
+            if mail is not None:
+                yield f"{path}/{channel}/subject", mail.subject
+                yield f"{path}/{channel}/body", mail.body
+        if template.sms is not None:
+            yield f"{path}/SMS/body", template.sms.body
+
+
+def _make_pattern(words: Sequence[str]) -> re.Pattern[str]:
+    alternatives = "|".join(
+        (r"\w*" if word.startswith("*") else "")
+        + _UMLAUT.sub(_write_out, re.escape(word.strip("*")).replace(r"\ ", r"\s+"))
+        + (r"\w*" if word.endswith("*") else "")
+        for word in words
+    )
+    return re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE)
+
+
+def _write_out(umlaut: re.Match[str]) -> str:
+    """An umlaut, or the two letters that stand for it."""
+    letter = umlaut.group()
+    return f"(?:{letter}|{_TWO_LETTERS[letter.lower()]})"
+
+
+def _read_plainly(text: str) -> str:
+    """Without the marks that could stand within a word, and soft hyphens; each letter one sign."""
+    text = unicodedata.normalize("NFC", text)
+    return text.translate({ord(mark): None for mark in "*_\u00ad\u200b"})
 
 
 def find_value_faults(configuration: Configuration, definition: Definition) -> Iterator[Fault]:

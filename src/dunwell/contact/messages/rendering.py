@@ -18,16 +18,17 @@ from dunwell.contact.messages.creditors import list_operator
 from dunwell.contact.messages.facts import CHECK_MASK, CreditorFacts, MessageFacts
 from dunwell.contact.messages.formatting import Values, find_locale, render_line
 from dunwell.contact.messages.gsm import Parts, count_parts, write_plainly
-from dunwell.contact.messages.mail_style import BOX, BOX_LABEL, choose_rule_color, style_button
+from dunwell.contact.messages.mail_blocks import BOX, BOX_LABEL, choose_rule_color, style_button
 from dunwell.contact.messages.markdown import Parsed, parse_line, parse_lines, parse_markdown
 from dunwell.contact.messages.parts import Source, fill_within
 from dunwell.contact.messages.placeholders import (
     LANDING_URL,
+    MAX_MESSAGE_CHARACTERS,
+    MAX_TEXT_CHARACTERS,
     PAY_BY,
     expand_snippets,
     leave_out,
 )
-from dunwell.contact.messages.size_limits import MAX_MESSAGE_CHARACTERS, MAX_TEXT_CHARACTERS
 from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate, Texts
 from dunwell.platform.text.translation import Language, find_debtor_language
 

@@ -1,7 +1,5 @@
-"""Addresses that are not contacted any more: suppressing one, lifting that, asking for many.
-
-An address is kept as a keyed digest, and masked for the person who looks at the list. Whoever has
-another usable address is contacted there.
+"""The suppression list: addresses that are not contacted any more, and people who are said to have
+died.
 """
 
 import re
@@ -16,7 +14,13 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
-from dunwell.contact.messages.identities import digest_address, mask_address, normalize_address
+from dunwell.contact.messages.identities import (
+    Person,
+    digest_address,
+    identify,
+    mask_address,
+    normalize_address,
+)
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
@@ -243,3 +247,55 @@ def check_address(channel: Channel, address: str) -> None:
 
 def _write_digest(digest: bytes) -> str:
     return f"\\x{digest.hex()}"
+
+
+# By primary key.
+_LOAD_PERSONS = """
+SELECT d.merchant_id, d.claim_id, d.email, d.mobile_number, d.customer_number
+FROM unnest($1::integer[], $2::bigint[]) AS asked (merchant_id, claim_id)
+JOIN debtors d ON d.merchant_id = asked.merchant_id AND d.claim_id = asked.claim_id
+"""
+# Rides on disputes_stopped.
+_FIND_STOPPED = """
+SELECT DISTINCT unnest(stopped_identities) AS identity
+FROM disputes
+WHERE released_at IS NULL AND stopped_identities IS NOT NULL
+    AND stopped_identities && $1::bytea[]
+"""
+# A claim of a merchant.
+ClaimKey = tuple[int, int]
+
+
+async def load_person(tx: Connection, merchant_id: int, claim_id: int) -> Person:
+    """The debtor of a claim that exists."""
+    return (await _load_persons(tx, [(merchant_id, claim_id)]))[merchant_id, claim_id]
+
+
+async def find_stopped_claims(
+    tx: Connection, keys: KeyRing, claims: Collection[ClaimKey]
+) -> set[ClaimKey]:
+    """Those whose debtor must not be contacted."""
+    if not claims:
+        return set()
+    persons = await _load_persons(tx, claims)
+    return await find_stopped(tx, keys, persons)
+
+
+async def find_stopped(
+    tx: Connection, keys: KeyRing, persons: dict[ClaimKey, Person]
+) -> set[ClaimKey]:
+    """The claims of those persons who must not be contacted."""
+    known = {key: set(identify(keys, key[0], person)) for key, person in persons.items()}
+    asked = sorted({digest for each in known.values() for digest in each})
+    stopped = {row["identity"] for row in await tx.fetch(_FIND_STOPPED, asked)}
+    return {key for key, digests in known.items() if not stopped.isdisjoint(digests)}
+
+
+async def _load_persons(tx: Connection, claims: Collection[ClaimKey]) -> dict[ClaimKey, Person]:
+    rows = await tx.fetch(_LOAD_PERSONS, *map(list, zip(*claims, strict=True)))
+    return {
+        (row["merchant_id"], row["claim_id"]): Person(
+            row["claim_id"], row["email"], row["mobile_number"], row["customer_number"]
+        )
+        for row in rows
+    }

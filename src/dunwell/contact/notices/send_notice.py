@@ -8,11 +8,10 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.contact.messages.codes import derive_check, derive_code, digest_check, digest_code
-from dunwell.contact.messages.contact_stops import find_stopped_claims
 from dunwell.contact.messages.facts import CHECK_MASK
 from dunwell.contact.messages.identities import digest_recipient
 from dunwell.contact.messages.links import TOKEN_MASK, hash_token
-from dunwell.contact.messages.suppression import load_reasons
+from dunwell.contact.messages.suppression import find_stopped_claims, load_reasons
 from dunwell.contact.notices.notice import (
     DAY,
     HOUR,
@@ -29,16 +28,14 @@ from dunwell.contact.notices.notice import (
 )
 from dunwell.contact.notices.secrets import bears_check, bears_token, derive_notice_token
 from dunwell.contact.notices.store import (
+    CheckCode,
     Keyed,
     NoticeTimes,
     find_same,
     load_asked,
     load_asked_to_one,
-    save_notice,
-)
-from dunwell.contact.notices.store_secrets import (
-    CheckCode,
     save_check_code,
+    save_notice,
     save_notice_code,
     save_notice_link,
 )

@@ -17,8 +17,8 @@ from prometheus_client import Counter
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.contact.notices.notice import Kind, NoticeChannel
+from dunwell.contact.notices.occasions.store import empty_occasions, reopen_occasion
 from dunwell.contact.notices.store import empty_notices, lock_notice, save_failed
-from dunwell.contact.notices.store_occasions import empty_occasions, reopen_occasion
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources

@@ -1,28 +1,52 @@
-"""What a channel reports of a message after it took it, and what that means for the message.
-
-Reports come late, twice and in any order, so each is kept by itself and joined with what is known:
-
-reported      a message that is       becomes
-DELIVERED     ACCEPTED                delivered: noted, and shown
-FAILED        ACCEPTED                failed later: the next channel is tried
-FAILED        delivered               as it was: what arrived has arrived
-RETURNED      ACCEPTED or delivered   failed later: what arrived was given back
-DELAYED       any                     as it was: the channel goes on trying
-any           UNKNOWN                 sent, for it is spoken of, and then as above
-any           not settled yet         the report waits
-any           anything else           as it was
-
-Pure.
+"""What a channel reports of a message after it accepted it, what that means for the message, and
+what a message costs. Pure.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from enum import Enum
-from typing import Literal
+from typing import Literal, Protocol
 from uuid import UUID
 
+import phonenumbers
+
 from dunwell.contact.messages.contact import Contact
-from dunwell.contact.sending.prices import UNKNOWN_COUNTRY, find_country
+
+UNKNOWN_COUNTRY = "ZZ"
+_ANY_OTHER = "*"
+
+
+class Priced(Protocol):
+    """A line of the installation file."""
+
+    @property
+    def prices(self) -> Mapping[str, float]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """What a message's price goes by. units: parts of an SMS, sheets of a letter, one e-mail."""
+
+    units: int
+    country: str = UNKNOWN_COUNTRY
+
+
+def price_of(line: Priced, message: Weight) -> Decimal | None:
+    """None: the line has no price for this country."""
+    price = line.prices.get(message.country, line.prices.get(_ANY_OTHER))
+    return None if price is None else Decimal(str(price)) * message.units
+
+
+def find_country(number: str) -> str:
+    """Of a number in international format; UNKNOWN_COUNTRY where none is known."""
+    try:
+        parsed = phonenumbers.parse(number)
+    except phonenumbers.NumberParseException:
+        return UNKNOWN_COUNTRY
+    return phonenumbers.region_code_for_number(parsed) or UNKNOWN_COUNTRY
+
 
 ReportState = Literal["DELIVERED", "FAILED", "RETURNED", "DELAYED"]
 # Why a message did not arrive. ADDRESS: nobody is reached there, so it is suppressed. ABOUT_US: we

@@ -1,39 +1,130 @@
-"""Sends what queues hold, each message at most once unless its channel may be called again.
-
-1. begin      The queue chooses sets: of a merchant's channel, or of one message.
-2. hand over  It leases a set, checks that it still may go, and commits it as handed over with its
-              content.
-3. call       The channel is called for all messages at the same time. No transaction is open; a
-              heartbeat keeps the lease.
-4. settle     Each answer is recorded when it arrives, together with those that arrive in the same
-              moment. An answer whose lease was lost meanwhile is not recorded.
-
-A set that waits only for recipients who do not answer lingers: it takes no slot any more, and the
-queue may begin the next set of the same channel with what room is left.
-
-A worker that dies before 2 has committed leaves a lease that runs out: the set is leased again. One
-that dies after it leaves the messages that have no recorded answer. The queue takes them up again
-where the channel makes one message of one id however often it is called; all others become UNKNOWN
-(CONTRACT 13). A worker that lives and knows that it has not called the channel takes the mark back.
-"""
+"""Sends what queues hold, each message at most once unless its channel may be called again."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
 from typing import Any, Generic, Protocol, TypeVar
+from uuid import UUID
 
 import structlog
 
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.sending.adapters import Adapters
-from dunwell.contact.sending.channel import Answer, Uncalled
-from dunwell.contact.sending.handed_over import HandedOver, MessageCall
-from dunwell.contact.sending.persist import persist, persist_for_a_moment
+from dunwell.contact.sending.channel import (
+    Answer,
+    Message,
+    Permanent,
+    Temporary,
+    Unanswered,
+    Uncalled,
+)
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
+from dunwell.platform.errors import Unavailable
 from dunwell.platform.heartbeat import BEAT_SECONDS, HeldLease, keep_lease
 from dunwell.platform.resources import Resources
+
+_FIRST_PAUSE_SECONDS, _PAUSE_SECONDS = 0.1, 1.0
+# A process that ends has been asked to for twenty seconds; its supervisor kills it soon after.
+_MOMENT_SECONDS = 5.0
+
+Written = TypeVar("Written")
+
+log = structlog.get_logger(__name__)
+
+
+async def persist(write: Callable[[], Awaitable[Written]]) -> Written:
+    """Repeat a transaction for as long as the database is away or another change is in the way. It
+    must be one that may be repeated: it may have been committed though its answer was lost."""
+    pause = _FIRST_PAUSE_SECONDS
+    while True:
+        try:
+            return await write()
+        except Unavailable as error:
+            log.warning("cannot settle yet", error=type(error).__name__, once_a_minute=True)
+            await asyncio.sleep(pause)
+            pause = _PAUSE_SECONDS
+
+
+async def persist_for_a_moment(write: Callable[[], Awaitable[object]]) -> None:
+    """The same for a few seconds, and without raising: for a task that is being cancelled, or that
+    others wait for."""
+    try:
+        async with asyncio.timeout(_MOMENT_SECONDS):
+            await persist(write)
+    except Exception as error:
+        log.exception("cannot settle in time", error=type(error).__name__)
+
+
+Item = TypeVar("Item")
+
+
+class HandedOver(Protocol[Item]):
+    """A merchant's messages that were committed as handed over under one lease."""
+
+    @property
+    def merchant(self) -> Merchant: ...
+
+    @property
+    def lease(self) -> Lease:
+        """As it was written with the mark."""
+
+    @property
+    def items(self) -> Sequence[Item]:
+        """For each of them its channel is called."""
+
+    @property
+    def answered(self) -> Sequence[tuple[Item, Any]]:
+        """Items whose channel is not called, with what they are settled by instead."""
+
+    def compose(self, item: Item) -> AbstractAsyncContextManager[Message | Temporary | Permanent]:
+        """The message as it leaves the house, in memory for as long as the block lasts; or why it
+        does not."""
+
+    async def keep(self, tx: Connection, until: datetime) -> Collection[UUID]:
+        """Renew the lease where it is still held; the messages that it was renewed for, by the id
+        that their channel is given."""
+
+    async def settle(self, tx: Connection, answers: Sequence[tuple[Item, Any]]) -> int:
+        """Record what became of some items; how many were settled. May be called again when the
+        transaction was rolled back or when it is not known whether it was."""
+
+
+class MessageCall(Generic[Item]):
+    """One item on its way to its channel."""
+
+    def __init__(self, handed_over: HandedOver[Item], item: Item) -> None:
+        self.item = item
+        # From then on the message may have left.
+        self.has_begun = False
+        self._handed_over = handed_over
+
+    async def run(self, adapters: Adapters, lease: HeldLease) -> Answer:
+        answer: Answer | None = None
+        try:
+            async with self._handed_over.compose(self.item) as message:
+                if isinstance(message, Temporary | Permanent):
+                    answer = message
+                elif not lease.is_surely_held(message.communication_id):
+                    # It may be settled by somebody else already, and be sent again by them.
+                    answer = Uncalled()
+                else:
+                    self.has_begun = True
+                    answer = await adapters.call(self._handed_over.merchant, message)
+        except Exception as error:  # it must not take the answers of other messages with it
+            log.exception("message broken off", error=type(error).__name__)
+            if answer is None:
+                answer = self._judge()
+        return answer
+
+    def _judge(self) -> Answer:
+        if self.has_begun:
+            return Unanswered(is_repeatable=False)
+        return Temporary(reason="The message could not be composed; the log says why.")
+
 
 _ROUND_SECONDS = 0.2
 # Answers that arrive within this time of the first share a transaction: a fast channel's set costs
@@ -49,10 +140,8 @@ _MOST_LINGERING = 2_000
 # otherwise keep known answers from being recorded until the process is killed.
 _BREAK_OFF_SECONDS = 2.0
 
-Item = TypeVar("Item")
-SetKey = TypeVar("SetKey")
 
-log = structlog.get_logger(__name__)
+SetKey = TypeVar("SetKey")
 
 
 class RunningSet(Generic[SetKey]):

@@ -13,8 +13,8 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.contact.messages.suppression import suppress
-from dunwell.contact.sending.incoming import Incoming, is_stop, read_number
-from dunwell.contact.sending.incoming_store import (
+from dunwell.contact.sending.incoming_sms import Incoming, is_stop, read_number
+from dunwell.contact.sending.store import (
     WrittenTo,
     find_who_wrote,
     find_written_to,

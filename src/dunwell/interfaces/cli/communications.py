@@ -9,8 +9,13 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant, load_merchants_page
-from dunwell.contact.escalation.settle_unknown import settle_unknown
-from dunwell.contact.messages.unknown_contacts import FIRST, ContactView, find_contact, list_unknown
+from dunwell.contact.escalation.contacts.outcomes.settle_contacts import settle_unknown
+from dunwell.contact.messages.communications.read_communications import (
+    FIRST,
+    ContactView,
+    find_contact,
+    list_unknown,
+)
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
 from dunwell.interfaces.cli.work import merchant_of_key, run_change, run_reading

@@ -6,7 +6,7 @@ import click
 
 from dunwell.cases.rollout.contact_waits import find_contact_warnings
 from dunwell.contact.messages.checking import find_template_faults
-from dunwell.contact.messages.forbidden_words import find_forbidden_words
+from dunwell.contact.messages.merchant_rules import find_forbidden_words
 from dunwell.core.workflows.checking import (
     definition_schema,
     find_definition_faults,

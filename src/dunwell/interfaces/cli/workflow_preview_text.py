@@ -19,7 +19,7 @@ from dunwell.cases.rollout.plan_publication import describe_reach
 from dunwell.cases.rollout.preview_draft import Preview
 from dunwell.cases.rollout.uses import describe_count
 from dunwell.contact.messages.formatting import render_money
-from dunwell.contact.messages.guards import HeldBy
+from dunwell.contact.messages.guards.guards import HeldBy
 from dunwell.core.workflows.versions.versions import Verdict
 from dunwell.interfaces.cli.output import render_table
 from dunwell.interfaces.cli.workflow_reading import render_differences

@@ -11,13 +11,13 @@ from msgspec import UNSET
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.escalation.due_claim import DueClaim, find_position
-from dunwell.contact.escalation.due_claim_store import load_claims
-from dunwell.contact.escalation.person_guard import make_person_guard
+from dunwell.contact.escalation.forecast.person_guard import make_person_guard
+from dunwell.contact.escalation.forecast.running_claims import OpenContact as RunningContact
+from dunwell.contact.escalation.forecast.running_claims import RunningClaim, find_person, foresee
 from dunwell.contact.escalation.process import Process, find_process
-from dunwell.contact.escalation.running_claims import OpenContact as RunningContact
-from dunwell.contact.escalation.running_claims import RunningClaim, find_person, foresee
 from dunwell.contact.escalation.schedule import StepFacts
-from dunwell.contact.messages.guard_store import load_contacted
+from dunwell.contact.escalation.store import load_claims
+from dunwell.contact.messages.guards.store import load_contacted
 from dunwell.contact.messages.identities import identify
 from dunwell.core.claims.conditions import find_unmet
 from dunwell.core.claims.holds import Hold

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from dunwell.contact.messages.guards import HeldBy
+from dunwell.contact.messages.guards.guards import HeldBy
 from dunwell.core.claims.holds import Hold, HoldKind
 from dunwell.core.workflows.definition import CommunicationStep, Definition, Step, WaitStep
 from dunwell.operations.explanation.records import OpenContact, PastStep, Standing

@@ -23,7 +23,7 @@ from dunwell.cases.payments.list_payments import (
     list_payments,
 )
 from dunwell.cases.payments.store_lists import ListedPayment, ListedRequest
-from dunwell.contact.messages.communication_views import FoundCommunication
+from dunwell.contact.messages.communications.communication import FoundCommunication
 from dunwell.contact.messages.list_communications import (
     CommunicationFilter,
     list_communications,

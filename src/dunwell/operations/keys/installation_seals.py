@@ -2,10 +2,9 @@
 chain of its own, and verifies it. Sealing is run by a timer and writes no audit row.
 """
 
-from dunwell.contact.messages.check_seals import check_chain
-from dunwell.contact.messages.ledger import BEGINNING, SealParts, digest_row, digest_seal
-from dunwell.contact.messages.ledger_store import Head
-from dunwell.contact.messages.verify_ledger import Verdict
+from dunwell.contact.messages.ledger.ledger import BEGINNING, SealParts, digest_row, digest_seal
+from dunwell.contact.messages.ledger.store import Head
+from dunwell.contact.messages.ledger.verify_ledger import Verdict, check_chain
 from dunwell.operations.keys.installation_seals_store import (
     TABLE,
     count_unsealed,

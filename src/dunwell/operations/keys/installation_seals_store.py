@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.contact.messages.ledger_store import PATIENCE_SECONDS, Head, Seal, SealedRow, Unsealed
+from dunwell.contact.messages.ledger.store import PATIENCE_SECONDS, Head, Seal, SealedRow, Unsealed
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
 

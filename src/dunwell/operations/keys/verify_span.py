@@ -7,10 +7,8 @@ from typing import Literal
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.contact.messages.check_seals import check_chain
-from dunwell.contact.messages.ledger import BEGINNING
-from dunwell.contact.messages.ledger_findings import Finding
-from dunwell.contact.messages.ledger_store import (
+from dunwell.contact.messages.ledger.ledger import BEGINNING, Finding
+from dunwell.contact.messages.ledger.store import (
     AUDITS,
     CONTACTS,
     Head,
@@ -18,6 +16,7 @@ from dunwell.contact.messages.ledger_store import (
     load_seals_of,
     measure_span,
 )
+from dunwell.contact.messages.ledger.verify_ledger import check_chain
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import snapshot
 

@@ -14,8 +14,11 @@ from dunwell.accounts.merchants.configuration import Configuration, Logo
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.contact.messages.forbidden_words import find_forbidden_words
-from dunwell.contact.messages.merchant_rules import find_quiet_faults, find_value_faults
+from dunwell.contact.messages.merchant_rules import (
+    find_forbidden_words,
+    find_quiet_faults,
+    find_value_faults,
+)
 from dunwell.core.workflows.definition import Definition
 from dunwell.operations.onboarding.checking import CheckedFile, Surroundings, check_merchant_file
 from dunwell.operations.onboarding.configuration import merge_configuration

@@ -7,8 +7,11 @@ from msgspec import UNSET
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.cases.assignment.checking import find_unknown_names
 from dunwell.cases.assignment.document import list_names
-from dunwell.contact.messages.forbidden_words import find_forbidden_words
-from dunwell.contact.messages.merchant_rules import find_quiet_faults, find_value_faults
+from dunwell.contact.messages.merchant_rules import (
+    find_forbidden_words,
+    find_quiet_faults,
+    find_value_faults,
+)
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.versions.versions import find_reused_ids
 from dunwell.operations.onboarding.account_rules import list_channels

@@ -22,7 +22,7 @@ from dunwell.cases.modalities.modality import ModalityState
 from dunwell.cases.payments.list_payments import REQUESTS, RequestFilter
 from dunwell.cases.payments.request_states import RequestState
 from dunwell.cases.replies.store import count_unseen
-from dunwell.contact.messages.communication_store import count_failed
+from dunwell.contact.messages.communications.store import count_failed
 from dunwell.contact.messages.list_communications import COMMUNICATIONS, CommunicationFilter
 from dunwell.core.events.list_endpoints import ENDPOINTS, EndpointFilter
 from dunwell.platform.database.database import snapshot

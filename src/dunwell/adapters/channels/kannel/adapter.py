@@ -25,8 +25,8 @@ from dunwell.contact.sending.channel import (
     Permanent,
     Temporary,
 )
-from dunwell.contact.sending.prices import find_country
 from dunwell.contact.sending.references import write_reference
+from dunwell.contact.sending.report import find_country
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.http.client import Answer
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from dunwell.adapters.channels.incoming import Forged, read_text
-from dunwell.contact.sending.incoming import Incoming
+from dunwell.contact.sending.incoming_sms import Incoming
 from dunwell.contact.sending.report import Cause, Reference, Report, ReportState
 
 _STATES: dict[str, ReportState] = {"1": "DELIVERED", "2": "FAILED", "16": "FAILED"}

@@ -9,7 +9,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.adapters.channels.outbox.folder import list_marks
-from dunwell.contact.escalation.report_failure import report_failure
+from dunwell.contact.escalation.reports.join_reports import report_failure
 from dunwell.contact.notices.settled import report_notice_failure
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources

@@ -26,7 +26,7 @@ from dunwell.adapters.channels.outbox.listing import (
     open_letter,
     open_sms,
 )
-from dunwell.contact.messages.mail_style import render_frame_policy
+from dunwell.contact.messages.mail_blocks import render_frame_policy
 from dunwell.platform.errors import InvalidRequest
 from dunwell.platform.resources import Resources
 

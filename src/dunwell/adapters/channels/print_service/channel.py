@@ -19,8 +19,10 @@ from dunwell.adapters.channels.print_service.letter_files import (
     make_files,
 )
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.contact.sending.batches.depot import Depot, HostKeyRefused
-from dunwell.contact.sending.batches.item_store import (
+from dunwell.contact.sending.batches.depot import Depot, HostKeyRefused, LetterLine
+from dunwell.contact.sending.batches.manifest import Letter
+from dunwell.contact.sending.batches.status_file import load_status_format
+from dunwell.contact.sending.batches.store import (
     Item,
     ItemKey,
     ItemState,
@@ -29,9 +31,6 @@ from dunwell.contact.sending.batches.item_store import (
     finish_items,
     give_up_item,
 )
-from dunwell.contact.sending.batches.line import LetterLine
-from dunwell.contact.sending.batches.manifest import Letter
-from dunwell.contact.sending.batches.status_format import load_status_format
 from dunwell.contact.sending.channel import Accepted, Message, Outcome, Permanent, Temporary
 from dunwell.contact.sending.references import write_reference
 from dunwell.platform.resources import Resources

@@ -16,8 +16,8 @@ from dunwell.adapters.channels.print_service.letter_files import LetterFiles, ma
 from dunwell.contact.messages.facts import CreditorFacts
 from dunwell.contact.messages.formatting import NamedTexts, greet_company
 from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages.letters.rendering import ShortLetter, compose_sheet
 from dunwell.contact.messages.letters.sheet import Page, write_sheet
-from dunwell.contact.messages.letters.short_letter import ShortLetter, compose_sheet
 from dunwell.contact.messages.markdown import parse_markdown
 from dunwell.contact.sending.batches.depot import Depot
 from dunwell.contact.sending.batches.manifest import write_manifest

@@ -9,7 +9,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 
 from dunwell.adapters.channels.incoming import Forged, read_text
-from dunwell.contact.sending.incoming import Incoming
+from dunwell.contact.sending.incoming_sms import Incoming
 from dunwell.contact.sending.report import Cause, Reference, Report, ReportState
 
 _STATES: dict[str, ReportState] = {

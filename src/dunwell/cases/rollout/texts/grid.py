@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel, Configuration
 from dunwell.contact.escalation.schedule import list_channels
 from dunwell.contact.messages.checking import find_template_faults
-from dunwell.contact.messages.forbidden_words import find_forbidden_words
-from dunwell.contact.messages.merchant_rules import find_value_faults
+from dunwell.contact.messages.merchant_rules import find_forbidden_words, find_value_faults
 from dunwell.core.workflows.definition import CommunicationStep, Definition
 from dunwell.core.workflows.definition_rules import find_text_faults
 from dunwell.core.workflows.text_places import (

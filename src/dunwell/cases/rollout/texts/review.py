@@ -11,8 +11,7 @@ import msgspec
 from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.cases.rollout.texts.sentences import MOST_WORDS, count_words, list_sentences
 from dunwell.contact.messages.checking import find_template_faults
-from dunwell.contact.messages.forbidden_words import find_forbidden_words
-from dunwell.contact.messages.merchant_rules import find_value_faults
+from dunwell.contact.messages.merchant_rules import find_forbidden_words, find_value_faults
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.definition_rules import find_text_faults
 from dunwell.core.workflows.text_places import Place, Written, put_text, read_text

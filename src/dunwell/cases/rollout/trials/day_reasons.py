@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from typing import Literal
 
 from dunwell.contact.escalation.calendars import Calendar
-from dunwell.contact.messages.guards import HeldBy
+from dunwell.contact.messages.guards.guards import HeldBy
 from dunwell.core.workflows.definition import WaitStep
 
 # HOLIDAY, NO_WEEKDAY: a day is passed over. BEFORE_HOURS, AFTER_HOURS: the hours of contact of a

@@ -9,7 +9,7 @@ from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.sample_contact import make_sample
 from dunwell.cases.rollout.trials.writing import TrialWriter
-from dunwell.contact.escalation.letterhead import gather_facts
+from dunwell.contact.escalation.contacts.compose_contact import gather_facts
 from dunwell.contact.messages.codes import CODE_MASK
 from dunwell.contact.messages.formatting import Values
 from dunwell.contact.messages.links import TOKEN_MASK

@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.store import load_user
 from dunwell.cases.rollout.preview_message import PreparedMessage, Wanted, prepare_message
-from dunwell.contact.escalation.compose_contact import make_message
+from dunwell.contact.escalation.contacts.compose_contact import make_message
 from dunwell.contact.sending.channel import Message
 from dunwell.core.workflows.definition import Definition
 from dunwell.platform.crypto import KeyRing

@@ -20,14 +20,14 @@ from dunwell.cases.rollout.sample_contact import Case, Reader
 from dunwell.cases.rollout.trials.day_reasons import DayReason
 from dunwell.cases.rollout.trials.simulating import Happening, Part, play_through
 from dunwell.cases.rollout.trials.writing import TrialWriter, Wish, open_trial
-from dunwell.contact.escalation.due_claim_store import load_claims
-from dunwell.contact.escalation.pay_by import foresee_pay_by
-from dunwell.contact.escalation.reach import find_usable_channels
-from dunwell.contact.escalation.running_claims import find_person
+from dunwell.contact.escalation.contacts.render_leased import foresee_pay_by
+from dunwell.contact.escalation.due_claim import find_usable_channels
+from dunwell.contact.escalation.forecast.running_claims import find_person
 from dunwell.contact.escalation.schedule import NOTHING_TRIED, ContactPlanned, StepFacts
+from dunwell.contact.escalation.store import load_claims
 from dunwell.contact.messages.contact import RenderedContact
 from dunwell.contact.messages.gsm import count_parts
-from dunwell.contact.messages.guard_store import load_contacted
+from dunwell.contact.messages.guards.store import load_contacted
 from dunwell.contact.messages.identities import identify
 from dunwell.contact.messages.letters.printer import LetterPrinter, Unprintable
 from dunwell.contact.sending.channel import Permanent

@@ -13,8 +13,8 @@ from dunwell.cases.rollout.trials.day_reasons import (
     explain_put_off,
     explain_wait,
 )
-from dunwell.contact.escalation.forecast import Course, Foreseen
-from dunwell.contact.escalation.person_guard import PersonGuard, find_quiet_hours
+from dunwell.contact.escalation.forecast.forecast import Course, Foreseen
+from dunwell.contact.escalation.forecast.person_guard import PersonGuard, find_quiet_hours
 from dunwell.contact.escalation.process import Process
 from dunwell.contact.escalation.schedule import (
     FeeAdded,
@@ -24,7 +24,7 @@ from dunwell.contact.escalation.schedule import (
     find_start_of_wait,
 )
 from dunwell.contact.messages.facts import ClaimFacts, ItemFacts
-from dunwell.contact.messages.guards import Days, HeldBy
+from dunwell.contact.messages.guards.guards import Days, HeldBy
 from dunwell.core.workflows.definition import CommunicationStep
 
 # A process that has not ended by then is shown as far.

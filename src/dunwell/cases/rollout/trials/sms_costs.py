@@ -17,7 +17,7 @@ from dunwell.cases.rollout.trials.writing import TrialWriter, Wish, open_trial
 from dunwell.contact.messages.facts import ItemFacts
 from dunwell.contact.messages.gsm import count_parts
 from dunwell.contact.sending.channel import Permanent
-from dunwell.contact.sending.prices import find_country
+from dunwell.contact.sending.report import find_country
 from dunwell.core.workflows.definition import Definition
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.resources import Resources

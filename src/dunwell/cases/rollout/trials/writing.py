@@ -15,13 +15,17 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.sample_contact import NOBODYS_ID, Reader
-from dunwell.contact.escalation.compose_contact import Occasion, render_contact
-from dunwell.contact.escalation.letterhead import Letterhead, find_layout
+from dunwell.contact.escalation.contacts.compose_contact import (
+    Letterhead,
+    Occasion,
+    find_layout,
+    render_contact,
+)
 from dunwell.contact.escalation.process import Process, build_process
 from dunwell.contact.messages.contact import RenderedContact
 from dunwell.contact.messages.gsm import count_parts
 from dunwell.contact.sending.channel import Permanent
-from dunwell.contact.sending.prices import Weight, find_country, price_of
+from dunwell.contact.sending.report import Weight, find_country, price_of
 from dunwell.core.workflows.definition import CommunicationStep, Definition
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.resources import Resources

@@ -1,8 +1,5 @@
-"""Letters as files: printed once, kept sealed, loaded again when sending was broken off.
-
-A printed letter bears the debtor's link and code, which are kept nowhere else readable; so it is
-sealed with the installation's key. Its key names its content: what is printed again alike is kept
-once, and nothing that was handed over is ever overwritten but by itself, sealed anew.
+"""Letters as files: printed once, stored sealed, loaded again when sending was interrupted, and
+sealed with a new version of the secret key.
 """
 
 from collections.abc import Sequence

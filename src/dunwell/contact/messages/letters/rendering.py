@@ -1,17 +1,17 @@
-"""A template and a claim's facts become a letter: its subject, its plain text and its sheet.
-
-The window's address, the way to the debtor's page, how to pay by transfer and the creditor's footer
-are part of every letter; a template can neither move nor drop them. Pure.
+"""Renders a template and a claim's facts as a letter, and letters of one text, such as an answer.
+Pure.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec.structs import replace as structs_replace
+
+from dunwell.accounts.merchants.configuration import Brand
 from dunwell.contact.messages.creditors import write_operator
 from dunwell.contact.messages.facts import CreditorFacts, MessageFacts
 from dunwell.contact.messages.formatting import Values, render_iban, render_line, render_money
-from dunwell.contact.messages.items import describe_item, explain_item, list_sums
-from dunwell.contact.messages.letters.printed_names import print_creditor, print_debtor
+from dunwell.contact.messages.letters.address import print_creditor, print_debtor
 from dunwell.contact.messages.letters.sheet import (
     USUAL_LAYOUT,
     Enclosure,
@@ -22,11 +22,12 @@ from dunwell.contact.messages.letters.sheet import (
     Sheet,
     Transfer,
 )
-from dunwell.contact.messages.markdown import parse_markdown
-from dunwell.contact.messages.markdown_letter import fill_blocks
-from dunwell.contact.messages.parts import fill_within
+from dunwell.contact.messages.mail_blocks import describe_item, explain_item, list_sums
+from dunwell.contact.messages.markdown import Parsed, parse_markdown
+from dunwell.contact.messages.markdown_compilers import fill_blocks
+from dunwell.contact.messages.parts import Source, fill, fill_within
+from dunwell.contact.messages.placeholders import MAX_MESSAGE_CHARACTERS
 from dunwell.contact.messages.rendering import choose_words, fill_line, list_footer, put_together
-from dunwell.contact.messages.size_limits import MAX_MESSAGE_CHARACTERS
 from dunwell.core.workflows.definition import LetterTemplate, Texts
 from dunwell.platform.text.translation import Language, find_debtor_language
 
@@ -235,3 +236,75 @@ def render_payment_code(
     lines = ["BCD", "002", "1", "SCT", bic or "", holder, account, amount, "", "", purpose]
     payload = "\n".join(lines).rstrip("\n")
     return payload if len(payload.encode()) <= _MAX_BYTES else None
+
+
+@dataclass(frozen=True, slots=True)
+class ShortLetter:
+    """today: as it is printed. due: none: nothing is to be paid."""
+
+    subject: str
+    greeting: str
+    body: Parsed
+    values: Source
+    address: Sequence[str]
+    today: str
+    reference: str
+    page: Page
+    due: AmountDue | None = None
+
+
+def compose_sheet(letter: ShortLetter, creditor: CreditorFacts, language: str) -> Sheet:
+    words, creditor = find_debtor_language(language), print_creditor(creditor)
+    rows = [
+        (words.translate("Date"), letter.today),
+        (words.translate("Reference"), letter.reference),
+        (words.translate("Phone"), creditor.phone),
+        (words.translate("E-mail"), creditor.email),
+    ]
+    return Sheet(
+        language=language.partition("-")[0].lower(),
+        sender=creditor.legal_name,
+        sender_name=creditor.name,
+        color=None,
+        logo=None,
+        return_line=render_return_line(creditor),
+        address=list(letter.address),
+        reference=letter.reference,
+        information=[(label, render_line(value)) for label, value in rows if value],
+        subject=letter.subject,
+        body=[
+            ["p", [_run(f"{letter.greeting},")]],
+            *fill_blocks(letter.body.letter, letter.values),
+            ["p", [_run(words.translate("Kind regards")), ["b"], _run(creditor.name)]],
+        ],
+        items=Items(("", ""), [], []),
+        page=letter.page,
+        transfer=None if letter.due is None else render_transfer(creditor, letter.due, language),
+        enclosures=[],
+        footer=list_sender(creditor, language),
+        operator=write_operator(creditor, words),
+        words=translate_layout(words),
+    )
+
+
+def render_plain_letter(sheet: Sheet, letter: ShortLetter, language: str) -> str:
+    """What stands on it, for whoever reads it later."""
+    words = [
+        f"{render_line(letter.greeting)},",
+        fill(letter.body.text, letter.values),
+        f"{find_debtor_language(language).translate('Kind regards')}\n{sheet.sender_name}",
+        "\n".join(list_ways(sheet)),
+    ]
+    return "\n\n".join(words) + "\n"
+
+
+def put_on(sheet: Sheet, brand: Brand, layout: str) -> Sheet:
+    """With the merchant's color and logo, laid out as its line for letters wants it."""
+    logo = brand.logo
+    picture = None if logo is None else Picture(logo.content_type, logo.content)
+    return structs_replace(sheet, color=brand.color, logo=picture, layout=layout)
+
+
+def _run(text: str) -> list[object]:
+    """Plain text, as `markdown_letter` describes a run."""
+    return ["t", render_line(text), False, False]

@@ -1,10 +1,13 @@
-"""The port of a folder that letters are handed over in: on this machine, or on a server.
-
-Names are ours or were listed there, never paths. Everything raises OSError while the folder is away
-or full; FileNotFoundError for what is not there, PermissionError where we may not. Pure.
+"""The port of a folder in which letters are handed over, on this machine or on a server, and a
+provider of letters as the worker knows it.
 """
 
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from dunwell.accounts.installation.delivery_providers import Batch
+from dunwell.contact.messages.letters.sheet import USUAL_LAYOUT
+from dunwell.contact.sending.batches.status_file import StatusFormat
 
 # Below the depot: where a print service puts what it reports.
 STATUS = "status"
@@ -53,3 +56,26 @@ class Depot(Protocol):
         """None: it does not say."""
 
     async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LetterLine:
+    name: str
+    depot: Depot
+    batch: Batch
+    status_format: StatusFormat
+    # Where on a sheet what stands: a file of `contact/messages/letters/layouts`.
+    layout: str
+
+
+@runtime_checkable
+class BatchedChannel(Protocol):
+    """An adapter whose letters are released in batches."""
+
+    @property
+    def letter_line(self) -> LetterLine: ...
+
+
+def choose_layout(adapter: object) -> str:
+    """Of what carries a merchant's letters."""
+    return adapter.letter_line.layout if isinstance(adapter, BatchedChannel) else USUAL_LAYOUT

@@ -12,28 +12,28 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from dunwell.contact.sending.batches.depot import DONE, PART, REFUSED, STATUS
-from dunwell.contact.sending.batches.item_store import ItemKey, save_statuses
-from dunwell.contact.sending.batches.line import LetterLine
+from dunwell.contact.sending.batches.depot import DONE, PART, REFUSED, STATUS, LetterLine
 from dunwell.contact.sending.batches.status_file import (
     MOST_BYTES,
+    Status,
     StatusFileBroken,
     StatusLine,
     check_status_file,
     read_status_file,
 )
-from dunwell.contact.sending.batches.status_format import Status
-from dunwell.contact.sending.batches.status_store import (
+from dunwell.contact.sending.batches.store import (
+    ItemKey,
     lease_line,
     release_line,
     renew_line,
     save_read,
     save_refused,
+    save_statuses,
     sweep_status_files,
 )
 from dunwell.contact.sending.references import read_reference
 from dunwell.contact.sending.report import Cause, Reference, Report, ReportState
-from dunwell.contact.sending.report_store import save_reports
+from dunwell.contact.sending.store import save_reports
 from dunwell.platform.crypto import sha256
 from dunwell.platform.database.database import Connection
 from dunwell.platform.heartbeat import begin_lease, keep_lease

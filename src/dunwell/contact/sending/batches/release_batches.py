@@ -22,33 +22,30 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.contact.sending.batches.batch_store import (
-    Batch,
-    Waiting,
-    dissolve,
-    lease_left,
-    lock_waiting,
-    mark_released,
-    mark_written,
-    save_batch,
-    take_back,
-)
-from dunwell.contact.sending.batches.depot import PART, RELEASED
-from dunwell.contact.sending.batches.item_store import (
-    find_left,
-    find_taking_back,
-    give_up_item,
-    save_taken_back,
-)
-from dunwell.contact.sending.batches.line import LetterLine
+from dunwell.contact.sending.batches.after_restore.search_released import search_released
+from dunwell.contact.sending.batches.depot import PART, RELEASED, LetterLine
 from dunwell.contact.sending.batches.manifest import (
     list_old_manifests,
     name_manifest,
     write_manifest,
 )
-from dunwell.contact.sending.batches.search_released import search_released
+from dunwell.contact.sending.batches.store import (
+    Batch,
+    Waiting,
+    dissolve,
+    find_left,
+    find_taking_back,
+    give_up_item,
+    lease_left,
+    lock_waiting,
+    mark_released,
+    mark_written,
+    save_batch,
+    save_taken_back,
+    take_back,
+)
 from dunwell.contact.sending.report import Reference, Report
-from dunwell.contact.sending.report_store import save_reports
+from dunwell.contact.sending.store import save_reports
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.heartbeat import begin_lease

@@ -1,19 +1,47 @@
-"""Reads a print service's status file: every line of it, or none. Pure.
-
-CSV with a head line, or JSON with a list of objects, as the file's ending says; both in UTF-8. What
-is wrong is told by the line's number, never by what it holds.
-"""
+"""Reads a print service's status file, every line of it or none, by a format that is data."""
 
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
-from dunwell.contact.sending.batches.status_format import Status, StatusFormat
+Status = Literal["ACCEPTED", "PRINTED", "POSTED", "RETURNED", "FAILED"]
+_FOLDER = Path(__file__).parent / "formats"
+
+
+class Columns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    reference: str
+    state: str
+    time: str
+
+
+class StatusFormat(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """timeFormat: as strptime reads it, in UTC where it names no zone; none: ISO 8601."""
+
+    columns: Columns
+    states: Mapping[str, Status]
+    delimiter: Annotated[str, Meta(min_length=1, max_length=1)] = ","
+    time_format: str | None = None
+
+
+@cache
+def load_status_format(name: str) -> StatusFormat:
+    """Raises LookupError for a name that there is no file of."""
+    if name not in list_status_formats():
+        raise LookupError(f"There is no format of status files named {name}.")
+    return msgspec.json.decode((_FOLDER / f"{name}.json").read_bytes(), type=StatusFormat)
+
+
+def list_status_formats() -> list[str]:
+    return sorted(path.stem for path in _FOLDER.glob("*.json"))
+
 
 MOST_BYTES = 4_000_000
 MOST_LINES = 20_000

@@ -3,7 +3,7 @@
 from typing import get_args
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.messages.communication_views import (
+from dunwell.contact.messages.communications.communication import (
     EXAMPLE,
     CommunicationState,
     FoundCommunicationList,

@@ -1,6 +1,10 @@
 """List what was sent to a claim's debtor, and read a single communication."""
 
-from dunwell.contact.messages.communication_views import EXAMPLE, Communication, CommunicationList
+from dunwell.contact.messages.communications.communication import (
+    EXAMPLE,
+    Communication,
+    CommunicationList,
+)
 from dunwell.contact.messages.list_communications import (
     get_communication,
     list_claim_communications,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import click
 
-from dunwell.contact.messages.ledger_store import Head
-from dunwell.contact.messages.verify_ledger import Verdict, list_merchant_ids, verify_ledger
+from dunwell.contact.messages.ledger.store import Head
+from dunwell.contact.messages.ledger.verify_ledger import Verdict, list_merchant_ids, verify_ledger
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json
 from dunwell.interfaces.cli.work import merchant_of_key, run_reading

@@ -6,8 +6,8 @@ from datetime import date, datetime, timedelta
 from starlette.responses import Response
 
 from dunwell.cases.modalities.progress import start_of_day
-from dunwell.contact.notices.facts import PauseFacts
-from dunwell.contact.notices.tell_debtor import tell_debtor
+from dunwell.contact.notices.occasions.facts import PauseFacts
+from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.interfaces.landing.arranging.requesting import can_be_arranged, load_ground

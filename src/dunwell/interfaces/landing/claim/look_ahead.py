@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import datetime
 
-from dunwell.contact.escalation.announcing import Announced
-from dunwell.contact.escalation.foresee_claim import Foreseeable, foresee_claim
+from dunwell.contact.escalation.forecast.forecast import Announced
+from dunwell.contact.escalation.forecast.foresee_claim import Foreseeable, foresee_claim
 from dunwell.contact.escalation.usable_channels import Addresses
 from dunwell.contact.messages.identities import Person
 from dunwell.interfaces.landing.claim.next_steps import find_held_until, is_foreseeable

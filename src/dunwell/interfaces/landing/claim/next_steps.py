@@ -24,7 +24,7 @@ import msgspec
 from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.cases.modalities.plans import Instalment
 from dunwell.cases.modalities.progress import GRACE, find_request_answer_day
-from dunwell.contact.escalation.announcing import Announced
+from dunwell.contact.escalation.forecast.forecast import Announced
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import ACTIVE
 from dunwell.interfaces.landing.session.facts import ClaimFacts

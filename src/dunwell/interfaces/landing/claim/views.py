@@ -13,7 +13,7 @@ from dunwell.cases.disputes.dispute import DisputeState, render_case_number
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.offers import Offer
 from dunwell.cases.modalities.plans import Instalment
-from dunwell.contact.escalation.announcing import Announced
+from dunwell.contact.escalation.forecast.forecast import Announced
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.files.attachment import AttachedFile
 from dunwell.core.files.upload import name_for_reader

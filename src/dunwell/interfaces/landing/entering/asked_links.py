@@ -15,8 +15,8 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.contact.notices.facts import LinkFacts
 from dunwell.contact.notices.notice import HOUR, Addressee, Kind
+from dunwell.contact.notices.occasions.facts import LinkFacts
 from dunwell.contact.notices.send_notice import send_notice
 from dunwell.contact.notices.store import has_recent
 from dunwell.core.claims.store import lock_claim

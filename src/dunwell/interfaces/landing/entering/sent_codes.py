@@ -7,8 +7,8 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.notices.facts import CodeFacts
 from dunwell.contact.notices.notice import Addressee, NoticeChannel, TooMany
+from dunwell.contact.notices.occasions.facts import CodeFacts
 from dunwell.interfaces.landing.entering.send_code import send_code
 from dunwell.interfaces.landing.entering.tries import Locked, Slowed, lock_for
 from dunwell.interfaces.landing.entering.try_sent_code import Typed

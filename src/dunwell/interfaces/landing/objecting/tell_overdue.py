@@ -18,8 +18,8 @@ from dunwell.cases.disputes.store import load_dispute
 from dunwell.cases.disputes.store_overdue import find_merchants, find_overdue, save_overdue_told
 from dunwell.cases.modalities.progress import local_date
 from dunwell.contact.messages.creditors import find_creditor
-from dunwell.contact.notices.facts import OverdueFacts
 from dunwell.contact.notices.notice import Addressee, TooMany, Unreachable
+from dunwell.contact.notices.occasions.facts import OverdueFacts
 from dunwell.contact.notices.send_notice import send_notice
 from dunwell.core.claims.store import LockedClaim, lock_claim
 from dunwell.interfaces.landing.telling.writer import NoticeWriter

@@ -14,8 +14,8 @@ from dunwell.cases.payments.provider import ProviderAway
 from dunwell.cases.payments.request_states import BANK_TRANSFER, RequestState
 from dunwell.cases.payments.settle_payment import settle_payment
 from dunwell.contact.messages.letters.paper import write_paper
-from dunwell.contact.notices.facts import ReceiptFacts
 from dunwell.contact.notices.notice import Addressee
+from dunwell.contact.notices.occasions.facts import ReceiptFacts
 from dunwell.contact.notices.send_notice import find_repeated, send_notice
 from dunwell.interfaces.landing.paying.methods import can_pay
 from dunwell.interfaces.landing.paying.paper import compose_receipt

@@ -13,11 +13,11 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.contact.messages.identities import mask_address
-from dunwell.contact.notices.facts import ContactChangeFacts
 from dunwell.contact.notices.notice import Notice, NoticeChannel, TooMany, Unreachable
+from dunwell.contact.notices.occasions.facts import ContactChangeFacts
+from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
 from dunwell.contact.notices.secrets import is_notice_code
 from dunwell.contact.notices.send_notice import find_repeated, send_notice
-from dunwell.contact.notices.tell_debtor import tell_debtor
 from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.entering.claims_tries import admit_claims, count_claims_wrong
 from dunwell.interfaces.landing.entering.tries import MOST_WRONG, Locked, Wrong

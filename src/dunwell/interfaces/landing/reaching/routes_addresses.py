@@ -5,8 +5,8 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.contact.messages.identities import mask_address
-from dunwell.contact.notices.facts import ChangeCodeFacts, ChangeNoticeFacts
 from dunwell.contact.notices.notice import Addressee, Notice, NoticeChannel, TooMany
+from dunwell.contact.notices.occasions.facts import ChangeCodeFacts, ChangeNoticeFacts
 from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.entering.sent_codes import (
     answer_code_field,

@@ -19,19 +19,20 @@ from dunwell.cases.modalities.progress import local_date
 from dunwell.cases.modalities.rest_after_break import rest_after_break
 from dunwell.cases.modalities.store import load_claim_facts
 from dunwell.cases.modalities.tell_plan import is_still_true
-from dunwell.contact.escalation.reach import has_postal_address
+from dunwell.contact.escalation.due_claim import has_postal_address
 from dunwell.contact.messages.identities import render_postal_address
 from dunwell.contact.messages.letters.address import render_address
-from dunwell.contact.notices.facts import (
+from dunwell.contact.notices.notice import Addressee, Notice, TooMany, list_ways
+from dunwell.contact.notices.occasions.facts import (
+    UNDER_WAY,
     DisputeAnswerFacts,
     LetterFacts,
     OccasionFacts,
     PlanBrokenFacts,
+    Told,
     is_worth_letter,
 )
-from dunwell.contact.notices.notice import Addressee, Notice, TooMany, list_ways
-from dunwell.contact.notices.send_notice import send_notice
-from dunwell.contact.notices.store_occasions import (
+from dunwell.contact.notices.occasions.store import (
     Debtor,
     Occasion,
     Standing,
@@ -42,7 +43,7 @@ from dunwell.contact.notices.store_occasions import (
     put_off,
     save_sent,
 )
-from dunwell.contact.notices.told import UNDER_WAY, Told
+from dunwell.contact.notices.send_notice import send_notice
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.telling.writer import NoticeWriter, Post

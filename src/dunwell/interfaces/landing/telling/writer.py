@@ -21,20 +21,20 @@ from dunwell.contact.messages.creditors import find_creditor
 from dunwell.contact.messages.facts import CreditorFacts
 from dunwell.contact.messages.formatting import NamedTexts, render_greeting, render_money
 from dunwell.contact.messages.gsm import write_plainly
-from dunwell.contact.messages.letters.rendering import AmountDue
-from dunwell.contact.messages.letters.sheet import Page
-from dunwell.contact.messages.letters.short_letter import (
+from dunwell.contact.messages.letters.rendering import (
+    AmountDue,
     ShortLetter,
     compose_sheet,
     render_plain_letter,
 )
+from dunwell.contact.messages.letters.sheet import Page
 from dunwell.contact.messages.links import TOKEN_MASK
 from dunwell.contact.messages.markdown import parse_line, parse_lines, parse_markdown
 from dunwell.contact.messages.parts import fill
 from dunwell.contact.messages.placeholders import LANDING_URL
 from dunwell.contact.messages.rendering import add_check, frame_email, name_check_page
-from dunwell.contact.notices.facts import Facts, LetterFacts, find_amount_due
 from dunwell.contact.notices.notice import Addressee, Notice
+from dunwell.contact.notices.occasions.facts import Facts, LetterFacts, find_amount_due
 from dunwell.contact.notices.secrets import NOTICE_CODE_MASK, bears_check
 from dunwell.core.claims.fields import DebtorName
 from dunwell.interfaces.landing.render.addresses import build_address

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.cases.payments.read_account import Account
-from dunwell.contact.messages.communication_views import Communication
+from dunwell.contact.messages.communications.communication import Communication
 from dunwell.contact.messages.formatting import render_name
 from dunwell.core.claims.balance import Balance, Item
 from dunwell.core.claims.fields import DebtorFields

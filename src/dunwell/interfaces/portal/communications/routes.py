@@ -7,9 +7,9 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.replies.take_reply import MOST_LISTED, list_unseen
-from dunwell.contact.escalation.settle_unknown import settle_unknown
-from dunwell.contact.messages.communication_store import load_found_communications
-from dunwell.contact.messages.communication_views import CommunicationState
+from dunwell.contact.escalation.contacts.outcomes.settle_contacts import settle_unknown
+from dunwell.contact.messages.communications.communication import CommunicationState
+from dunwell.contact.messages.communications.store import load_found_communications
 from dunwell.contact.messages.list_communications import (
     CommunicationFilter,
     list_communications,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from dunwell.cases.replies.store import UnseenReply
-from dunwell.contact.messages.communication_views import FoundCommunication
+from dunwell.contact.messages.communications.communication import FoundCommunication
 from dunwell.interfaces.portal.render.sorting import Sorting
 from dunwell.interfaces.web.templates import Page
 

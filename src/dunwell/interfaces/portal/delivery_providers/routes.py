@@ -6,7 +6,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.users.user import SignedIn
-from dunwell.contact.sending.batches.settle_doubted import settle_doubted
+from dunwell.contact.sending.batches.after_restore.settle_doubted import settle_doubted
 from dunwell.interfaces.portal.delivery_providers.views import (
     AskedPage,
     BatchesPage,

@@ -7,9 +7,8 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.users.user import SignedIn
-from dunwell.contact.sending.look_at_unplaced import list_unplaced, look_at_unplaced
-from dunwell.contact.sending.unplaced import UnplacedKind
-from dunwell.contact.sending.unplaced_store import Unplaced
+from dunwell.contact.sending.store import Unplaced, UnplacedKind
+from dunwell.contact.sending.unmatched import list_unplaced, look_at_unplaced
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
 from dunwell.interfaces.portal.web.portal_request import PortalRequest

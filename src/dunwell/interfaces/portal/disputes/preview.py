@@ -7,8 +7,8 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.disputes.dispute import Dispute, render_case_number
 from dunwell.contact.messages.facts import CHECK_MASK
 from dunwell.contact.messages.links import TOKEN_MASK
-from dunwell.contact.notices.facts import DisputeAnswerFacts
 from dunwell.contact.notices.notice import Addressee, Notice
+from dunwell.contact.notices.occasions.facts import DisputeAnswerFacts
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.core.claims.states import ACTIVE
 from dunwell.interfaces.landing.telling.writer import NoticeWriter

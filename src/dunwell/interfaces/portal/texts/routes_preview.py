@@ -28,7 +28,7 @@ from dunwell.cases.rollout.trials.sms_costs import (
     find_sms_costs,
     prepare_sms_costs,
 )
-from dunwell.contact.messages.mail_style import render_frame_policy
+from dunwell.contact.messages.mail_blocks import render_frame_policy
 from dunwell.contact.sending.channel import (
     Accepted,
     Message,

@@ -1,0 +1,3 @@
+"""Contacts on their way out: prepared, checked once more at the gate, handed over, and their
+outcomes.
+"""

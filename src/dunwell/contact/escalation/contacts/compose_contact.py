@@ -1,0 +1,293 @@
+"""From a planned contact to what is sent: choose the language, gather facts, render, address."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from dunwell.accounts.installation.delivery_providers import FolderLine, Line, SftpLine
+from dunwell.accounts.installation.operator import Operator
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.escalation.due_claim import has_postal_address
+from dunwell.contact.messages.codes import (
+    CODE_MASK,
+    derive_check,
+    derive_code,
+    digest_check,
+    digest_code,
+    render_code,
+    unmask_check,
+)
+from dunwell.contact.messages.contact import Contact, Content, PlannedContact, RenderedContact
+from dunwell.contact.messages.creditors import find_creditor, find_sender
+from dunwell.contact.messages.facts import CHECK_MASK, LandingFacts, MessageFacts
+from dunwell.contact.messages.letters.address import render_address
+from dunwell.contact.messages.letters.rendering import Post, render_letter
+from dunwell.contact.messages.letters.sheet import USUAL_LAYOUT, Enclosure, Picture, write_sheet
+from dunwell.contact.messages.links import TOKEN_MASK, derive_token, hash_token
+from dunwell.contact.messages.placeholders import MessageTooLarge
+from dunwell.contact.messages.rendering import MAX_PARTS, render_email, render_sms
+from dunwell.contact.sending.channel import Message, MessageFile, Permanent, find_logo
+from dunwell.contact.sending.references import write_reference
+from dunwell.core.workflows.definition import CommunicationStep, Definition
+from dunwell.core.workflows.versions.versions import Version
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.text.codes import find_home
+
+
+@dataclass(frozen=True, slots=True)
+class Letterhead:
+    """Who writes, and where the debtor's page is."""
+
+    merchant: Merchant
+    public_url: str
+    keys: KeyRing
+    # Of the installation; none: nobody was named.
+    operator: Operator | None = None
+    # Of letters: where on the sheet what stands, as the merchant's line for them wants it.
+    layout: str = USUAL_LAYOUT
+
+
+def find_layout(merchant: Merchant, lines: Mapping[str, Line] | None) -> str:
+    """lines: of the installation file."""
+    setup = merchant.configuration.channels.get("LETTER")
+    line = (lines or {}).get(setup.line) if setup and setup.line else None
+    return line.layout if isinstance(line, FolderLine | SftpLine) else USUAL_LAYOUT
+
+
+def choose_language(definition: Definition, claims: str | None, merchant: Merchant) -> str:
+    """The claim's language, the merchant's, or the definition's first (CONTRACT 6)."""
+    offered: Sequence[str] = definition.settings.languages
+    wanted = (claims, merchant.configuration.language)
+    return next((each for each in wanted if each is not None and each in offered), offered[0])
+
+
+def gather_facts(
+    head: Letterhead, planned: PlannedContact, today: date, pay_by: date | None
+) -> MessageFacts:
+    """Only a letter has a code: it counts as a known fact, which a link alone does not."""
+    return MessageFacts(
+        claim=planned.claim,
+        debtor=planned.debtor,
+        creditor=find_creditor(head.merchant, head.operator),
+        today=today,
+        landing=LandingFacts(
+            url=f"{head.public_url}/q/{TOKEN_MASK}",
+            code=CODE_MASK if planned.contact.channel == "LETTER" else None,
+            domain=urlsplit(head.public_url).netloc,
+        ),
+        pay_by=pay_by,
+    )
+
+
+_MASKS = (TOKEN_MASK, CODE_MASK, CHECK_MASK)
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """A step of a version that runs on a day in the process's zone, with what goes along."""
+
+    version: Version
+    step: CommunicationStep
+    today: date
+    pay_by: date | None = None
+    attachment_ids: tuple[UUID, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What goes with a message; a letter is a file itself."""
+
+    document: MessageFile | None = None
+    attachments: tuple[MessageFile, ...] = ()
+
+
+def render_contact(
+    head: Letterhead,
+    planned: PlannedContact,
+    occasion: Occasion,
+    enclosures: Sequence[Enclosure] = (),
+) -> RenderedContact | Permanent:
+    """Render the step's template for the contact's channel; Permanent when the channel could not
+    carry it. Raises LookupError without a template."""
+    try:
+        return _render(head, planned, occasion, enclosures)
+    except MessageTooLarge as error:
+        return Permanent(str(error))
+
+
+def _render(
+    head: Letterhead,
+    planned: PlannedContact,
+    occasion: Occasion,
+    enclosures: Sequence[Enclosure],
+) -> RenderedContact | Permanent:
+    """Raises LookupError and MessageTooLarge."""
+    channel, definition = planned.contact.channel, occasion.version.definition
+    language = choose_language(definition, planned.language, head.merchant)
+    facts = gather_facts(head, planned, occasion.today, occasion.pay_by)
+    sheet = None
+    if channel == "EMAIL":
+        content = _render_email(planned, occasion, language, facts)
+    elif channel == "SMS":
+        text = _render_sms(planned, occasion, language, facts)
+        if isinstance(text, Permanent):
+            return text
+        content = text
+    else:
+        content, sheet = _render_letter(head, planned, occasion, (language, facts, enclosures))
+    bears = _find_masks(content)
+    contact_id = planned.contact.communication_id
+    return RenderedContact(
+        planned=planned,
+        version_id=occasion.version.version_id,
+        content=content,
+        link_hash=hash_token(derive_token(head.keys, contact_id)) if TOKEN_MASK in bears else None,
+        code_digest=digest_code(head.keys, derive_code(head.keys, contact_id))
+        if CODE_MASK in bears
+        else None,
+        check_digest=digest_check(head.keys, derive_check(head.keys, contact_id))
+        if CHECK_MASK in bears
+        else None,
+        sheet=unmask(head.keys, contact_id, sheet.decode()).encode() if sheet else None,
+    )
+
+
+def _render_email(
+    planned: PlannedContact, occasion: Occasion, language: str, facts: MessageFacts
+) -> Content:
+    definition, recipient = occasion.version.definition, planned.contact.email
+    template = definition.templates[occasion.step.template].email
+    if template is None or recipient is None:
+        raise LookupError(f"template {occasion.step.template} cannot be sent by EMAIL")
+    rendered = render_email(template, definition.snippets, language, facts)
+    return Content(
+        recipient=recipient,
+        language=language,
+        subject=rendered.subject,
+        body_text=rendered.body_text,
+        body_html=rendered.body_html,
+        attachment_ids=occasion.attachment_ids,
+    )
+
+
+def _render_sms(
+    planned: PlannedContact, occasion: Occasion, language: str, facts: MessageFacts
+) -> Content | Permanent:
+    definition, recipient = occasion.version.definition, planned.contact.mobile_number
+    template = definition.templates[occasion.step.template].sms
+    if template is None or recipient is None:
+        raise LookupError(f"template {occasion.step.template} cannot be sent by SMS")
+    text, parts = render_sms(template, definition.snippets, language, facts)
+    if parts.count > MAX_PARTS:
+        return Permanent(f"The text takes {parts.count} parts; an SMS has at most {MAX_PARTS}.")
+    return Content(
+        recipient=recipient, language=language, subject=None, body_text=text, body_html=None
+    )
+
+
+def _render_letter(
+    head: Letterhead,
+    planned: PlannedContact,
+    occasion: Occasion,
+    said: tuple[str, MessageFacts, Sequence[Enclosure]],
+) -> tuple[Content, bytes]:
+    """said: the language, the facts, the enclosures. The content, and the sheet to print."""
+    language, facts, enclosures = said
+    definition, address = occasion.version.definition, planned.contact.address
+    template = definition.templates[occasion.step.template].letter
+    if template is None or address is None or not has_postal_address(address):
+        raise LookupError(f"template {occasion.step.template} cannot be sent by LETTER")
+    configuration = head.merchant.configuration
+    home = find_home(configuration.timezone)
+    lines = render_address(planned.debtor, address, home, configuration.language)
+    brand = configuration.brand
+    logo = Picture(brand.logo.content_type, brand.logo.content) if brand.logo else None
+    entrance = f"{urlsplit(head.public_url).netloc}/q"
+    post = Post(
+        address=lines, entrance=entrance, color=brand.color, logo=logo, enclosures=enclosures,
+        layout=head.layout,
+    )  # fmt: skip
+    rendered = render_letter(
+        template, definition.snippets, language=language, facts=facts, post=post
+    )
+    content = Content(
+        recipient="\n".join(lines),
+        language=language,
+        subject=rendered.subject,
+        body_text=rendered.body_text,
+        body_html=None,
+        attachment_ids=occasion.attachment_ids,
+    )
+    return content, write_sheet(rendered.sheet)
+
+
+def make_message(
+    head: Letterhead,
+    contact: Contact,
+    content: Content,
+    created_at: datetime,
+    files: Files | None = None,
+) -> Message:
+    """The message as it leaves the house."""
+    creditor = find_creditor(head.merchant, head.operator)
+    files = files or Files()
+    html = content.body_html
+
+    def show(text: str) -> str:
+        return unmask(head.keys, contact.communication_id, text, content.key_version)
+
+    return Message(
+        communication_id=contact.communication_id,
+        merchant_id=head.merchant.merchant_id,
+        claim_id=contact.claim_id,
+        channel=contact.channel,
+        recipient=content.recipient,
+        sender=find_sender(head.merchant, contact.channel, creditor),
+        sender_name=creditor.legal_name,
+        reply_to=creditor.email if contact.channel == "EMAIL" else None,
+        language=content.language,
+        subject=show(content.subject) if content.subject else None,
+        body_text=show(content.body_text),
+        body_html=show(html) if html else None,
+        created_at=created_at,
+        document=files.document,
+        attachments=files.attachments,
+        logo=find_logo(head.merchant, html),
+        is_sandbox=head.merchant.is_sandbox,
+        country=_find_country(head, contact),
+        unsubscribe_url=_find_unsubscribe_url(head, contact),
+    )
+
+
+def _find_country(head: Letterhead, contact: Contact) -> str | None:
+    """Of a letter: where it goes; where its address does not say so, at home."""
+    if contact.channel != "LETTER" or contact.address is None:
+        return None
+    country: str | None = contact.address.get("country")
+    return country or find_home(head.merchant.configuration.timezone)
+
+
+def _find_unsubscribe_url(head: Letterhead, contact: Contact) -> str | None:
+    """Where one click takes an e-mail's address off."""
+    if contact.channel != "EMAIL":
+        return None
+    reference = write_reference(head.keys, head.merchant.merchant_id, contact.communication_id)
+    return f"{head.public_url}/u/{reference}"
+
+
+def unmask(keys: KeyRing, communication_id: UUID, text: str, key_version: int | None = None) -> str:
+    """Stored content as it leaves the house. `key_version`: it was handed over with."""
+    if TOKEN_MASK in text:
+        text = text.replace(TOKEN_MASK, derive_token(keys, communication_id, key_version))
+    if CODE_MASK in text:
+        text = text.replace(
+            CODE_MASK, render_code(derive_code(keys, communication_id, key_version))
+        )
+    return unmask_check(keys, communication_id, text, key_version)
+
+
+def _find_masks(content: Content) -> set[str]:
+    texts = (content.subject or "", content.body_text, content.body_html or "")
+    return {mask for mask in _MASKS if any(mask in text for text in texts)}

@@ -1,0 +1,242 @@
+"""Sends planned contacts, in sets of a merchant's channel: what was broken off first, then what is
+due. A channel of a merchant has one provider, so providers work independently of each other.
+
+How a set goes out is told in `sending.sender`; here is what a contact adds to it: it is rendered
+between its lease and its hand-over, from the facts of that moment, and one that may have left is
+not repeated to somebody who is not to be contacted any more.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from time import monotonic
+
+import structlog
+
+from dunwell.accounts.merchants.configuration import CHANNELS, Channel
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.contact.escalation.contacts.compose_contact import Letterhead
+from dunwell.contact.escalation.contacts.handed_over import Call, HandedOverContacts, LeasedCalls
+from dunwell.contact.escalation.contacts.outcomes.settlement import Answer
+from dunwell.contact.escalation.contacts.prepare_contacts import LinePace, Taking, prepare_contacts
+from dunwell.contact.escalation.contacts.sending_hours import find_quiet_channels
+from dunwell.contact.escalation.contacts.store import (
+    MerchantChannel,
+    find_channels_with_contacts,
+    mark_unknown,
+    take_up,
+)
+from dunwell.contact.escalation.usable_channels import load_usable_channels
+from dunwell.contact.messages.contact import Contact
+from dunwell.contact.messages.letters.letter_files import LetterFiles
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages.suppression import find_stopped_claims
+from dunwell.contact.sending.adapters import Adapters, FindLine, find_no_line
+from dunwell.contact.sending.channel import ChannelAdapter, Unanswered
+from dunwell.contact.sending.file_memory import FileMemory
+from dunwell.contact.sending.sender import Begun, RunningSet, Sender
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
+from dunwell.platform.heartbeat import BEAT_SECONDS, begin_lease
+from dunwell.platform.resources import Resources
+
+SET_SIZE = 200
+# Sets that one worker prepares or calls channels for. Those that linger take none.
+_SLOTS = 8
+# A line's small sets follow each other for so long, before other merchants have their turn.
+_LINE_SECONDS = 1.0
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _ContactSet:
+    """The key of a set."""
+
+    merchant_id: int
+    channel: Channel
+    # Messages of earlier sets that the channel has not answered.
+    unanswered: int = 0
+
+    @property
+    def merchant_channel(self) -> MerchantChannel:
+        return self.merchant_id, self.channel
+
+
+class MessageDispatcher(Sender[_ContactSet]):
+    """printer: unless given, one of its own."""
+
+    def __init__(
+        self, resources: Resources, adapters: Collection[ChannelAdapter],
+        *, find_line: FindLine = find_no_line, beat_seconds: float = BEAT_SECONDS,
+        printer: LetterPrinter | None = None,
+    ) -> None:  # fmt: skip
+        self._letters = LetterFiles.open(resources, printer)
+        known = Adapters(adapters, find_line)
+        queue = _ContactQueue(resources, self._letters, known, beat_seconds=beat_seconds)
+        super().__init__(resources, known, queue, slots=_SLOTS, beat_seconds=beat_seconds)
+
+    async def close(self) -> None:
+        """Letters are printed by processes of its own."""
+        await super().close()
+        await self._letters.close()
+
+    async def run_merchant(self, merchant_id: int) -> int:
+        """Send a set of each of the merchant's channels, to the end; how many were settled."""
+        sets = (_ContactSet(merchant_id, channel) for channel in CHANNELS)
+        return sum(await asyncio.gather(*map(self.run_set, sets)))
+
+
+class _ContactQueue:
+    """A `sending.sender.Queue`."""
+
+    def __init__(
+        self, resources: Resources, letters: LetterFiles, adapters: Adapters,
+        *, beat_seconds: float,
+    ) -> None:  # fmt: skip
+        self._resources = resources
+        self._letters = letters
+        self._adapters = adapters
+        self._beat_seconds = beat_seconds
+        self._memory = FileMemory()
+        self._last: MerchantChannel = (0, CHANNELS[0])
+        # How many messages of a running channel may be unanswered.
+        self._most: dict[MerchantChannel, int] = {}
+
+    async def begin(
+        self, running: Sequence[RunningSet[_ContactSet]], room: int
+    ) -> Begun[_ContactSet]:
+        """Merchants and their channels take turns. One whose sets all linger has another, if its
+        provider takes more."""
+        unanswered = Counter[MerchantChannel]()
+        for each in running:
+            unanswered[each.key.merchant_channel] += each.unanswered
+        self._most = {key: most for key, most in self._most.items() if key in unanswered}
+        busy = {each.key.merchant_channel for each in running if not each.lingers}
+        busy |= {key for key, most in self._most.items() if unanswered[key] >= most}
+        async with self._resources.database.connection() as connection:
+            found = await find_channels_with_contacts(
+                connection, self._now(), behind=self._last, busy=busy, limit=room
+            )
+        if found:
+            self._last = found[-1]
+        return Begun([_ContactSet(*key, unanswered[key]) for key in found])
+
+    async def hand_over(self, key: _ContactSet) -> AsyncIterator[HandedOverContacts]:
+        async with self._resources.database.connection() as connection:
+            merchant = await load_merchant(connection, key.merchant_id)
+        if merchant is None:
+            return
+        handed_over = await self._take_up_broken_off(merchant, key.channel)
+        if not handed_over.is_empty:
+            yield handed_over
+        taking = self._decide_taking(merchant, key)
+        until = monotonic() + _LINE_SECONDS
+        while taking.limit > 0:
+            handed_over = await self._prepare_planned(merchant, taking)
+            if not handed_over.is_empty:
+                yield handed_over
+            is_full = len(handed_over.items) == taking.limit
+            if not is_full or taking.limit == SET_SIZE or monotonic() > until:
+                break
+
+    def _decide_taking(self, merchant: Merchant, key: _ContactSet) -> Taking:
+        """As many as may leave unseen at a time, with those that are unanswered already."""
+        line = self._adapters.find_bound(merchant, key.channel)
+        most = SET_SIZE if line is None else min(SET_SIZE, line.pace.at_once)
+        self._most[key.merchant_channel] = most
+        pace = None
+        if line is not None and line.pace.per_second is not None:
+            pace = LinePace(line.name, line.pace.per_second)
+        return Taking(key.channel, max(0, most - key.unanswered), pace)
+
+    async def _prepare_planned(self, merchant: Merchant, taking: Taking) -> HandedOverContacts:
+        lease = begin_lease(self._resources)
+        prepared = await prepare_contacts(
+            self._resources, self._letters, merchant, lease,
+            taking=taking, beat_seconds=self._beat_seconds,
+        )  # fmt: skip
+        now = merchant.now(self._resources.clock)
+        calls = [
+            Call(each.planned.contact, each.content, now, each.pdf) for each in prepared.handed_over
+        ]
+        return self._describe(merchant, prepared.lease, calls, prepared.refused)
+
+    async def _take_up_broken_off(self, merchant: Merchant, channel: Channel) -> HandedOverContacts:
+        lease, real_now = begin_lease(self._resources), self._now()
+        is_repeatable = channel in self._adapters.list_repeatable(merchant)
+        # It may not have left yet, so quiet hours keep it back too. A sandbox's clock stands still
+        # while anything is under way: its quiet hours would not end.
+        quiet = find_quiet_channels(merchant.configuration, real_now)
+        taken = []
+        async with self._resources.database.transaction() as tx:
+            if is_repeatable and (merchant.is_sandbox or channel not in quiet):
+                taken = await take_up(
+                    tx,
+                    merchant.merchant_id,
+                    real_now=real_now,
+                    lease=lease,
+                    channel=channel,
+                    limit=SET_SIZE,
+                )
+            unknown = await mark_unknown(
+                tx, merchant.merchant_id, real_now, channel,
+                is_repeatable=is_repeatable, limit=SET_SIZE,
+            )  # fmt: skip
+            lost = await self._find_lost(tx, merchant, [contact for contact, _, _ in taken])
+            # Its token and code were made with a version of the secret key that is gone.
+            versions = self._resources.keys.versions
+            lost += [
+                contact
+                for contact, content, _ in taken
+                if content.key_version not in versions and contact not in lost
+            ]
+        for communication_id in [*unknown, *(each.communication_id for each in lost)]:
+            log.error("send unknown", communication_id=str(communication_id))
+        calls = [
+            Call(contact, content, at, is_repeat=True)
+            for contact, content, at in taken
+            if contact not in lost
+        ]
+        answered: list[tuple[Contact, Answer]] = [
+            (contact, Unanswered(is_repeatable=False)) for contact in lost
+        ]
+        return self._describe(merchant, lease, calls, answered)
+
+    async def _find_lost(
+        self, tx: Connection, merchant: Merchant, contacts: Sequence[Contact]
+    ) -> list[Contact]:
+        """What may have left and must not leave again: the address was suppressed since, say, or
+        the person has died."""
+        by_id = {contact.communication_id: contact for contact in contacts}
+        if not by_id:
+            return []
+        usable = await load_usable_channels(tx, self._resources.keys, merchant, by_id)
+        stopped = await find_stopped_claims(
+            tx,
+            self._resources.keys,
+            {(merchant.merchant_id, contact.claim_id) for contact in contacts},
+        )
+        return [
+            contact
+            for key, contact in by_id.items()
+            if contact.channel not in usable[key]
+            or (merchant.merchant_id, contact.claim_id) in stopped
+        ]
+
+    def _describe(
+        self, merchant: Merchant, lease: Lease, calls: Sequence[Call],
+        answered: Sequence[tuple[Contact, Answer]],
+    ) -> HandedOverContacts:  # fmt: skip
+        resources = self._resources
+        head = Letterhead(merchant, resources.settings.public_url, resources.keys)
+        leased = LeasedCalls(lease, calls, answered)
+        return HandedOverContacts(
+            resources, self._letters, head, leased=leased, memory=self._memory
+        )
+
+    def _now(self) -> datetime:
+        return self._resources.clock.now()

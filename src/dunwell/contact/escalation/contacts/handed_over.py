@@ -1,0 +1,232 @@
+"""Contacts that were handed over under one lease: what their channels are given, and what the
+answers mean for their claims.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import structlog
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.escalation.contacts.compose_contact import Files, Letterhead, make_message
+from dunwell.contact.escalation.contacts.outcomes.settle_contacts import (
+    AnsweredContact,
+    settle_contacts,
+)
+from dunwell.contact.escalation.contacts.outcomes.settlement import (
+    Answer,
+    Attempt,
+    TryAgain,
+    decide_settlement,
+)
+from dunwell.contact.escalation.contacts.store import renew_contacts
+from dunwell.contact.escalation.process import find_process
+from dunwell.contact.escalation.schedule import NOTHING_TRIED, Tried
+from dunwell.contact.escalation.store import load_tried
+from dunwell.contact.escalation.usable_channels import load_usable_channels
+from dunwell.contact.messages.contact import Contact, Content
+from dunwell.contact.messages.letters.letter_files import LetterFiles
+from dunwell.contact.sending.channel import (
+    Accepted,
+    Message,
+    MessageFile,
+    Permanent,
+    Temporary,
+    Uncalled,
+)
+from dunwell.contact.sending.file_memory import FileMemory
+from dunwell.contact.sending.heed_refusals import heed_refusals
+from dunwell.core.files.storage import ContentMissing
+from dunwell.core.files.store import Attachment, find_attachments
+from dunwell.core.files.upload import PDF
+from dunwell.core.workflows.store import hold_workflows, load_newest
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.resources import Resources
+
+# Of one set: what reads letters from the storage for it.
+_CALLS_AT_ONCE = 50
+# Contacts of one moment are tried again at so many different moments.
+_SPREADS = 1_000
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    contact: Contact
+    content: Content
+    # The merchant's time of the hand-over.
+    at: datetime
+    # A letter that was printed just now; of one that is repeated it is loaded.
+    pdf: bytes | None = None
+    # An earlier call may have reached the channel, so the mark is never taken back.
+    is_repeat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedCalls:
+    """Contacts under one lease: those whose channel is called, and what settles the others."""
+
+    lease: Lease
+    calls: Sequence[Call] = ()
+    answered: Sequence[tuple[Contact, Answer]] = ()
+
+
+class HandedOverContacts:
+    """A `sending.sender.HandedOver`, whose items are contacts."""
+
+    def __init__(
+        self, resources: Resources, letters: LetterFiles, head: Letterhead, leased: LeasedCalls,
+        memory: FileMemory,
+    ) -> None:  # fmt: skip
+        self._resources = resources
+        self._letters = letters
+        self._head = head
+        self._slots = asyncio.Semaphore(_CALLS_AT_ONCE)
+        self._memory = memory
+        self._calls = {call.contact.communication_id: call for call in leased.calls}
+        self.lease = leased.lease
+        self.items = [call.contact for call in leased.calls]
+        self.answered = leased.answered
+
+    @property
+    def merchant(self) -> Merchant:
+        return self._head.merchant
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.items and not self.answered
+
+    @asynccontextmanager
+    async def compose(self, item: Contact) -> AsyncIterator[Message | Temporary]:
+        """Link, code and files are put in. Temporary: the files are away, nothing has left."""
+        call = self._calls[item.communication_id]
+        async with self._slots, AsyncExitStack() as closing:
+            try:
+                attachments = await self._find_attachments(call)
+                size_bytes = sum(each.size_bytes for each in attachments)
+                await closing.enter_async_context(self._memory.take(size_bytes))
+                files = await self._load_files(call, attachments)
+            except (ContentMissing, Unavailable) as error:
+                log.exception(
+                    "files away",
+                    communication_id=str(item.communication_id),
+                    error=type(error).__name__,
+                )
+                yield Temporary(reason="Its files cannot be read from the storage.")
+            else:
+                yield make_message(
+                    self._head, item, content=call.content, created_at=call.at, files=files
+                )
+
+    async def keep(self, tx: Connection, until: datetime) -> Collection[UUID]:
+        contacts = [*self.items, *(contact for contact, _ in self.answered)]
+        ids = [contact.communication_id for contact in contacts]
+        return await renew_contacts(
+            tx,
+            self.merchant.merchant_id,
+            communication_ids=ids,
+            lease_id=self.lease.lease_id,
+            until=until,
+        )
+
+    async def settle(self, tx: Connection, answers: Sequence[tuple[Contact, Answer]]) -> int:
+        answered = [pair for pair in answers if not self._may_have_left_before(*pair)]
+        resources, merchant = self._resources, self.merchant
+        work = Work.open(resources, tx, merchant, SYSTEM)
+        keys = {contact.process_key for contact, _ in answered}
+        if not merchant.switched_to_workflows:
+            # A scenario is edited in place: not between here and where its claims go on.
+            await hold_workflows(tx, merchant.merchant_id, {key for key, _ in keys})
+        versions = await load_newest(tx, merchant.merchant_id, keys)
+        refused = [contact for contact, answer in answered if not isinstance(answer, Accepted)]
+        attempts = await self._load_attempts(tx, refused)
+        settled = []
+        for contact, answer in answered:
+            version = versions[contact.process_key]
+            process = find_process(version, merchant.configuration)
+            step = process.find_contact_step(contact.step_id)
+            usable, tried = attempts.get(contact.communication_id, (frozenset(), NOTHING_TRIED))
+            spread = contact.communication_id.int % _SPREADS / _SPREADS
+            attempt = Attempt(step, contact.tries + 1, usable, tried, spread=spread)
+            settlement = decide_settlement(attempt, answer, work.now)
+            settled.append(AnsweredContact(contact, settlement, process, version.version_id))
+        count = await settle_contacts(work, settled, self.lease.lease_id)
+        refusals = [
+            (contact.channel, self._calls[contact.communication_id].content.recipient, answer)
+            for contact, answer in answered
+            if isinstance(answer, Permanent) and contact.communication_id in self._calls
+        ]
+        await heed_refusals(work, resources.keys, refusals)
+        self._log_put_off(settled)
+        return count
+
+    def _may_have_left_before(self, contact: Contact, answer: Answer) -> bool:
+        """One that is repeated is left to its lease when its channel was not called: it is taken up
+        again when that runs out."""
+        call = self._calls.get(contact.communication_id)
+        return isinstance(answer, Uncalled) and call is not None and call.is_repeat
+
+    def _log_put_off(self, settled: Sequence[AnsweredContact]) -> None:
+        """One line for each reason, however many messages a server that is away puts off."""
+        reasons = Counter(
+            (each.contact.channel, each.settlement.reason)
+            for each in settled
+            if isinstance(each.settlement, TryAgain)
+        )
+        channels = self.merchant.configuration.channels
+        for (channel, reason), count in reasons.items():
+            setup = channels.get(channel)
+            log.warning(
+                "messages put off",
+                merchant_id=self.merchant.merchant_id,
+                channel=channel,
+                line=setup.line if setup else None,
+                reason=reason,
+                count=count,
+            )
+
+    async def _load_attempts(
+        self, tx: Connection, refused: Collection[Contact]
+    ) -> dict[UUID, tuple[frozenset[Channel], Tried]]:
+        """What else there is for contacts that were not accepted, and what was tried."""
+        if not refused:
+            return {}
+        contacts = {contact.communication_id: contact for contact in refused}
+        keys = self._resources.keys
+        usable = await load_usable_channels(tx, keys, self.merchant, contacts)
+        tried = await load_tried(tx, self.merchant.merchant_id, contacts)
+        return {key: (usable[key], tried.get(key, NOTHING_TRIED)) for key in contacts}
+
+    async def _load_files(self, call: Call, attachments: Sequence[Attachment]) -> Files:
+        """Raises ContentMissing, Unavailable."""
+        loaded = []
+        for attachment in attachments:
+            content = await self._letters.uploads.load(attachment.storage_key)
+            loaded.append(MessageFile(attachment.file_name, attachment.content_type, content))
+        key, pdf = call.content.document_key, call.pdf
+        if key is None:
+            return Files(None, tuple(loaded))
+        pdf = pdf or await self._letters.load_letter(key)
+        name = f"{call.contact.communication_id}.pdf"
+        return Files(MessageFile(name, PDF, pdf), tuple(loaded))
+
+    async def _find_attachments(self, call: Call) -> list[Attachment]:
+        """In their order, without those taken from the claim since the message was rendered."""
+        ids = call.content.attachment_ids
+        if not ids:
+            return []
+        merchant_id, wanted = self.merchant.merchant_id, {call.contact.claim_id: ids}
+        async with self._resources.database.connection() as connection:
+            found = await find_attachments(connection, merchant_id, wanted)
+        return [found[each] for each in ids if each in found]

@@ -1,0 +1,1 @@
+"""What channels answered, and what that means for contacts and claims."""

@@ -1,0 +1,263 @@
+"""Records the outcomes of a set of contacts: their states, the ledger's rows, the ESCALATED events,
+and how each claim continues; also by a person's word for a contact that may have been sent.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.escalation.contacts.outcomes.settlement import (
+    ATTACHMENT_MISSING,
+    CallAgain,
+    FallBack,
+    GiveUp,
+    Settled,
+    Settlement,
+    TakeBack,
+    TryAgain,
+    Unknown,
+)
+from dunwell.contact.escalation.contacts.outcomes.store import (
+    ClaimNow,
+    LockedContact,
+    SettledRows,
+    lock_answered,
+    lock_contact,
+    read_state,
+    save_settled,
+)
+from dunwell.contact.escalation.process import Process, find_process
+from dunwell.contact.escalation.schedule import SkipReason
+from dunwell.contact.messages.contact import Contact
+from dunwell.contact.messages.guards.store import give_back
+from dunwell.contact.sending.report import find_destination
+from dunwell.core.claims.states import ACTIVE
+from dunwell.core.events.body import EventActionStep
+from dunwell.core.events.event_log import save_events
+from dunwell.core.events.payloads import Event, EventHead, escalated
+from dunwell.core.workflows.store import load_newest
+from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.text.lazy_text import LazyText
+
+# Why a contact that its channel put off is not sent after all.
+_CANCELLED = "The claim was paid, ended or assigned anew while this was being sent."
+# Nobody was contacted: the guards raised for it are given back.
+_NOT_MADE = ("PLANNED", "CANCELLED", "FAILED")
+# A temporary answer, and a contact called again, leave no row.
+_LEDGER_OUTCOMES = {"ACCEPTED": "ACCEPTED", "FAILED": "REFUSED", "UNKNOWN": "UNKNOWN"}
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredContact:
+    contact: Contact
+    settlement: Settlement
+    process: Process
+    version_id: UUID
+    # A person said whether it was sent; no channel did.
+    is_by_person: bool = False
+
+
+SettledPair = tuple[AnsweredContact, ClaimNow]
+
+
+async def settle_contacts(work: Work, answered: Sequence[AnsweredContact], lease_id: UUID) -> int:
+    """How many were settled; those whose lease somebody else took over are left to them."""
+    settled = 0
+    for wave in _one_of_each_claim(answered):
+        settled += await _settle(work, wave, lease_id)
+    await save_audit(work, "contacts.settle", f"merchant:{work.merchant_id}", contacts=settled)
+    return settled
+
+
+def _one_of_each_claim(answered: Sequence[AnsweredContact]) -> list[list[AnsweredContact]]:
+    """Two contacts of one claim (of two of its runs) are settled one after the other: each changes
+    the claim. As a rule there is one wave."""
+    waves: list[dict[int, AnsweredContact]] = []
+    for each in answered:
+        claim_id = each.contact.claim_id
+        wave = next((wave for wave in waves if claim_id not in wave), None)
+        if wave is None:
+            waves.append(wave := {})
+        wave[claim_id] = each
+    return [list(wave.values()) for wave in waves]
+
+
+async def _settle(work: Work, answered: Sequence[AnsweredContact], lease_id: UUID) -> int:
+    ids = [each.contact.communication_id for each in answered]
+    claims = await lock_answered(work.tx, work.merchant_id, ids, lease_id)
+    pairs = [
+        (each, claims[each.contact.communication_id])
+        for each in answered
+        if each.contact.communication_id in claims
+    ]
+    if pairs:
+        await record_answers(work, pairs)
+    return len(pairs)
+
+
+async def record_answers(work: Work, pairs: Sequence[SettledPair]) -> None:
+    """Write what has been settled; claims and contacts are locked, no claim comes twice."""
+    contacts = [_contact_row(work, *pair) for pair in pairs]
+    rows = SettledRows(
+        contacts=contacts,
+        places=[row for pair in pairs for row in _place_rows(work, *pair)],
+        history=[row for pair in pairs for row in _history_rows(*pair)],
+        following=[row for pair in pairs for row in _following_rows(work, *pair)],
+    )
+    await save_settled(work.tx, work.merchant_id, work.now, rows)
+    not_made = [contact_id for contact_id, state, *_ in contacts if state in _NOT_MADE]
+    await give_back(work.tx, work.merchant_id, not_made)
+    events = [event for pair in pairs for event in _compose_events(work, *pair)]
+    await save_events(work.tx, work.merchant_id, events, work.real_now)
+
+
+def _contact_row(work: Work, each: AnsweredContact, claim: ClaimNow) -> tuple[Any, ...]:
+    """Its id, what it becomes, its row in the ledger, what it left by and where to, and whether
+    its channel was called."""
+    state, *rest = _following_state(each, claim, work.real_now)
+    outcome = _ledger_outcome(each, state)
+    setup = work.merchant.configuration.channels.get(each.contact.channel)
+    line = setup.line if setup else None
+    answer = each.settlement.answer if isinstance(each.settlement, Settled) else None
+    entry_id = work.ids.new(work.now)
+    destination = find_destination(each.contact) if line else None
+    left_by = (line, answer, destination, not isinstance(each.settlement, TakeBack))
+    return (each.contact.communication_id, state, *rest, entry_id, outcome, *left_by)
+
+
+def _following_state(each: AnsweredContact, claim: ClaimNow, real_now: datetime) -> tuple[Any, ...]:
+    """State, failure, not before, lease's end, whether that is final."""
+    match each.settlement:
+        case Settled():
+            return ("ACCEPTED", None, None, None, True)
+        case TryAgain(at, reason) | TakeBack(at, reason) if _still_waits_for(each, claim):
+            return ("PLANNED", reason or None, at, None, False)
+        case TryAgain() | TakeBack():
+            # Paid, ended or assigned anew while the channel was away: nobody is contacted.
+            return ("CANCELLED", _CANCELLED, None, None, True)
+        case FallBack(reason=reason) | GiveUp(reason=reason):
+            return ("FAILED", reason, None, None, True)
+        case CallAgain(after) if _still_waits_for(each, claim):
+            return ("HANDED_OVER", None, None, real_now + after, False)
+        case CallAgain() | Unknown():
+            return ("UNKNOWN", None, None, None, False)
+
+
+def _ledger_outcome(each: AnsweredContact, state: str) -> str | None:
+    """None: nothing has become of the hand-over yet."""
+    if each.is_by_person:
+        return "SETTLED_SENT" if isinstance(each.settlement, Settled) else "SETTLED_NOT_SENT"
+    return _LEDGER_OUTCOMES.get(state)
+
+
+def _place_rows(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[tuple[Any, ...]]:
+    """Where the claim goes on. One that was assigned anew meanwhile stays where it is; one that
+    ended takes its place behind the step, should it ever go on, and is not due."""
+    new_events = 1 if isinstance(each.settlement, Settled) else 0
+    next_step_id, due_at = claim.next_step_id, claim.due_at
+    if isinstance(each.settlement, Settled | GiveUp) and _waits_for(each, claim):
+        if next_step_id == each.contact.step_id:
+            following = each.process.index_of(each.contact.step_id) + 1
+            next_step_id = each.process.id_at(following)
+        due_at = work.now if claim.status in ACTIVE else None
+    elif not new_events:
+        return []
+    return [(each.contact.claim_id, next_step_id, due_at, claim.event_sequence + new_events)]
+
+
+def _waits_for(each: AnsweredContact, claim: ClaimNow) -> bool:
+    """Whether the claim stands still for this contact: at its step, or, for a fallback begun by a
+    late failure, at a later one."""
+    return claim.run == each.contact.run and claim.due_at is None
+
+
+def _still_waits_for(each: AnsweredContact, claim: ClaimNow) -> bool:
+    return claim.status in ACTIVE and _waits_for(each, claim)
+
+
+def _history_rows(each: AnsweredContact, claim: ClaimNow) -> list[tuple[Any, ...]]:
+    """A minor published while the message was on its way does not claim its text."""
+    contact, version_id = each.contact, claim.sent_version_id or each.version_id
+    key = (contact.claim_id, contact.run, contact.step_id, version_id)
+    if isinstance(each.settlement, Settled):
+        return [(*key, "DONE", contact.channel)]
+    if isinstance(each.settlement, GiveUp):
+        if each.settlement.reason == SkipReason.TOO_LATE:
+            return [(*key, "SKIPPED", SkipReason.TOO_LATE)]
+        is_missing = each.settlement.reason == ATTACHMENT_MISSING
+        return [(*key, "FAILED", ATTACHMENT_MISSING if is_missing else "NOBODY_REACHABLE")]
+    return []
+
+
+def _following_rows(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[tuple[Any, ...]]:
+    """The next channel's contact; none for a claim that is not there any more."""
+    if not isinstance(each.settlement, FallBack) or not _still_waits_for(each, claim):
+        return []
+    contact, following = each.contact, each.settlement.following
+    return [
+        (
+            work.ids.new(work.now), contact.claim_id, contact.run, contact.step_id,
+            following.place, following.channel,
+        )
+    ]  # fmt: skip
+
+
+def _compose_events(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[Event]:
+    if not isinstance(each.settlement, Settled):
+        return []
+    contact = each.contact
+    # A scenario, edited in place, may have lost the step since.
+    names = {step.id: step.name for step in each.process.steps}
+    step = EventActionStep(contact.step_id, names.get(contact.step_id, f"Step {contact.step_id}"))
+    head = EventHead(
+        event_id=work.ids.new(work.now),
+        merchant_id=work.merchant_id,
+        claim_id=contact.claim_id,
+        sequence=claim.event_sequence + 1,
+        occurred_at=work.now,
+        reference_number=contact.reference_number,
+        customer_number=contact.customer_number,
+    )
+    return [escalated(head, step, contact.channel, contact.communication_id)]
+
+
+async def settle_unknown(work: Work, communication_id: UUID, *, was_sent: bool) -> str:
+    """The state the contact has now. Raises NotFound, and InvalidState if it is not UNKNOWN."""
+    work.need(Right.CONTACT_SETTINGS)
+    locked = await lock_contact(work.tx, work.merchant_id, communication_id)
+    if locked is None:
+        raise NotFound(f"There is no communication {communication_id}.")
+    if locked.state != "UNKNOWN":
+        raise InvalidState(
+            LazyText(
+                "Communication %(communication_id)s is %(message_state)s; only one that is UNKNOWN "
+                "is settled by a person.",
+                communication_id=communication_id,
+                message_state=locked.state,
+            ),
+            state=locked.state,
+        )
+    answered = await _describe(work, locked, was_sent=was_sent)
+    await record_answers(work, [(answered, locked.claim)])
+    outcome = "SENT" if was_sent else "NOT_SENT"
+    await save_audit(
+        work, "contact.settle", f"claim:{locked.contact.claim_id}",
+        before={"state": locked.state}, after={"state": outcome},
+        communicationId=str(communication_id), outcome=outcome,
+    )  # fmt: skip
+    return await read_state(work.tx, work.merchant_id, communication_id)
+
+
+async def _describe(work: Work, locked: LockedContact, *, was_sent: bool) -> AnsweredContact:
+    """As if its channel had answered: taken, or to be tried again at once."""
+    key, version_id = locked.contact.process_key, locked.claim.sent_version_id
+    assert version_id is not None
+    versions = await load_newest(work.tx, work.merchant_id, {key})
+    process = find_process(versions[key], work.merchant.configuration)
+    settlement = Settled() if was_sent else TryAgain(work.now)
+    return AnsweredContact(locked.contact, settlement, process, version_id, is_by_person=True)

@@ -1,0 +1,183 @@
+"""The SQL of what becomes of contacts: locking them with their claims, and writing what their
+channels or a person said of them.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.contact.escalation.contacts.outcomes.settlement import FallBackNow
+from dunwell.contact.escalation.contacts.store import read_contact
+from dunwell.contact.escalation.store import CONTACTS, columns
+from dunwell.contact.messages.contact import Contact
+from dunwell.core.claims.states import Status
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.epochs import WRITTEN_BY
+from dunwell.platform.database.sql import compose, load_statement
+
+_SETTLE = load_statement(__file__, "settle_contacts.sql", written_by=WRITTEN_BY)
+
+# The contacts still ours, and their claims as they are now: handed over, or refused before they
+# were. By primary keys.
+_LOCK_ANSWERED = compose(
+    """
+SELECT m.communication_id, c.status, c.run, c.next_step_id, c.due_at, c.event_sequence,
+       -- Of what has left the house.
+       CASE WHEN m.handed_over_at IS NOT NULL THEN m.version_id END AS sent_version_id
+FROM communications m
+JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
+WHERE m.merchant_id = $1 AND m.communication_id = ANY($2::uuid[])
+  AND m.state IN ('HANDED_OVER', 'PLANNED', 'ATTACHMENT_MISSING') AND {is_held}
+ORDER BY c.claim_id
+FOR NO KEY UPDATE OF c, m
+""",
+    is_held=CONTACTS.is_held("$3", "m."),
+)
+# By primary keys. Whoever waited for the claim's lock sees what was committed meanwhile.
+_LOCK_ONE = """
+SELECT m.communication_id, m.claim_id, m.run AS contact_run, m.step_id, m.place, m.channel, m.tries,
+       m.state, m.version_id AS sent_version_id, c.reference_number, c.status,
+       -- The run's own process, if the claim was assigned anew meanwhile.
+       CASE WHEN c.run = m.run THEN c.workflow_id ELSE coalesce(v.workflow_id, c.workflow_id) END
+           AS workflow_id,
+       CASE WHEN c.run = m.run THEN c.workflow_major ELSE coalesce(v.major, c.workflow_major) END
+           AS workflow_major,
+       c.run, c.next_step_id, c.due_at, c.event_sequence,
+       d.customer_number, d.email, d.mobile_number, d.address
+FROM communications m
+JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
+JOIN debtors d ON d.merchant_id = $1 AND d.claim_id = m.claim_id
+LEFT JOIN workflow_versions v ON v.merchant_id = $1 AND v.version_id = m.version_id
+WHERE m.merchant_id = $1 AND m.communication_id = $2
+FOR NO KEY UPDATE OF c, m
+"""
+_READ_STATE = "SELECT state FROM communications WHERE merchant_id = $1 AND communication_id = $2"
+_MARK_FAILED = """
+WITH failed AS (
+    UPDATE communications SET state = 'FAILED', failure = $3, settled_at = $4
+    WHERE merchant_id = $1 AND communication_id = $2
+    RETURNING *
+)
+INSERT INTO contact_ledger
+    (merchant_id, entry_id, communication_id, claim_id, run, step_id, place, channel, outcome,
+     tries, at, recipient_digest, content_digest)
+SELECT $1, $5, communication_id, claim_id, run, step_id, place, channel, 'FAILED_LATER', tries, $4,
+       recipient_digest, content_digest
+FROM failed
+"""
+_FALL_BACK = """
+WITH moved AS (
+    UPDATE claims SET next_step_id = $4, due_at = NULL, updated_at = $3
+    WHERE merchant_id = $1 AND claim_id = $2
+)
+INSERT INTO communications
+    (merchant_id, communication_id, claim_id, run, step_id, place, channel, not_before, planned_at)
+VALUES ($1, $5, $2, $6, $7, $8, $9, $3, $3)
+-- As in settle_contacts: a place whose contact was cancelled is free.
+ON CONFLICT (merchant_id, claim_id, run, step_id, place) DO UPDATE
+SET state = 'PLANNED', channel = excluded.channel, not_before = excluded.not_before,
+    planned_at = excluded.planned_at, handed_over_at = NULL, settled_at = NULL, failure = NULL,
+    tries = 0, written_by = excluded.written_by
+WHERE communications.state = 'CANCELLED'
+"""
+
+
+class ClaimNow(msgspec.Struct, frozen=True, gc=False):
+    """A contact's claim as it is now, locked."""
+
+    status: Status
+    run: int
+    next_step_id: int | None
+    due_at: datetime | None
+    event_sequence: int
+    # The version the contact was sent under, if it has left the house.
+    sent_version_id: UUID | None
+
+
+class LockedContact(msgspec.Struct, frozen=True, gc=False):
+    """A contact whatever its state, with its claim. Its process is that of its own run, if the
+    claim was assigned anew meanwhile."""
+
+    state: str
+    contact: Contact
+    claim: ClaimNow
+
+    @property
+    def is_of_this_run(self) -> bool:
+        return self.contact.run == self.claim.run
+
+
+class SettledRows(msgspec.Struct, frozen=True, gc=False):
+    """What settle_contacts.sql writes, in its order of columns."""
+
+    contacts: Sequence[tuple[Any, ...]]
+    places: Sequence[tuple[Any, ...]]
+    history: Sequence[tuple[Any, ...]]
+    following: Sequence[tuple[Any, ...]]
+
+
+async def lock_answered(
+    tx: Connection, merchant_id: int, communication_ids: Collection[UUID], lease_id: UUID
+) -> dict[UUID, ClaimNow]:
+    """The claims of those contacts that are still held under the lease."""
+    rows = await tx.fetch(_LOCK_ANSWERED, merchant_id, communication_ids, lease_id)
+    return {row["communication_id"]: _read_claim(row) for row in rows}
+
+
+async def save_settled(tx: Connection, merchant_id: int, now: datetime, rows: SettledRows) -> None:
+    """In one statement; claims and contacts are locked."""
+    *contacts, lines, answers, destinations, called = columns(rows.contacts, 12)
+    await tx.execute(
+        _SETTLE, merchant_id, now, *contacts, *columns(rows.places, 4),
+        *columns(rows.history, 6), *columns(rows.following, 6), lines, answers,
+        destinations, called,
+    )  # fmt: skip
+
+
+async def lock_contact(
+    tx: Connection, merchant_id: int, communication_id: UUID
+) -> LockedContact | None:
+    row = await tx.fetchrow(_LOCK_ONE, merchant_id, communication_id)
+    if row is None:
+        return None
+    contact = read_contact({**row, "run": row["contact_run"]})
+    return LockedContact(row["state"], contact, _read_claim(row))
+
+
+async def read_state(tx: Connection, merchant_id: int, communication_id: UUID) -> str:
+    state: str = await tx.fetchval(_READ_STATE, merchant_id, communication_id)
+    return state
+
+
+async def save_late_failure(
+    tx: Connection, merchant_id: int, communication_id: UUID, reason: str,
+    *, now: datetime, entry_id: UUID,
+) -> None:  # fmt: skip
+    """Of an accepted contact, with its row of the ledger."""
+    await tx.execute(_MARK_FAILED, merchant_id, communication_id, reason, now, entry_id)
+
+
+async def save_fallback(
+    tx: Connection, merchant_id: int, failed: Contact, decision: FallBackNow,
+    *, now: datetime, communication_id: UUID,
+) -> None:  # fmt: skip
+    """The contact that is tried instead of one that failed, and where its claim waits for it."""
+    following = decision.following
+    await tx.execute(
+        _FALL_BACK, merchant_id, failed.claim_id, now, decision.position.next_step_id,
+        communication_id, failed.run, following.step.id, following.place, following.channel,
+    )  # fmt: skip
+
+
+def _read_claim(row: Row) -> ClaimNow:
+    return ClaimNow(
+        status=Status(row["status"]),
+        run=row["run"],
+        next_step_id=row["next_step_id"],
+        due_at=row["due_at"],
+        event_sequence=row["event_sequence"],
+        sent_version_id=row["sent_version_id"],
+    )

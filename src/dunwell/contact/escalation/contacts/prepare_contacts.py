@@ -1,0 +1,232 @@
+"""Leases planned contacts, has them rendered without any lock, and marks as handed over those that
+still may be sent: not paid, not held, not changed meanwhile, within contact hours and outside quiet
+ones, with the attachments their step requires, to an address that is not suppressed, and within the
+guards of the person.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import structlog
+
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.escalation.contacts.compose_contact import Letterhead, find_layout
+from dunwell.contact.escalation.contacts.gate import pass_gate
+from dunwell.contact.escalation.contacts.handed_over import HandedOverContacts, LeasedCalls
+from dunwell.contact.escalation.contacts.outcomes.settlement import Answer, MissedInStandstill
+from dunwell.contact.escalation.contacts.render_leased import (
+    Leased,
+    Outcome,
+    add_pay_by,
+    render_leased,
+)
+from dunwell.contact.escalation.contacts.store import (
+    await_attachment,
+    lease_contacts,
+    release,
+    renew_contacts,
+)
+from dunwell.contact.messages.contact import Contact, PlannedContact, RenderedContact
+from dunwell.contact.messages.guards.guards import KeptBack
+from dunwell.contact.messages.letters.letter_files import LetterFiles
+from dunwell.contact.messages.suppression import SUPPRESSED
+from dunwell.contact.sending.channel import Permanent, Uncalled
+from dunwell.contact.sending.file_memory import FileMemory
+from dunwell.contact.sending.sender import persist, persist_for_a_moment
+from dunwell.contact.sending.store import lock_room, take_room
+from dunwell.core.files.store import load_attachments
+from dunwell.core.workflows.definition import CommunicationStep
+from dunwell.core.workflows.store import load_newest
+from dunwell.core.workflows.versions.versions import Version
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.leases import Lease
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.heartbeat import BEAT_SECONDS, LEASE, keep_lease
+from dunwell.platform.resources import Resources
+
+log = structlog.get_logger(__name__)
+
+
+@asynccontextmanager
+async def taking_back_when_broken_off(
+    resources: Resources, letters: LetterFiles, head: Letterhead, lease: Lease,
+    contacts: Sequence[Contact],
+) -> AsyncIterator[None]:  # fmt: skip
+    """Around the transaction that marks the contacts; within it no channel is called."""
+    handed_over = HandedOverContacts(
+        resources, letters, head, leased=LeasedCalls(lease), memory=FileMemory()
+    )
+
+    async def take_back() -> None:
+        async with resources.database.transaction() as tx:
+            count = await handed_over.settle(tx, [(contact, Uncalled()) for contact in contacts])
+        merchant_id = head.merchant.merchant_id
+        log.warning("hand-over broken off", merchant_id=merchant_id, taken_back=count)
+
+    try:
+        yield
+    except Unavailable:
+        await persist(take_back)
+        raise
+    except asyncio.CancelledError:
+        await persist_for_a_moment(take_back)
+        raise
+
+
+ATTACHMENT_PATIENCE = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Whom to call channels for, and no others; and what is answered without calling any."""
+
+    # As it was written with the mark.
+    lease: Lease
+    handed_over: Sequence[RenderedContact] = ()
+    refused: Sequence[tuple[Contact, Answer]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LinePace:
+    line: str
+    per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """What a set is made of: at most so many of one channel, within its line's pace."""
+
+    channel: Channel
+    limit: int
+    pace: LinePace | None = None
+
+
+async def prepare_contacts(
+    resources: Resources, letters: LetterFiles, merchant: Merchant, lease: Lease,
+    *, taking: Taking, beat_seconds: float = BEAT_SECONDS,
+) -> Prepared:  # fmt: skip
+    """1. Lease a set with its facts. 2. Render, print letters, keeping the lease for as long as
+    that takes. 3. Hand over what still holds."""
+    now, real_now = merchant.now(resources.clock), resources.clock.now()
+    async with resources.database.transaction() as tx:
+        leased = await _lease(
+            tx, merchant.merchant_id, lease=lease, times=(now, real_now), taking=taking
+        )
+        leased = await add_pay_by(tx, resources.keys, merchant=merchant, leased=leased, now=now)
+        installation = (await load_installation(tx)).installation if leased else None
+    if installation is None:
+        return Prepared(lease)
+    head = Letterhead(
+        merchant,
+        resources.settings.public_url,
+        keys=resources.keys,
+        operator=installation.operator,
+        layout=find_layout(merchant, installation.lines),
+    )
+    ids = [each.planned.contact.communication_id for each in leased]
+
+    async def keep(tx: Connection, until: datetime) -> None:
+        await renew_contacts(
+            tx, merchant.merchant_id, communication_ids=ids, lease_id=lease.lease_id, until=until
+        )
+
+    async with keep_lease(resources, keep, beat_seconds=beat_seconds):
+        outcomes = await render_leased(letters, head, leased, now)
+    renewed = Lease(lease.lease_id, resources.clock.now() + LEASE)
+    contacts = [each.planned.contact for each in leased]
+    async with (
+        taking_back_when_broken_off(resources, letters, head, lease=renewed, contacts=contacts),
+        resources.database.transaction() as tx,
+    ):
+        return await _record(tx, head, lease=renewed, rendering=(leased, outcomes), now=now)
+
+
+async def _lease(
+    tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime],
+    taking: Taking,
+) -> list[Leased]:  # fmt: skip
+    """Attachments are looked for only where a step wants them."""
+    contacts = await _take(tx, merchant_id, lease=lease, times=times, taking=taking)
+    if not contacts:
+        return []
+    keys = {planned.contact.process_key for planned in contacts}
+    versions = await load_newest(tx, merchant_id, keys)
+    leased = [_find_step(planned, versions) for planned in contacts]
+    wanting = {each.planned.contact.claim_id for each in leased if _wants_attachments(each)}
+    if not wanting:
+        return leased
+    found = await load_attachments(tx, merchant_id, wanting)
+    return [
+        replace(each, attachments=tuple(found.get(each.planned.contact.claim_id, ())))
+        if _wants_attachments(each)
+        else each
+        for each in leased
+    ]
+
+
+async def _take(
+    tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime],
+    taking: Taking,
+) -> list[PlannedContact]:  # fmt: skip
+    """No more than the line has room for, over all workers."""
+    limit, pace = taking.limit, taking.pace
+    if pace is not None:
+        room = await lock_room(tx, pace.line, pace.per_second, times[1])
+        limit = min(limit, room)
+    if limit == 0:
+        return []
+    contacts = await lease_contacts(
+        tx, merchant_id, lease, times, limit=limit, channel=taking.channel
+    )
+    if pace is not None and contacts:
+        await take_room(tx, pace.line, pace.per_second, len(contacts))
+    return contacts
+
+
+def _wants_attachments(each: Leased) -> bool:
+    return each.step is not None and each.step.attachments != "NONE"
+
+
+def _find_step(planned: PlannedContact, versions: dict[tuple[UUID, int], Version]) -> Leased:
+    version = versions[planned.contact.process_key]
+    steps = (each for each in version.definition.steps if each.id == planned.contact.step_id)
+    step = next(steps, None)
+    return Leased(planned, version, step if isinstance(step, CommunicationStep) else None)
+
+
+async def _record(
+    tx: Connection,
+    head: Letterhead,
+    lease: Lease,
+    rendering: tuple[Sequence[Leased], Sequence[Outcome]],
+    now: datetime,
+) -> Prepared:
+    """Hand over what may be sent; give back what may not yet, for the instant it may."""
+    refused: list[tuple[Contact, Answer]] = []
+    rendered: list[tuple[Leased, RenderedContact]] = []
+    kept_back: dict[UUID, KeptBack] = {}
+    incomplete: list[PlannedContact] = []
+    for each, outcome in zip(*rendering, strict=True):
+        contact = each.planned.contact
+        if isinstance(outcome, RenderedContact):
+            rendered.append((each, outcome))
+        elif isinstance(outcome, KeptBack):
+            kept_back[contact.communication_id] = outcome
+        elif isinstance(outcome, Permanent | MissedInStandstill) or contact.has_waited:
+            refused.append((contact, outcome))
+        else:
+            incomplete.append(each.planned)
+    passage = await pass_gate(tx, head, lease=lease, rendered=rendered, now=now)
+    refused += [(contact, Permanent(SUPPRESSED)) for contact in passage.suppressed]
+    merchant_id = head.merchant.merchant_id
+    await release(tx, merchant_id, lease, kept_back | dict(passage.kept_back))
+    await await_attachment(
+        tx, merchant_id, lease=lease, waiting=incomplete, until=now + ATTACHMENT_PATIENCE
+    )
+    return Prepared(lease, passage.handed_over, refused)

@@ -1,0 +1,252 @@
+"""Renders leased contacts outside any transaction: e-mails and texts at once, letters by child
+processes; and adds the pay-by date to those whose texts name it.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from uuid import UUID
+
+import structlog
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.escalation.contacts.compose_contact import Letterhead, Occasion, render_contact
+from dunwell.contact.escalation.contacts.outcomes.settlement import (
+    MissedInStandstill,
+    WithoutAttachment,
+)
+from dunwell.contact.escalation.contacts.sending_hours import find_sending_hours
+from dunwell.contact.escalation.due_claim import DueClaim, find_usable_channels
+from dunwell.contact.escalation.forecast.forecast import Guard, UnderWay, find_pay_by, forecast
+from dunwell.contact.escalation.forecast.person_guard import make_person_guard
+from dunwell.contact.escalation.forecast.running_claims import FARTHEST, find_person
+from dunwell.contact.escalation.process import Process, find_process
+from dunwell.contact.escalation.schedule import ContactPlanned, StepFacts
+from dunwell.contact.escalation.store import load_claims
+from dunwell.contact.messages.contact import PlannedContact, RenderedContact
+from dunwell.contact.messages.guards.guards import Days, KeptBack
+from dunwell.contact.messages.guards.store import load_contacted
+from dunwell.contact.messages.identities import identify
+from dunwell.contact.messages.letters.letter_files import LetterFiles
+from dunwell.contact.messages.letters.printer import ScriptMissing, describe_missing
+from dunwell.contact.messages.placeholders import PAY_BY, find_snippets, find_used
+from dunwell.contact.sending.channel import Permanent
+from dunwell.core.files.store import Attachment
+from dunwell.core.workflows.definition import CommunicationStep, Definition, Template, Texts
+from dunwell.core.workflows.definition_rules import channels_of
+from dunwell.core.workflows.versions.versions import Version
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import Unavailable
+
+_AFTER_FAULT = timedelta(hours=1)
+# A storage that is away or full comes back.
+_AFTER_ABSENCE = timedelta(minutes=1)
+
+log = structlog.get_logger(__name__)
+
+# A message; until when it must not be sent; a missing attachment; a refusal.
+Outcome = RenderedContact | KeptBack | WithoutAttachment | MissedInStandstill | Permanent
+
+
+@dataclass(frozen=True, slots=True)
+class Leased:
+    planned: PlannedContact
+    version: Version
+    # None: the version has no such step to contact anybody by.
+    step: CommunicationStep | None
+    # None looked for unless the step wants them.
+    attachments: tuple[Attachment, ...] = ()
+    # Looked for only where the text names it.
+    pay_by: date | None = None
+
+
+async def render_leased(
+    letters: LetterFiles, head: Letterhead, leased: Sequence[Leased], now: datetime
+) -> list[Outcome]:
+    """One outcome each, in order. Printing takes its time; the others do not wait for it one by
+    one."""
+    printed = [
+        asyncio.create_task(_print(letters, head, each, now))
+        for each in leased
+        if each.planned.contact.channel == "LETTER"
+    ]
+    printing = iter(printed)
+    outcomes = [
+        next(printing) if each.planned.contact.channel == "LETTER" else _render(head, each, now)
+        for each in leased
+    ]
+    await asyncio.gather(*printed)
+    return [each.result() if isinstance(each, asyncio.Task) else each for each in outcomes]
+
+
+def _render(head: Letterhead, each: Leased, now: datetime) -> Outcome:
+    try:
+        occasion = _decide_occasion(head, each, now)
+        if not isinstance(occasion, Occasion):
+            return occasion
+        return render_contact(head, each.planned, occasion)
+    except Exception as error:  # noqa: BLE001 - logged there
+        return _keep_back(each, error, now)
+
+
+async def _print(letters: LetterFiles, head: Letterhead, each: Leased, now: datetime) -> Outcome:
+    try:
+        occasion = _decide_occasion(head, each, now)
+        if not isinstance(occasion, Occasion):
+            return occasion
+        enclosures = await letters.describe(each.attachments)
+        rendered = render_contact(head, each.planned, occasion, enclosures)
+        if isinstance(rendered, Permanent):
+            return rendered
+        assert rendered.sheet is not None
+        contact_id = each.planned.contact.communication_id
+        merchant_id = head.merchant.merchant_id
+        key, pdf = await letters.print_letter(merchant_id, contact_id, rendered.sheet)
+        return replace(rendered, content=replace(rendered.content, document_key=key), pdf=pdf)
+    except ScriptMissing as error:
+        return Permanent(describe_missing(error))
+    except Exception as error:  # noqa: BLE001 - logged there
+        return _keep_back(each, error, now)
+
+
+def _decide_occasion(
+    head: Letterhead, each: Leased, now: datetime
+) -> Occasion | KeptBack | WithoutAttachment | MissedInStandstill | Permanent:
+    if each.step is None:
+        return Permanent("the step was taken out")
+    configuration, channel = head.merchant.configuration, each.planned.contact.channel
+    process = find_process(each.version, configuration)
+    limit, ready_at = process.skip_contacts_older_than, each.planned.ready_at
+    if limit is not None and ready_at is not None and now - ready_at > limit:
+        return MissedInStandstill()
+    hold = find_sending_hours(process, each.step, channel, configuration).find_hold(now)
+    if hold is not None:
+        return hold
+    lost = _find_loss(head, each.planned, each.version.definition.templates[each.step.template])
+    if lost is not None:
+        return lost
+    if each.step.attachments == "REQUIRED" and not each.attachments:
+        return WithoutAttachment()
+    today: date = process.calendar.local_date(now)
+    # An SMS carries no files; its link leads to them.
+    carries = channel != "SMS"
+    ids = tuple(file.attachment_id for file in each.attachments) if carries else ()
+    return Occasion(each.version, each.step, today=today, pay_by=each.pay_by, attachment_ids=ids)
+
+
+def _find_loss(head: Letterhead, planned: PlannedContact, template: Template) -> Permanent | None:
+    """What was there when the contact was planned and is gone: it leads to the next channel."""
+    contact = planned.contact
+    usable = find_usable_channels(
+        head.merchant.configuration.channels,
+        email=contact.email, mobile_number=contact.mobile_number, address=contact.address,
+    )  # fmt: skip
+    if contact.channel not in usable:
+        return Permanent(f"{contact.channel} does not reach the debtor any more")
+    if contact.channel not in channels_of(template):
+        return Permanent(f"the step has no text for {contact.channel} any more")
+    return None
+
+
+def _keep_back(each: Leased, error: Exception, now: datetime) -> KeptBack:
+    log.error(
+        "cannot be rendered",
+        communication_id=str(each.planned.contact.communication_id),
+        claim_id=each.planned.contact.claim_id,
+        error=type(error).__name__,
+        exc_info=error,
+    )
+    pause = _AFTER_ABSENCE if isinstance(error, Unavailable | OSError) else _AFTER_FAULT
+    return KeptBack(now + pause)
+
+
+async def add_pay_by(
+    tx: Connection, keys: KeyRing, merchant: Merchant, leased: Sequence[Leased], now: datetime
+) -> list[Leased]:
+    """Return the same contacts in their order; those whose texts name a pay-by date have theirs.
+
+    now: the merchant's time.
+    """
+    known: dict[tuple[UUID, int, Channel], bool] = {}
+    wanting = {each.planned.contact.claim_id for each in leased if _wants(each, known)}
+    if not wanting:
+        return list(leased)
+    claims = {each.claim_id: each for each in await load_claims(tx, keys, merchant, list(wanting))}
+    identities = {
+        claim_id: identify(keys, merchant.merchant_id, find_person(claim))
+        for claim_id, claim in claims.items()
+    }
+    asked = [each for of_claim in identities.values() for each in of_claim]
+    contacted_on = await load_contacted(tx, merchant.merchant_id, asked)
+
+    def add(each: Leased) -> Leased:
+        claim = claims.get(each.planned.contact.claim_id)
+        if claim is None or not _wants(each, known):
+            return each
+        of_claim = (identities[claim.claim_id], contacted_on)
+        return replace(each, pay_by=_find_day(merchant, each, claim=claim, known=of_claim, now=now))
+
+    return [add(each) for each in leased]
+
+
+def foresee_pay_by(
+    process: Process, contact: ContactPlanned, facts: StepFacts, now: datetime, *,
+    next_step_id: int | None = None, guard: Guard | None = None,
+) -> date | None:  # fmt: skip
+    """Return the pay-by date of a contact that is made now.
+
+    next_step_id: where its claim stands, if not before the contact's step.
+    """
+    stands = UnderWay(contact, now, contact.step.id if next_step_id is None else next_step_id)
+    foreseen = forecast(process, stands, facts, now, until=now + FARTHEST, guard=guard)
+    next(foreseen, None)  # the contact itself
+    arrives_at = process.find_letter_arrival(now) if contact.channel == "LETTER" else now
+    return find_pay_by(foreseen, process.calendar, process.calendar.local_date(arrives_at))
+
+
+def _find_day(
+    merchant: Merchant, each: Leased, claim: DueClaim,
+    known: tuple[tuple[bytes, ...], dict[bytes, Days]], now: datetime,
+) -> date | None:  # fmt: skip
+    assert each.step is not None
+    process = find_process(each.version, merchant.configuration)
+    contact = each.planned.contact
+    return foresee_pay_by(
+        process,
+        ContactPlanned(each.step, contact.place, contact.channel),
+        claim.step_facts(process.calendar.local_date(now)),
+        now,
+        next_step_id=claim.position.next_step_id,
+        guard=make_person_guard(merchant.configuration, *known),
+    )
+
+
+def _wants(each: Leased, known: dict[tuple[UUID, int, Channel], bool]) -> bool:
+    """known: of the steps of a set, which are few."""
+    if each.step is None:
+        return False
+    channel = each.planned.contact.channel
+    key = (each.version.version_id, each.step.id, channel)
+    if key not in known:
+        known[key] = _names_day(each.version.definition, each.step, channel)
+    return known[key]
+
+
+def _names_day(definition: Definition, step: CommunicationStep, channel: Channel) -> bool:
+    template = definition.templates.get(step.template)
+    if template is None:
+        return False
+    part = {"EMAIL": template.email, "SMS": template.sms, "LETTER": template.letter}[channel]
+    if part is None:
+        return False
+    texts = [*_list_texts(part.body), *_list_texts(getattr(part, "subject", {}))]
+    snippets = {name for text in texts for name in find_snippets(text)}
+    texts += [text for name in snippets for text in _list_texts(definition.snippets.get(name, {}))]
+    return any(PAY_BY in find_used(text) for text in texts)
+
+
+def _list_texts(texts: Texts) -> list[str]:
+    return list(texts.values())

@@ -1,0 +1,114 @@
+"""When a contact may be sent: within its process's contact hours, outside the merchant's quiet
+hours.
+
+Contact hours rule steps that wait for them, in the process's zone. Quiet hours rule every e-mail
+and SMS, of steps that are sent at once too, in the merchant's zone; a letter wakes nobody. Pure.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+from dunwell.accounts.merchants.configuration import Channel, Configuration, QuietHours
+from dunwell.contact.escalation.calendars import Calendar
+from dunwell.contact.escalation.process import Process
+from dunwell.contact.messages.guards.guards import HeldBy, KeptBack
+from dunwell.core.workflows.definition import CommunicationStep
+
+# Contact hours and quiet hours that leave nothing between them are looked through no further.
+_MOST_DAYS = 40
+_DAY = 24 * 60
+
+
+@dataclass(frozen=True, slots=True)
+class SendingHours:
+    """Those of one contact. None: they do not bind it."""
+
+    contact_hours: Calendar | None
+    quiet_hours: QuietHours | None
+    # The merchant's days.
+    calendar: Calendar
+
+    def find_hold(self, now: datetime) -> KeptBack | None:
+        """What keeps the contact back now; none: it may be sent."""
+        if self._next_opening(now) > now:
+            return KeptBack(self.first_moment(now), HeldBy.CONTACT_HOURS)
+        if self._end_of_quiet(now) > now:
+            return KeptBack(self.first_moment(now), HeldBy.QUIET_HOURS)
+        return None
+
+    def first_moment(self, instant: datetime) -> datetime:
+        """The first from `instant` on at which the contact may be sent."""
+        for _ in range(_MOST_DAYS):
+            opening = self._next_opening(instant)
+            moment = self._end_of_quiet(opening)
+            if moment == instant:
+                break
+            instant = moment
+        return instant
+
+    def first_moment_on(self, day: date) -> datetime:
+        """The first on or after a day of the merchant's."""
+        return self.first_moment(self.calendar.start_of(day))
+
+    def _next_opening(self, instant: datetime) -> datetime:
+        return self.contact_hours.next_opening(instant) if self.contact_hours else instant
+
+    def _end_of_quiet(self, instant: datetime) -> datetime:
+        """`instant` itself where it is not quiet."""
+        if self.quiet_hours is None:
+            return instant
+        since, until = _minutes(self.quiet_hours.since), _minutes(self.quiet_hours.until)
+        local = instant.astimezone(self.calendar.zone)
+        minute = local.hour * 60 + local.minute
+        is_past_since, is_before_until = since <= minute, minute < until
+        # Hours past midnight are quiet on either side of it.
+        joined = all if since < until else any
+        if not joined((is_past_since, is_before_until)):
+            return instant
+        days, minutes = divmod(until, _DAY)
+        if not is_before_until:
+            days += 1
+        day = local.date() + timedelta(days=days)
+        return self._find_end(datetime.combine(day, time(*divmod(minutes, 60))), instant)
+
+    def _find_end(self, local_end: datetime, instant: datetime) -> datetime:
+        """In the hour that a clock change doubles, the second one when the first is over."""
+        end = self.calendar.to_instant(local_end)
+        if end > instant:
+            return end
+        return local_end.replace(tzinfo=self.calendar.zone, fold=1).astimezone(UTC)
+
+
+def find_sending_hours(
+    process: Process, step: CommunicationStep, channel: Channel, configuration: Configuration
+) -> SendingHours:
+    return SendingHours(
+        contact_hours=process.calendar if step.send == "CONTACT_HOURS" else None,
+        quiet_hours=configuration.guards.quiet_hours if channel != "LETTER" else None,
+        calendar=find_days(configuration.timezone),
+    )
+
+
+def find_quiet_channels(configuration: Configuration, now: datetime) -> frozenset[Channel]:
+    """Those by which nobody is contacted now."""
+    hours = SendingHours(None, configuration.guards.quiet_hours, find_days(configuration.timezone))
+    return frozenset() if hours.find_hold(now) is None else frozenset({"EMAIL", "SMS"})
+
+
+@lru_cache(maxsize=1024)
+def find_days(zone: str) -> Calendar:
+    """The days of a zone, with nothing closed."""
+    return Calendar(
+        zone=ZoneInfo(zone),
+        weekdays=frozenset(range(7)),
+        opens=None,
+        closes=None,
+        holidays=frozenset(),
+    )
+
+
+def _minutes(time_of_day: str) -> int:
+    hours, minutes = time_of_day.split(":")
+    return int(hours) * 60 + int(minutes)

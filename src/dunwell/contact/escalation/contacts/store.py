@@ -1,0 +1,438 @@
+"""The SQL of contacts on their way out: leasing, what still may be sent, marking it as handed over,
+and what was interrupted after that.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from dunwell.accounts.merchants.configuration import CHANNELS, Channel
+from dunwell.accounts.merchants.due_merchants import Due, list_due_merchants
+from dunwell.contact.escalation.store import CONTACTS
+from dunwell.contact.messages.contact import Contact, Content, PlannedContact, RenderedContact
+from dunwell.contact.messages.facts import ClaimFacts, ItemFacts
+from dunwell.contact.messages.guards.guards import KeptBack, RaisedGuard
+from dunwell.contact.messages.guards.store import write_days
+from dunwell.contact.messages.ledger.ledger import digest_content, digest_recipient
+from dunwell.core.claims.debtor_rows import list_columns, read_row
+from dunwell.core.claims.fields import DebtorName
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.leases import Lease
+from dunwell.platform.database.sql import compose, load_statement
+
+# A channel of a merchant: its provider holds up no other's.
+MerchantChannel = tuple[int, Channel]
+
+_LEASE = load_statement(
+    __file__,
+    "lease_contacts.sql",
+    debtor=list_columns(DebtorName, "d"),
+    is_free=CONTACTS.is_free("$3", "m."),
+    hold=CONTACTS.hold("$5", "$4"),
+)
+
+_IS_PLANNED = compose(
+    """d.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND d.not_before <= {now}
+  AND {is_free}
+  AND EXISTS (SELECT FROM claims c WHERE c.merchant_id = d.merchant_id
+                AND c.claim_id = d.claim_id AND NOT c.held)""",
+    now="{now}",
+    is_free=CONTACTS.is_free("$1", "d."),
+)
+_IS_BROKEN_OFF = compose(
+    "d.state = 'HANDED_OVER' AND {has_ended}", has_ended=CONTACTS.has_ended("$1", "d.")
+)
+# Those that follow the given one first. Rides on communications_planned and _handed_over, once
+# those of all merchants together say that anything is due.
+_FIND_CHANNELS = compose(
+    """
+SELECT due.merchant_id, channel
+FROM {due} due
+CROSS JOIN unnest($4::text[]) AS channel
+WHERE (due.merchant_id, channel) NOT IN (SELECT * FROM unnest($5::integer[], $6::text[]))
+  AND (EXISTS (SELECT FROM communications d
+               WHERE d.merchant_id = due.merchant_id AND d.channel = channel.channel
+                 AND {is_planned})
+       OR EXISTS (SELECT FROM communications d
+                  WHERE d.merchant_id = due.merchant_id AND d.channel = channel.channel
+                    AND {is_broken_off}))
+ORDER BY (due.merchant_id, channel) <= ($2, $3::text), due.merchant_id, channel
+LIMIT $7
+""",
+    due=list_due_merchants(
+        Due("communications", _IS_PLANNED), Due("communications", _IS_BROKEN_OFF)
+    ),
+    is_planned=compose(_IS_PLANNED, now="due.now"),
+    is_broken_off=_IS_BROKEN_OFF,
+)
+# By primary key.
+_RELEASE = compose(
+    """
+UPDATE communications m
+SET {clear}, not_before = r.not_before, held_by = r.held_by,
+    -- A claim that ended or was assigned anew contacts nobody by it any more.
+    state = CASE WHEN c.status IN ('CREATED', 'IN_PROCESS') AND c.run = m.run THEN m.state
+                 ELSE 'CANCELLED' END,
+    failure = CASE WHEN c.status IN ('CREATED', 'IN_PROCESS') AND c.run = m.run THEN m.failure
+                   ELSE 'The claim ended or was assigned anew.' END
+FROM unnest($3::uuid[], $4::timestamptz[], $5::text[])
+    AS r (communication_id, not_before, held_by), claims c
+WHERE m.merchant_id = $1 AND m.communication_id = r.communication_id
+  AND c.merchant_id = $1 AND c.claim_id = m.claim_id
+  AND m.state IN ('PLANNED', 'ATTACHMENT_MISSING') AND {is_held}
+""",
+    clear=CONTACTS.clear(),
+    is_held=CONTACTS.is_held("$2", "m."),
+)
+# One whose claim has changed since the lease, or is being changed, is given back as it was: what is
+# attached at that moment must not be waited for. By primary keys.
+_AWAIT_ATTACHMENT = compose(
+    """
+WITH incomplete AS MATERIALIZED (
+    SELECT r.communication_id
+    FROM unnest($3::uuid[], $5::bigint[], $6::bigint[])
+        AS r (communication_id, claim_id, claim_version)
+    JOIN claims c ON c.merchant_id = $1 AND c.claim_id = r.claim_id
+    WHERE c.xmin::text::bigint = r.claim_version
+    FOR NO KEY UPDATE OF c SKIP LOCKED
+)
+UPDATE communications m
+SET {clear},
+    state = CASE WHEN i.communication_id IS NULL THEN m.state ELSE 'ATTACHMENT_MISSING' END,
+    not_before = CASE WHEN i.communication_id IS NULL THEN m.not_before ELSE $4 END
+FROM unnest($3::uuid[]) AS r (communication_id)
+LEFT JOIN incomplete i USING (communication_id)
+WHERE m.merchant_id = $1 AND {is_held} AND m.communication_id = r.communication_id
+  AND m.state = 'PLANNED'
+""",
+    clear=CONTACTS.clear(),
+    is_held=CONTACTS.is_held("$2", "m."),
+)
+_RENEW = CONTACTS.renew(many=True)
+
+
+async def find_channels_with_contacts(
+    tx: Connection, now: datetime, behind: MerchantChannel, busy: Collection[MerchantChannel],
+    limit: int,
+) -> list[MerchantChannel]:  # fmt: skip
+    """Merchants' channels with something to send or to take up again, busy ones left out."""
+    rows = await tx.fetch(
+        _FIND_CHANNELS, now, *behind, CHANNELS,
+        [merchant_id for merchant_id, _ in busy], [channel for _, channel in busy], limit,
+    )  # fmt: skip
+    return [(row["merchant_id"], row["channel"]) for row in rows]
+
+
+async def lease_contacts(
+    tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime],
+    *, limit: int, channel: Channel,
+) -> list[PlannedContact]:  # fmt: skip
+    """times: the merchant's, and the real one."""
+    now, real_now = times
+    rows = await tx.fetch(
+        _LEASE, merchant_id, now, real_now, lease.lease_id, lease.until, limit, channel
+    )
+    return [_read_planned(row) for row in rows]
+
+
+async def release(
+    tx: Connection, merchant_id: int, lease: Lease, kept_back: Mapping[UUID, KeptBack]
+) -> None:
+    """Give leased contacts back, not to be sent before an instant, with what holds them."""
+    if kept_back:
+        await tx.execute(
+            _RELEASE, merchant_id, lease.lease_id, list(kept_back),
+            [each.not_before for each in kept_back.values()],
+            [each.held_by for each in kept_back.values()],
+        )  # fmt: skip
+
+
+async def await_attachment(
+    tx: Connection, merchant_id: int, lease: Lease, waiting: Sequence[PlannedContact],
+    until: datetime,
+) -> None:  # fmt: skip
+    """Give leased contacts back whose attachment is missing; at `until` they are given up."""
+    if waiting:
+        await tx.execute(
+            _AWAIT_ATTACHMENT, merchant_id, lease.lease_id,
+            [each.contact.communication_id for each in waiting], until,
+            [each.contact.claim_id for each in waiting], [each.claim_version for each in waiting],
+        )  # fmt: skip
+
+
+async def renew_contacts(
+    tx: Connection, merchant_id: int, communication_ids: Sequence[UUID], lease_id: UUID,
+    until: datetime,
+) -> list[UUID]:  # fmt: skip
+    """Renew the lease of those that are still held under it, except those that another transaction
+    is changing; which were renewed."""
+    rows = await tx.fetch(_RENEW, merchant_id, communication_ids, lease_id, until)
+    return [row["communication_id"] for row in rows]
+
+
+def _read_planned(row: Row) -> PlannedContact:
+    items = tuple(_read_item(values) for values in row["items"] or [])
+    total = sum(item.value_cents for item in items)
+    claim = ClaimFacts(
+        claim_id=row["claim_id"],
+        reference_number=row["reference_number"],
+        currency=row["currency"],
+        items=items,
+        total_cents=total,
+        outstanding_cents=total - row["allocated_cents"],
+        fees_cents=sum(item.value_cents for item in items if item.type != "PRIMARY"),
+        due_date=next((item.due_date for item in items if item.type == "PRIMARY"), None),
+        customer_number=row["customer_number"],
+        contract_number=row["contract_number"],
+    )
+    return PlannedContact(
+        contact=read_contact(row),
+        claim_version=row["claim_version"],
+        language=row["language"],
+        claim=claim,
+        debtor=read_row(row, DebtorName),
+        ready_at=row["ready_at"],
+    )
+
+
+def read_contact(row: Mapping[str, Any]) -> Contact:
+    return Contact(
+        communication_id=row["communication_id"],
+        claim_id=row["claim_id"],
+        run=row["run"],
+        step_id=row["step_id"],
+        place=row["place"],
+        channel=row["channel"],
+        tries=row["tries"],
+        process_key=(row["workflow_id"], row["workflow_major"]),
+        reference_number=row["reference_number"],
+        customer_number=row["customer_number"],
+        email=row["email"],
+        mobile_number=row["mobile_number"],
+        address=row["address"],
+        has_waited=row.get("has_waited_for_attachment", False),
+    )
+
+
+def _read_item(values: list[Any]) -> ItemFacts:
+    return ItemFacts(*values[:3], *map(_read_date, values[3:]))
+
+
+def _read_date(text: str | None) -> date | None:
+    return date.fromisoformat(text) if text else None
+
+
+_LOCK = load_statement(__file__, "lock_contacts.sql", is_held=CONTACTS.is_held("$2", "m."))
+_HAND_OVER = load_statement(__file__, "hand_over.sql")
+
+
+class GuardBegun(Exception):  # noqa: N818 - reads as what happened
+    """Somebody else contacted one of these persons for the first time at the same moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class LockedContact:
+    planned_at: datetime
+    is_suppressed: bool
+    # Nobody may contact the person.
+    is_stopped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """What goes out: each message with the identities of who is contacted by it."""
+
+    messages: Sequence[tuple[RenderedContact, Sequence[bytes]]]
+    raised: Sequence[RaisedGuard]
+    # The merchant's time, and the day in its zone.
+    now: datetime
+    today: date
+
+
+async def lock_contacts(
+    tx: Connection,
+    merchant_id: int,
+    lease: Lease,
+    rendered: Mapping[UUID, tuple[RenderedContact, Sequence[bytes], Sequence[bytes]]],
+) -> dict[UUID, LockedContact]:
+    """Those of the rendered contacts that still may be sent; each is given with the digests of its
+    address as suppressions know it, and with its person's identities. They are locked until the
+    transaction ends, their claims first."""
+    rows = await tx.fetch(
+        _LOCK, merchant_id, lease.lease_id, list(rendered),
+        [one.planned.claim_version for one, _, _ in rendered.values()],
+        [_write_digests(address) for _, address, _ in rendered.values()],
+        [_write_digests(identities) for _, _, identities in rendered.values()],
+    )  # fmt: skip
+    return {
+        row["communication_id"]: LockedContact(
+            row["planned_at"], row["is_suppressed"], row["is_stopped"]
+        )
+        for row in rows
+    }
+
+
+async def hand_over(
+    tx: Connection, keys: KeyRing, merchant_id: int, lease: Lease, passing: Passing
+) -> None:
+    """Contacts and known guards must be locked. Raises GuardBegun: nothing of it may be kept."""
+    rendered = [one for one, _ in passing.messages]
+    begun = await tx.fetchval(
+        _HAND_OVER, merchant_id, passing.now, passing.today, lease.until,
+        [each.planned.contact.communication_id for each in rendered],
+        [each.version_id for each in rendered],
+        [each.content.recipient for each in rendered],
+        [each.content.language for each in rendered],
+        [each.content.subject for each in rendered],
+        [each.content.body_text for each in rendered],
+        [each.content.body_html for each in rendered],
+        [each.link_hash for each in rendered],
+        [each.code_digest for each in rendered],
+        [each.content.document_key for each in rendered],
+        [_write_ids(each.content.attachment_ids) for each in rendered],
+        [_digest_recipient(keys, merchant_id, each) for each in rendered],
+        [digest_content(keys, merchant_id, each.content.parts) for each in rendered],
+        [_write_digests(identities) for _, identities in passing.messages],
+        [each.identity for each in passing.raised],
+        [write_days(each.days) for each in passing.raised],
+        [each.per_day for each in passing.raised],
+        [each.per_week for each in passing.raised],
+        [each.is_new for each in passing.raised],
+        keys.version,
+        [each.check_digest for each in rendered],
+    )  # fmt: skip
+    if begun != sum(each.is_new for each in passing.raised):
+        raise GuardBegun
+
+
+def _digest_recipient(keys: KeyRing, merchant_id: int, each: RenderedContact) -> bytes:
+    channel = each.planned.contact.channel
+    return digest_recipient(keys, merchant_id, channel, each.content.recipient)
+
+
+def _write_ids(ids: Sequence[UUID]) -> str:
+    """As PostgreSQL writes an array: unnest would take an array of arrays apart."""
+    return "{" + ",".join(map(str, ids)) + "}"
+
+
+def _write_digests(digests: Sequence[bytes]) -> str:
+    return "{" + ",".join(f'"\\\\x{digest.hex()}"' for digest in digests) + "}"
+
+
+# Whether a broken-off contact may still be sent as it was rendered: the claim is in process, not
+# held, on the same run, and nothing of it has changed since.
+_STILL_HOLDS = """
+c.status IN ('CREATED', 'IN_PROCESS') AND NOT c.held AND c.run = m.run
+AND c.updated_at <= m.handed_over_at
+"""
+# Rides on communications_handed_over.
+_TAKE_UP = compose(
+    """
+WITH chosen AS MATERIALIZED (
+    SELECT m.communication_id
+    FROM communications m
+    JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
+    WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND {has_ended}
+      AND m.channel = $5 AND {still_holds}
+    ORDER BY m.lease_until
+    LIMIT $6
+    FOR NO KEY UPDATE OF m SKIP LOCKED
+)
+UPDATE communications m
+SET {hold}, tries = tries + 1
+FROM chosen, communication_contents t, claims c, debtors d
+WHERE m.merchant_id = $1 AND m.communication_id = chosen.communication_id
+  AND t.merchant_id = $1 AND t.communication_id = m.communication_id
+  AND c.merchant_id = $1 AND c.claim_id = m.claim_id
+  AND d.merchant_id = $1 AND d.claim_id = m.claim_id
+RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel,
+    m.tries - 1 AS tries, m.handed_over_at, c.workflow_id, c.workflow_major,
+    c.reference_number,
+    d.customer_number, d.email, d.mobile_number, d.address,
+    t.recipient, t.language, t.subject, t.body_text, t.body_html, t.document_key, t.attachment_ids,
+    t.key_version
+""",
+    still_holds=_STILL_HOLDS,
+    has_ended=CONTACTS.has_ended("$2", "m."),
+    hold=CONTACTS.hold("$4", "$3"),
+)
+# Rides on communications_handed_over. A row that another transaction holds is left for the next
+# set: it must not hold up its channel.
+_GIVE_UP_KNOWING = compose(
+    """
+WITH chosen AS MATERIALIZED (
+    SELECT m.communication_id
+    FROM communications m
+    JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
+    WHERE m.merchant_id = $1 AND m.state = 'HANDED_OVER' AND {has_ended}
+      AND m.channel = $3 AND NOT ($4::boolean AND {still_holds})
+    ORDER BY m.lease_until
+    LIMIT $5
+    FOR NO KEY UPDATE OF m SKIP LOCKED
+), unknown AS (
+    UPDATE communications m
+    SET state = 'UNKNOWN', {clear}
+    FROM chosen
+    WHERE m.merchant_id = $1 AND m.communication_id = chosen.communication_id
+    RETURNING m.*
+), recorded AS (
+    INSERT INTO contact_ledger
+        (merchant_id, entry_id, communication_id, claim_id, run, step_id, place, channel, outcome,
+         tries, at, recipient_digest, content_digest)
+    SELECT $1, gen_random_uuid(), communication_id, claim_id, run, step_id, place, channel,
+           'UNKNOWN', tries, coalesce(w.sandbox_now, $2), recipient_digest, content_digest
+    FROM unknown
+    JOIN merchants w USING (merchant_id)
+)
+SELECT communication_id FROM unknown
+""",
+    still_holds=_STILL_HOLDS,
+    has_ended=CONTACTS.has_ended("$2", "m."),
+    clear=CONTACTS.clear(),
+)
+
+
+async def take_up(
+    tx: Connection,
+    merchant_id: int,
+    real_now: datetime,
+    lease: Lease,
+    channel: Channel,
+    *,
+    limit: int,
+) -> list[tuple[Contact, Content, datetime]]:
+    """Contacts whose sending was broken off, on a channel that may be repeated: with the content
+    and the instant of their hand-over."""
+    rows = await tx.fetch(
+        _TAKE_UP, merchant_id, real_now, lease.lease_id, lease.until, channel, limit
+    )
+    return [
+        (
+            read_contact(row),
+            Content(
+                recipient=row["recipient"],
+                language=row["language"],
+                subject=row["subject"],
+                body_text=row["body_text"],
+                body_html=row["body_html"],
+                document_key=row["document_key"],
+                attachment_ids=tuple(row["attachment_ids"]),
+                key_version=row["key_version"],
+            ),
+            row["handed_over_at"],
+        )
+        for row in rows
+    ]
+
+
+async def mark_unknown(
+    tx: Connection, merchant_id: int, real_now: datetime, channel: Channel,
+    *, is_repeatable: bool, limit: int,
+) -> list[UUID]:  # fmt: skip
+    """Contacts broken off on a channel that is not repeatable, or whose claim has changed since,
+    may have left the house: the ledger says so, and a person settles them."""
+    rows = await tx.fetch(_GIVE_UP_KNOWING, merchant_id, real_now, channel, is_repeatable, limit)
+    return [row["communication_id"] for row in rows]

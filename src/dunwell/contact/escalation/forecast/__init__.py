@@ -1,0 +1,1 @@
+"""What a claim's workflow will do if nothing is paid."""

@@ -1,0 +1,214 @@
+"""What a claim's workflow will do if nothing is paid and each contact is accepted at once, and what
+of it the debtor is told: next contacts, fees, the end, and the pay-by date. Pure.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+
+import msgspec
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.escalation.calendars import Calendar
+from dunwell.contact.escalation.process import Process
+from dunwell.contact.escalation.schedule import (
+    NOTHING_TRIED,
+    Archived,
+    ContactPlanned,
+    FeeAdded,
+    Outcome,
+    Position,
+    StepFacts,
+    add_fee,
+    decide,
+    find_opening,
+)
+from dunwell.core.workflows.definition import Step
+from dunwell.platform.banking_days import find_last_transfer_day
+
+# Asked before each contact: the first instant, from the given one on, at which it may be made. The
+# given one: it is made now, and counts.
+Guard = Callable[[datetime, Channel], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    at: datetime
+    # None: the archiving after the last step.
+    step: Step | None
+    # Of a contact.
+    channel: Channel | None
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """Where a claim stands that waits for a contact, which is not made before an instant."""
+
+    planned: ContactPlanned
+    not_before: datetime
+    # The contact's own step, or a later one, at which a fallback begun late has stopped the claim.
+    next_step_id: int | None
+
+
+class Course:
+    """One claim's future, instant by instant: several can be played side by side."""
+
+    __slots__ = ("_facts", "_guard", "_has_guards", "_now", "_process", "_standing")
+
+    def __init__(
+        self, process: Process, standing: Position | UnderWay, facts: StepFacts, now: datetime,
+        guard: Guard | None = None,
+    ) -> None:  # fmt: skip
+        self._process = process
+        self._standing = standing
+        self._facts = facts
+        self._now = now
+        self._guard = guard
+        # Days and sums matter to nothing else; keeping them costs more than the rest.
+        self._has_guards = any(step.when is not None for step in process.steps)
+
+    @property
+    def next_at(self) -> datetime | None:
+        """When something happens next; None: nothing any more."""
+        standing = self._standing
+        at = standing.not_before if isinstance(standing, UnderWay) else standing.due_at
+        return None if at is None else max(at, self._now)
+
+    def advance(self) -> list[Foreseen]:
+        """What happens at `next_at`; none: it was put off, or only planned."""
+        at = self.next_at
+        if at is None:
+            return []
+        self._now = at
+        if isinstance(self._standing, UnderWay):
+            return self._contact(self._standing, at)
+        return self._decide(self._standing, at)
+
+    def _decide(self, position: Position, at: datetime) -> list[Foreseen]:
+        facts = self._facts
+        if self._has_guards:
+            facts = _on_day(facts, self._process.calendar.local_date(at))
+        decision = decide(self._process, position, facts, at)
+        self._standing = decision.position
+        if self._has_guards:
+            facts = _add_fees(facts, decision.outcomes)
+        self._facts = _leave_step(facts) if decision.outcomes else facts
+        foreseen = []
+        for outcome in decision.outcomes:
+            if isinstance(outcome, ContactPlanned):
+                self._standing = UnderWay(outcome, at, decision.position.next_step_id)
+            else:
+                step = None if isinstance(outcome, Archived) else outcome.step
+                foreseen.append(Foreseen(at, step, None, outcome))
+        return foreseen
+
+    def _contact(self, waiting: UnderWay, at: datetime) -> list[Foreseen]:
+        planned = waiting.planned
+        allowed = find_opening(self._process, planned.step, at)
+        if allowed == at and self._guard is not None:
+            allowed = self._guard(at, planned.channel)
+        if allowed > at:
+            self._standing = UnderWay(planned, allowed, waiting.next_step_id)
+            return []
+        self._standing = Position(_find_following(self._process, waiting), at)
+        self._facts = _leave_step(self._facts, has_reached=True)
+        if planned.channel == "LETTER":
+            self._facts = replace(self._facts, letter_sent_at=at)
+        return [Foreseen(at, planned.step, planned.channel, planned)]
+
+
+def forecast(
+    process: Process, position: Position | UnderWay, facts: StepFacts, now: datetime, *,
+    until: datetime, guard: Guard | None = None,
+) -> Iterator[Foreseen]:  # fmt: skip
+    """What happens from `now` to `until`, both inclusive, in its order.
+
+    For a claim that waits for a contact the position is an `UnderWay`; of a bare position without
+    due_at nothing is foreseen.
+    """
+    course = Course(process, position, facts=facts, now=now, guard=guard)
+    while (at := course.next_at) is not None and at <= until:
+        yield from course.advance()
+
+
+def _find_following(process: Process, waiting: UnderWay) -> int | None:
+    """Behind the contact's step; a claim that was stopped later on stays where it stands."""
+    if waiting.next_step_id != waiting.planned.step.id:
+        return waiting.next_step_id
+    return process.id_at(process.index_of(waiting.next_step_id) + 1)
+
+
+def _on_day(facts: StepFacts, today: date) -> StepFacts:
+    if facts.condition.today == today:
+        return facts
+    return replace(facts, condition=replace(facts.condition, today=today))
+
+
+def _add_fees(facts: StepFacts, outcomes: tuple[Outcome, ...]) -> StepFacts:
+    """Fees raise what is owed."""
+    for fee in (each.step for each in outcomes if isinstance(each, FeeAdded)):
+        facts = add_fee(facts, fee)
+    return facts
+
+
+def _leave_step(facts: StepFacts, *, has_reached: bool = False) -> StepFacts:
+    """What was tried belongs to the step that is left."""
+    has_reached = has_reached or facts.has_reached
+    if facts.tried is NOTHING_TRIED and facts.has_reached == has_reached:
+        return facts
+    return replace(facts, has_reached=has_reached, tried=NOTHING_TRIED)
+
+
+_MOST_CONTACTS = 3
+# Fewer days between a message and its pay-by date are too few to act on: no date is named then.
+LEAST_NOTICE = timedelta(days=5)
+
+
+class Prospect(StrEnum):
+    CONTACT = "CONTACT"
+    FEE = "FEE"
+    # The claim is archived.
+    END = "END"
+
+
+class Announced(msgspec.Struct, frozen=True, gc=False):
+    kind: Prospect
+    on: date
+    # Of a fee.
+    cents: int = 0
+
+
+def list_announced(foreseen: Iterable[Foreseen], calendar: Calendar) -> list[Announced]:
+    """In their order: every fee, so that none surprises, the end, and of the contacts the next
+    few, one a day."""
+    announced: list[Announced] = []
+    contacts: set[date] = set()
+    for each in foreseen:
+        day = calendar.local_date(each.at)
+        if isinstance(each.outcome, FeeAdded):
+            announced.append(Announced(Prospect.FEE, day, int(each.outcome.step.value)))
+        elif isinstance(each.outcome, Archived):
+            announced.append(Announced(Prospect.END, day))
+        elif _is_contact(each) and day not in contacts and len(contacts) < _MOST_CONTACTS:
+            contacts.add(day)
+            announced.append(Announced(Prospect.CONTACT, day))
+    return announced
+
+
+def find_pay_by(foreseen: Iterable[Foreseen], calendar: Calendar, arrives_on: date) -> date | None:
+    """Return the pay-by date of a message, or None if nothing is foreseen or it comes too soon.
+
+    foreseen: what follows the message. arrives_on: the day of the message; of a letter, the day on
+    which it can have arrived.
+    """
+    for each in foreseen:
+        if _is_contact(each) or isinstance(each.outcome, FeeAdded | Archived):
+            pay_by = find_last_transfer_day(before=calendar.local_date(each.at))
+            return pay_by if pay_by >= arrives_on + LEAST_NOTICE else None
+    return None
+
+
+def _is_contact(each: Foreseen) -> bool:
+    return isinstance(each.outcome, ContactPlanned)

@@ -1,0 +1,77 @@
+"""What a claim's process will do, for its debtor's page: loaded in one statement.
+
+The version's definition comes with it only where this process of ours does not keep it already.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import get_args
+from uuid import UUID
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.escalation.due_claim import find_usable_channels
+from dunwell.contact.escalation.forecast.forecast import Announced, list_announced
+from dunwell.contact.escalation.forecast.person_guard import make_person_guard
+from dunwell.contact.escalation.forecast.running_claims import RunningClaim, foresee
+from dunwell.contact.escalation.forecast.store import load_foreseen
+from dunwell.contact.escalation.process import find_process
+from dunwell.contact.escalation.store import read_claim
+from dunwell.contact.escalation.usable_channels import Reachable, find_address
+from dunwell.contact.messages.identities import Person, digest_address, identify
+from dunwell.core.workflows.store import find_cached, read_newest
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseeable:
+    """An active claim on a process, as its page knows it."""
+
+    person: Person
+    reachable: Reachable
+    # Workflow and major.
+    process_key: tuple[UUID, int]
+    is_held: bool
+    # The latest end of its holds, if each has one.
+    held_until: datetime | None
+
+
+async def foresee_claim(
+    tx: Connection, keys: KeyRing, merchant: Merchant, claim: Foreseeable, now: datetime
+) -> list[Announced]:
+    """What its debtor is told of what comes if nothing is paid."""
+    merchant_id, claim_id = merchant.merchant_id, claim.person.claim_id
+    identities = identify(keys, merchant_id, claim.person)
+    digests = {
+        channel: digest_address(keys, merchant_id, channel, address)
+        for channel in get_args(Channel)
+        if (address := find_address(claim.reachable, channel))
+    }
+    known = find_cached(merchant_id, claim.process_key)
+    asked = [digest for each in digests.values() for digest in each]
+    known_id = known.version_id if known else None
+    found = await load_foreseen(
+        tx, merchant_id, claim_id, known_id=known_id, identities=identities, addresses=asked
+    )
+    if found is None:
+        return []
+    version = read_newest(found.row, merchant_id, known)
+    process = find_process(version, merchant.configuration)
+    channels = find_usable_channels(
+        merchant.configuration.channels,
+        email=found.row["email"], mobile_number=found.row["mobile_number"],
+        address=found.row["address"],
+    )  # fmt: skip
+    usable = frozenset(
+        each for each in channels if found.suppressed.isdisjoint(digests.get(each, ()))
+    )
+    running = RunningClaim(
+        facts=read_claim(found.row, usable),
+        person="",
+        is_held=claim.is_held,
+        held_until=claim.held_until,
+        open_contact=found.open_contact,
+    )
+    guard = make_person_guard(merchant.configuration, identities, found.contacted)
+    return list_announced(foresee(process, running, now, guard), process.calendar)

@@ -1,0 +1,80 @@
+"""When guards would let somebody be contacted, for playing processes forward.
+
+Quiet hours and the limits of a person over all claims count; contact hours are the process's own.
+Pure.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from uuid import UUID
+
+from dunwell.accounts.merchants.configuration import Channel, Configuration, Guards
+from dunwell.contact.escalation.contacts.sending_hours import SendingHours, find_days
+from dunwell.contact.messages.guards.guards import (
+    Candidate,
+    Days,
+    HeldBy,
+    decide_contacts,
+    has_room,
+)
+
+# Whom a question is about does not matter where one contact alone is asked for.
+_THE_ONE = UUID(int=0)
+QuietHours = Mapping[Channel, SendingHours]
+
+
+def find_quiet_hours(configuration: Configuration) -> QuietHours:
+    """A letter wakes nobody."""
+    calendar = find_days(configuration.timezone)
+    quiet = configuration.guards.quiet_hours
+    return {
+        "EMAIL": SendingHours(None, quiet, calendar),
+        "SMS": SendingHours(None, quiet, calendar),
+        "LETTER": SendingHours(None, None, calendar),
+    }
+
+
+class PersonGuard:
+    """A `forecast.Guard` for one claim's debtor: each contact that passes counts for the next."""
+
+    __slots__ = ("_days", "_guards", "_identities", "_note", "_quiet")
+
+    def __init__(
+        self, guards: Guards, quiet: QuietHours, identities: tuple[bytes, ...],
+        days: dict[bytes, list[date]], note: Callable[[date, HeldBy], None] | None = None,
+    ) -> None:  # fmt: skip
+        """days: on which each identity was contacted; claims of one person share it. `note` is
+        told of every contact that is held back, and on which day."""
+        self._guards = guards
+        self._quiet = quiet
+        self._identities = identities
+        self._days = days
+        self._note = note
+
+    def __call__(self, at: datetime, channel: Channel) -> datetime:
+        hours = self._quiet[channel]
+        today = hours.calendar.local_date(at)
+        moment = hours.first_moment(at)
+        if moment > at:
+            self._tell(today, HeldBy.QUIET_HOURS)
+            return moment
+        if all(has_room(self._days[each], self._guards, today) for each in self._identities):
+            for each in self._identities:
+                self._days[each].append(today)
+            return at
+        candidate = Candidate(_THE_ONE, self._identities)
+        hold = decide_contacts([candidate], self._days, self._guards, today).held[_THE_ONE]
+        self._tell(today, hold.held_by)
+        return hours.first_moment_on(hold.until)
+
+    def _tell(self, day: date, held_by: HeldBy) -> None:
+        if self._note is not None:
+            self._note(day, held_by)
+
+
+def make_person_guard(
+    configuration: Configuration, identities: tuple[bytes, ...], contacted_on: Mapping[bytes, Days]
+) -> PersonGuard:
+    """Of one claim alone. contacted_on: the days of the identities that are known."""
+    days = {each: list(contacted_on.get(each, ())) for each in identities}
+    return PersonGuard(configuration.guards, find_quiet_hours(configuration), identities, days)

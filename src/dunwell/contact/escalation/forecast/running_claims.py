@@ -1,0 +1,90 @@
+"""A claim that runs, with all that playing it forward needs: where it stands, what holds it, the
+contact it waits for; and what is foreseen for it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.escalation.due_claim import DueClaim, find_position
+from dunwell.contact.escalation.forecast.forecast import Foreseen, Guard, UnderWay, forecast
+from dunwell.contact.escalation.process import Process
+from dunwell.contact.escalation.schedule import ContactPlanned, Position
+from dunwell.contact.messages.identities import Person
+from dunwell.core.workflows.definition import CommunicationStep
+
+# What is farther away is not foreseen.
+FARTHEST = timedelta(days=3_650)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenContact:
+    """The contact a claim stands still for."""
+
+    step_id: int
+    place: int
+    channel: Channel
+    state: str
+    not_before: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RunningClaim:
+    """A claim that is not due and has no open contact stands still for good."""
+
+    facts: DueClaim
+    person: str
+    is_held: bool
+    held_until: datetime | None
+    open_contact: OpenContact | None
+
+    @property
+    def is_held_without_end(self) -> bool:
+        return self.is_held and self.held_until is None
+
+    @property
+    def is_unsettled(self) -> bool:
+        return self.open_contact is not None and self.open_contact.state == "UNKNOWN"
+
+
+def find_person(claim: DueClaim) -> Person:
+    """Who is behind a claim."""
+    return Person(claim.claim_id, claim.email, claim.mobile_number, claim.customer_number)
+
+
+def find_standing(process: Process, claim: RunningClaim, now: datetime) -> Position | UnderWay:
+    """Where a claim stands under a process; a hold with an end puts it off until then."""
+    since = claim.held_until or now
+    position, waiting = find_position(process, claim.facts), claim.open_contact
+    if position.due_at is not None:
+        return Position(position.next_step_id, max(position.due_at, since))
+    step = next((s for s in process.steps if waiting and s.id == waiting.step_id), None)
+    if waiting is None or not isinstance(step, CommunicationStep):
+        return position
+    if waiting.state == "HANDED_OVER":
+        return Position(_find_place_behind(process, position, step), since)
+    if waiting.state == "ATTACHMENT_MISSING":
+        # Given up when its time is over.
+        return Position(_find_place_behind(process, position, step), max(waiting.not_before, since))
+    planned = ContactPlanned(step, waiting.place, waiting.channel)
+    return UnderWay(planned, max(waiting.not_before, since), position.next_step_id)
+
+
+def foresee(
+    process: Process, claim: RunningClaim, now: datetime, guard: Guard
+) -> Iterator[Foreseen]:
+    """What the claim's process does from now on if nothing is paid; nothing of a claim that is held
+    without end, or whose last contact a person has to settle first. The claim must be active."""
+    if claim.is_held_without_end or claim.is_unsettled:
+        return iter(())
+    facts = claim.facts.step_facts(process.calendar.local_date(now))
+    standing = find_standing(process, claim, now)
+    return forecast(process, standing, facts, now, until=now + FARTHEST, guard=guard)
+
+
+def _find_place_behind(process: Process, position: Position, step: CommunicationStep) -> int | None:
+    """A message that left the house is taken to arrive, an attachment that is missing is not."""
+    if position.next_step_id != step.id:
+        return position.next_step_id
+    return process.id_at(process.index_of(step.id) + 1)

@@ -1,0 +1,1 @@
+"""Delivery reports: joined with the messages they are about, and asked for."""

@@ -1,0 +1,234 @@
+"""Joins delivery reports with the messages they are about, and starts the next fallback for a
+contact that did not arrive.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import structlog
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.contact.escalation.contacts.outcomes.settle_contacts import settle_unknown
+from dunwell.contact.escalation.contacts.outcomes.settlement import FallBackNow, decide_late_failure
+from dunwell.contact.escalation.contacts.outcomes.store import (
+    LockedContact,
+    lock_contact,
+    save_fallback,
+    save_late_failure,
+)
+from dunwell.contact.escalation.process import find_process
+from dunwell.contact.escalation.reports.store import (
+    ReportedMessage,
+    has_failed_before,
+    load_reported,
+    lock_report,
+    note_deliveries,
+)
+from dunwell.contact.escalation.schedule import Position
+from dunwell.contact.escalation.store import load_tried
+from dunwell.contact.escalation.usable_channels import load_usable_channels
+from dunwell.contact.messages.guards.store import give_back
+from dunwell.contact.messages.suppression import suppress
+from dunwell.contact.notices.settled import report_notice_failure
+from dunwell.contact.sending.report import ReportOutcome, decide_report
+from dunwell.contact.sending.store import (
+    WaitingReport,
+    lock_due_reports,
+    settle_report,
+    settle_reports,
+    sweep_reports,
+)
+from dunwell.core.claims.states import ACTIVE
+from dunwell.core.workflows.store import load_newest
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import InvalidState, NotFound, Unavailable
+from dunwell.platform.resources import Resources
+
+
+async def report_failure(work: Work, keys: KeyRing, communication_id: UUID, reason: str) -> None:
+    """Raises NotFound. A contact that is not accepted (any more) stays as it is: reports may come
+    twice, and late."""
+    work.need(Right.OPERATE)
+    locked = await lock_contact(work.tx, work.merchant_id, communication_id)
+    if locked is None:
+        raise NotFound(f"There is no communication {communication_id}.")
+    if locked.state != "ACCEPTED":
+        return
+    contact = locked.contact
+    await save_late_failure(
+        work.tx, work.merchant_id, communication_id, reason,
+        now=work.now, entry_id=work.ids.new(work.now),
+    )  # fmt: skip
+    # It reached nobody: the fallback may go out today.
+    await give_back(work.tx, work.merchant_id, [communication_id])
+    if locked.is_of_this_run and locked.claim.status in ACTIVE:
+        decision = await _decide(work, keys, locked)
+        if decision is not None:
+            await save_fallback(
+                work.tx, work.merchant_id, contact, decision,
+                now=work.now, communication_id=work.ids.new(work.now),
+            )  # fmt: skip
+    await save_audit(work, "contact.fail", f"claim:{contact.claim_id}", channel=contact.channel)
+
+
+async def _decide(work: Work, keys: KeyRing, locked: LockedContact) -> FallBackNow | None:
+    contact, claim = locked.contact, locked.claim
+    versions = await load_newest(work.tx, work.merchant_id, {contact.process_key})
+    version = versions[contact.process_key]
+    process = find_process(version, work.merchant.configuration)
+    step = process.find_contact_step(contact.step_id)
+    if step is None:
+        return None
+    contact_id = contact.communication_id
+    usable = await load_usable_channels(work.tx, keys, work.merchant, {contact_id: contact})
+    position = Position(claim.next_step_id, claim.due_at)
+    tried = await load_tried(work.tx, work.merchant_id, [contact_id])
+    return decide_late_failure(
+        process, position, failed=step, usable_channels=usable[contact_id], tried=tried[contact_id]
+    )
+
+
+REPORTS_SECONDS = 1.0
+KEPT_FOR = timedelta(days=90)
+_SET_SIZE = 500
+_AGAIN_AFTER = timedelta(seconds=5)
+_AFTER_FAULT = timedelta(minutes=5)
+# The channel's own answer was never recorded in that time: it will not be.
+_PATIENCE = timedelta(days=1)
+
+log = structlog.get_logger(__name__)
+
+
+async def join_reports(resources: Resources) -> int:
+    """How many were joined or put off."""
+    now = resources.clock.now()
+    async with resources.database.transaction() as tx:
+        waiting = await lock_due_reports(tx, now, _SET_SIZE)
+        single = await _join_at_once(tx, waiting, now)
+    for each in single:
+        try:
+            await _join(resources, each)
+        except Unavailable:
+            raise
+        except Exception:  # one that cannot be joined holds up no other
+            log.exception("report not joined", report_id=str(each.report_id))
+            await _put_off(resources, each)
+    return len(waiting)
+
+
+async def _join_at_once(
+    tx: Connection, waiting: Sequence[WaitingReport], now: datetime
+) -> list[WaitingReport]:
+    """What changes no claim; the others are given back, still due."""
+    named = {each.reference for each in waiting if each.reference is not None}
+    messages = await load_reported(tx, named)
+    settled: list[tuple[WaitingReport, str]] = []
+    put_off: list[WaitingReport] = []
+    delivered: set[ReportedMessage] = set()
+    single: list[WaitingReport] = []
+    for each in waiting:
+        message = messages.get(each.reference) if each.reference else None
+        # Whoever has a message knows its reference; another line's word of it is nobody's.
+        if message is None or message.line not in (None, each.line):
+            settled.append((each, "UNMATCHED"))
+            continue
+        outcome = decide_report(each.state, message.state, is_delivered=message.is_delivered)
+        if outcome is ReportOutcome.NOTE_DELIVERY:
+            delivered.add(message)
+        if outcome in (ReportOutcome.FAIL, ReportOutcome.SETTLE_AS_SENT):
+            single.append(each)
+        elif outcome is ReportOutcome.WAIT and now - each.received_at < _PATIENCE:
+            put_off.append(each)
+        else:
+            settled.append((each, outcome.value))
+    await note_deliveries(tx, delivered, now)
+    await settle_reports(tx, settled, real_now=now)
+    await settle_reports(
+        tx, [(each, "WAITING") for each in put_off], real_now=now, due_at=now + _AGAIN_AFTER
+    )
+    return single
+
+
+async def _join(resources: Resources, waiting: WaitingReport) -> None:
+    """One that changes a claim, or the notice it is about."""
+    reference, now = waiting.reference, resources.clock.now()
+    assert reference is not None
+    async with resources.database.transaction() as tx:
+        if not await lock_report(tx, waiting.report_id):
+            return
+        merchant = await load_merchant(tx, reference.merchant_id)
+        message = (await load_reported(tx, {reference})).get(reference)
+        if merchant is None or message is None:
+            await settle_report(tx, waiting.report_id, "UNMATCHED", real_now=now, due_at=None)
+            return
+        work = Work.open(resources, tx, merchant, SYSTEM)
+        outcome = await _change(work, resources, waiting, message)
+        again = now + _AGAIN_AFTER if outcome is ReportOutcome.WAIT else None
+        await settle_report(tx, waiting.report_id, outcome.value, real_now=now, due_at=again)
+
+
+async def _put_off(resources: Resources, waiting: WaitingReport) -> None:
+    """For a day; then a person looks at it."""
+    now = resources.clock.now()
+    is_over = now - waiting.received_at >= _PATIENCE
+    async with resources.database.transaction() as tx:
+        if await lock_report(tx, waiting.report_id):
+            await settle_report(
+                tx, waiting.report_id, "UNMATCHED" if is_over else "WAITING",
+                real_now=now, due_at=None if is_over else now + _AFTER_FAULT,
+            )  # fmt: skip
+
+
+async def _change(
+    work: Work, resources: Resources, waiting: WaitingReport, message: ReportedMessage
+) -> ReportOutcome:
+    contact_id = message.reference.communication_id
+    outcome = decide_report(waiting.state, message.state, is_delivered=message.is_delivered)
+    if outcome is ReportOutcome.SETTLE_AS_SENT:
+        if message.is_notice:
+            return ReportOutcome.IGNORE
+        await settle_unknown(work, contact_id, was_sent=True)
+        # It is accepted now, and what is reported of it follows.
+        outcome = decide_report(waiting.state, "ACCEPTED", is_delivered=False)
+        if outcome is ReportOutcome.NOTE_DELIVERY:
+            await note_deliveries(work.tx, {message}, work.real_now)
+            return ReportOutcome.SETTLE_AS_SENT
+    if outcome is not ReportOutcome.FAIL:
+        return outcome
+    if message.address and await _is_nobodys(work, waiting, message):
+        # Before the next channel is chosen: this one reaches nobody any more.
+        await suppress(
+            work, resources.keys, channel=message.channel, address=message.address, reason="BOUNCE"
+        )
+    if waiting.cause == "ABOUT_US":
+        log.error("refused by the receiver", channel=message.channel, reason=waiting.reason)
+    try:
+        if message.is_notice:
+            await report_notice_failure(work, contact_id, waiting.reason)
+        else:
+            await report_failure(work, resources.keys, contact_id, waiting.reason)
+    except InvalidState:
+        return ReportOutcome.WAIT
+    except NotFound:
+        return ReportOutcome.IGNORE
+    return ReportOutcome.FAIL
+
+
+async def _is_nobodys(work: Work, waiting: WaitingReport, message: ReportedMessage) -> bool:
+    """What anybody may have made up is believed of an address the second time it is told."""
+    if waiting.cause != "ADDRESS":
+        return False
+    return waiting.is_proven or await has_failed_before(work.tx, message.reference)
+
+
+async def sweep_old_reports(resources: Resources) -> int:
+    """They are kept for as long as somebody asks after a message."""
+    now = resources.clock.now()
+    async with resources.database.transaction() as tx:
+        return await sweep_reports(tx, now - KEPT_FOR, _SET_SIZE)

@@ -1,0 +1,253 @@
+"""The SQL of due claims: which they are, what deciding their next steps needs, what was decided,
+and what their steps have tried.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.due_merchants import Due, list_due_merchants
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.contact.escalation.due_claim import DueClaim, find_usable_channels
+from dunwell.contact.escalation.schedule import Position, Tried
+from dunwell.contact.escalation.usable_channels import Addresses, load_usable_channels
+from dunwell.core.claims.states import Status
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.epochs import WRITTEN_BY
+from dunwell.platform.database.leases import LeasedTable
+from dunwell.platform.database.sql import compose, load_statement
+
+CONTACTS = LeasedTable("communications", ("merchant_id", "communication_id"), ends_at="lease_until")
+# By primary key, then by the unique key (merchant_id, claim_id, run, step_id, place). A cancelled
+# contact never left the house, and its place is free.
+_LOAD_TRIED = """
+SELECT m.communication_id, array_agg(o.channel) AS channels, max(o.place) + 1 AS next_place
+FROM communications m
+JOIN communications o USING (merchant_id, claim_id, run, step_id)
+WHERE m.merchant_id = $1 AND m.communication_id = ANY($2::uuid[]) AND o.state <> 'CANCELLED'
+GROUP BY m.communication_id
+"""
+# By the same unique key, as the next.
+_CANCEL = """
+UPDATE communications
+SET state = 'CANCELLED', settled_at = $3, lease_id = NULL, lease_until = NULL,
+    held_by = NULL, failure = $4
+WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[])
+  AND state IN ('PLANNED', 'ATTACHMENT_MISSING')
+"""
+# One whose seven days run out at this moment is taken from whoever is about to give it up.
+_WAKE = """
+UPDATE communications
+SET state = 'PLANNED', not_before = $3, lease_id = NULL, lease_until = NULL
+WHERE merchant_id = $1 AND claim_id = $2 AND state = 'ATTACHMENT_MISSING'
+"""
+
+
+async def load_tried(
+    tx: Connection, merchant_id: int, communication_ids: Collection[UUID]
+) -> dict[UUID, Tried]:
+    """For each contact what its step has tried in its run, that contact included: the channels and
+    places of the contacts that count."""
+    rows = await tx.fetch(_LOAD_TRIED, merchant_id, list(communication_ids))
+    return {
+        row["communication_id"]: Tried(frozenset(row["channels"]), row["next_place"])
+        for row in rows
+    }
+
+
+async def cancel_contacts(
+    tx: Connection, merchant_id: int, claim_ids: Collection[int], now: datetime, *, reason: str
+) -> None:
+    """What was planned for claims and has not been handed over: nobody is contacted by it any more.
+    In the transaction that collects, ends or re-assigns the claims, which must be locked. reason:
+    why, for whoever reads the contact."""
+    await tx.execute(_CANCEL, merchant_id, list(claim_ids), now, reason)
+
+
+async def wake_contacts(tx: Connection, merchant_id: int, claim_id: int, now: datetime) -> None:
+    """The contacts of a claim that wait for an attachment are tried again at once. In the
+    transaction that attaches one; the claim must be locked. now: the merchant's time."""
+    await tx.execute(_WAKE, merchant_id, claim_id, now)
+
+
+_WRITE = load_statement(__file__, "engine_outcomes.sql", written_by=WRITTEN_BY)
+LOAD_FACTS = load_statement(__file__, "engine_facts.sql")
+
+# Merchants behind the given one first, so that each gets its turn. Rides on claims_due_anywhere,
+# then on claims_due.
+_FIND_MERCHANTS = compose(
+    """
+SELECT merchant_id
+FROM {due} due
+ORDER BY merchant_id <= $2, merchant_id
+LIMIT $3
+""",
+    due=list_due_merchants(Due("claims", "d.due_at <= {now} AND NOT d.held")),
+)
+
+# What another engine has locked is left to it. Rides on claims_due.
+_LOCK_SET = """
+SELECT claim_id
+FROM claims
+WHERE merchant_id = $1 AND due_at <= $2 AND NOT held AND ($4::bigint IS NULL OR claim_id = $4)
+ORDER BY due_at
+LIMIT $3
+FOR NO KEY UPDATE SKIP LOCKED
+"""
+_FIND_DUE = """
+SELECT c.claim_id
+FROM claims c
+JOIN merchants m USING (merchant_id)
+WHERE c.merchant_id = $1 AND c.due_at <= coalesce(m.sandbox_now, $2) AND NOT c.held
+ORDER BY c.due_at
+LIMIT $3
+"""
+
+
+# The unique index items_one_fee_per_step stands behind this: a step adds its fee once.
+_ADD_FEES = """
+INSERT INTO items
+    (merchant_id, claim_id, position, reference, type, value_cents, item_date, run, step_id)
+SELECT $1, claim_id, position, reference, type, value_cents, item_date, run, step_id
+FROM unnest($2::bigint[], $3::integer[], $4::text[], $5::text[], $6::bigint[], $7::date[],
+            $8::integer[], $9::integer[])
+    AS f (claim_id, position, reference, type, value_cents, item_date, run, step_id)
+RETURNING claim_id, step_id, item_id
+"""
+# By primary key; an hour of the merchant's time behind where its clock stands.
+_POSTPONE = """
+UPDATE claims c
+SET due_at = coalesce(m.sandbox_now, $3) + interval '1 hour'
+FROM merchants m
+WHERE m.merchant_id = $1 AND c.merchant_id = $1 AND c.claim_id = ANY($2::bigint[])
+  AND c.due_at IS NOT NULL
+"""
+
+# By claim and step.
+FeeIds = dict[tuple[int, int], int]
+
+
+async def find_due_merchants(
+    tx: Connection, now: datetime, behind_merchant_id: int, limit: int
+) -> list[int]:
+    """Merchants with due claims, those with greater ids than the given one first."""
+    rows = await tx.fetch(_FIND_MERCHANTS, now, behind_merchant_id, limit)
+    return [row["merchant_id"] for row in rows]
+
+
+async def find_due_claims(tx: Connection, merchant_id: int, now: datetime, limit: int) -> list[int]:
+    """Ids of due claims, the longest due first; nothing is locked."""
+    return [row["claim_id"] for row in await tx.fetch(_FIND_DUE, merchant_id, now, limit)]
+
+
+async def load_due_claims(
+    tx: Connection,
+    keys: KeyRing,
+    merchant: Merchant,
+    now: datetime,
+    limit: int,
+    claim_id: int | None = None,
+) -> list[DueClaim]:
+    """Lock and load one set of a merchant's due claims, or one claim if it is due, leaving out
+    what others have locked."""
+    merchant_id = merchant.merchant_id
+    locked = await tx.fetch(_LOCK_SET, merchant_id, now, limit, claim_id)
+    if not locked:
+        return []
+    return await load_claims(tx, keys, merchant, [row["claim_id"] for row in locked])
+
+
+async def load_claims(
+    tx: Connection, keys: KeyRing, merchant: Merchant, claim_ids: Sequence[int]
+) -> list[DueClaim]:
+    """Claims by id, in its order, due or not; nothing is locked."""
+    rows = await tx.fetch(LOAD_FACTS, merchant.merchant_id, claim_ids)
+    usable = await _load_usable(tx, keys, merchant, rows)
+    return [read_claim(row, usable[row["claim_id"]]) for row in rows]
+
+
+async def _load_usable(
+    tx: Connection, keys: KeyRing, merchant: Merchant, rows: Sequence[Row]
+) -> dict[int, frozenset[Channel]]:
+    """Suppressions are asked for only by merchants that have any."""
+    if any(row["has_suppressions"] for row in rows):
+        debtors = {
+            row["claim_id"]: Addresses(row["email"], row["mobile_number"], row["address"])
+            for row in rows
+        }
+        return await load_usable_channels(tx, keys, merchant, debtors)
+    return {
+        row["claim_id"]: find_usable_channels(
+            merchant.configuration.channels,
+            email=row["email"],
+            mobile_number=row["mobile_number"],
+            address=row["address"],
+        )
+        for row in rows
+    }
+
+
+async def postpone(
+    tx: Connection, merchant_id: int, claim_ids: Sequence[int], real_now: datetime
+) -> None:
+    """Put off claims that could not be worked on, so that they neither block nor vanish: they are
+    tried again in an hour. Each was logged with its fault."""
+    await tx.execute(_POSTPONE, merchant_id, claim_ids, real_now)
+
+
+async def add_fees(tx: Connection, merchant_id: int, rows: Sequence[tuple[object, ...]]) -> FeeIds:
+    """rows: as _ADD_FEES takes them."""
+    stored = await tx.fetch(_ADD_FEES, merchant_id, *columns(rows, 8))
+    return {(row["claim_id"], row["step_id"]): row["item_id"] for row in stored}
+
+
+async def save_decided(
+    tx: Connection, merchant_id: int, now: datetime, *, places: Sequence[tuple[object, ...]],
+    history: Sequence[tuple[object, ...]], contacts: Sequence[tuple[object, ...]],
+) -> None:  # fmt: skip
+    """As engine_outcomes.sql takes them."""
+    await tx.execute(
+        _WRITE, merchant_id, now,
+        *columns(places, 5), *columns(history, 6), *columns(contacts, 6),
+    )  # fmt: skip
+
+
+def columns(rows: Iterable[tuple[object, ...]], width: int) -> list[list[object]]:
+    """As PostgreSQL's unnest takes rows: one list per column, `width` empty lists for no rows."""
+    turned: list[list[object]] = [[] for _ in range(width)]
+    for row in rows:
+        for column, value in zip(turned, row, strict=True):
+            column.append(value)
+    return turned
+
+
+def read_claim(row: Row, usable_channels: frozenset[Channel]) -> DueClaim:
+    """A row of `LOAD_FACTS`."""
+    return DueClaim(
+        claim_id=row["claim_id"],
+        reference_number=row["reference_number"],
+        currency=row["currency"],
+        status=Status(row["status"]),
+        process_key=(row["workflow_id"], row["workflow_major"]),
+        run=row["run"],
+        position=Position(row["next_step_id"], row["due_at"]),
+        event_sequence=row["event_sequence"],
+        next_item_position=row["next_position"],
+        outstanding_cents=row["outstanding_cents"],
+        total_cents=row["total_cents"],
+        first_primary_on=row["first_primary_on"],
+        item_types=frozenset(row["item_types"]),
+        custom_fields=row["custom_fields"] or {},
+        has_reached=row["has_reached"],
+        tried=Tried(frozenset(row["tried_channels"] or ()), row["next_place"]),
+        letter_sent_at=row["letter_sent_at"],
+        customer_number=row["customer_number"],
+        date_of_birth=row["date_of_birth"],
+        language=row["language"],
+        email=row["email"],
+        mobile_number=row["mobile_number"],
+        address=row["address"] or {},
+        usable_channels=usable_channels,
+    )

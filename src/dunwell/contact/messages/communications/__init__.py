@@ -1,0 +1,1 @@
+"""Communications as merchants and operators read them."""

@@ -1,0 +1,1 @@
+"""The sealed ledger of contacts: its digests, sealing and verification."""

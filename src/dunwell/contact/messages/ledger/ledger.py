@@ -1,0 +1,104 @@
+"""The keyed digests of the ledger of contacts and of its seals, and what a check of it can find."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from dunwell.platform.crypto import KeyRing
+
+# What the first seal of a chain follows.
+BEGINNING = bytes(32)
+
+_RECIPIENT = "ledger.recipient"
+_CONTENT = "ledger.content"
+_ROW = "ledger.row"
+_SEAL = "ledger.seal"
+
+
+@dataclass(frozen=True, slots=True)
+class SealParts:
+    """What a seal covers: its place in the chain, and the digests of its rows by their keys."""
+
+    seal: int
+    previous: bytes
+    contacts: Sequence[bytes]
+    audits: Sequence[bytes]
+
+
+def digest_recipient(
+    keys: KeyRing, merchant_id: int, channel: str, recipient: str, key_version: int | None = None
+) -> bytes:
+    text = _spell_out([str(merchant_id), channel, recipient])
+    return keys.digest(_RECIPIENT, text, key_version)
+
+
+def digest_content(
+    keys: KeyRing, merchant_id: int, parts: Iterable[str | None], key_version: int | None = None
+) -> bytes:
+    """`parts`: Content.parts, as stored: link token and code masked."""
+    return keys.digest(_CONTENT, _spell_out([str(merchant_id), *parts]), key_version)
+
+
+def digest_row(
+    keys: KeyRing, merchant_id: int, table: str, fields: str, key_version: int | None = None
+) -> bytes:
+    """`fields`: every column of the row, its seal's number included, as one JSON text."""
+    return keys.digest(_ROW, _spell_out([str(merchant_id), table, fields]), key_version)
+
+
+def digest_seal(
+    keys: KeyRing, merchant_id: int, parts: SealParts, key_version: int | None = None
+) -> bytes:
+    numbers = [merchant_id, parts.seal, len(parts.contacts), len(parts.audits)]
+    head = _spell_out([str(number) for number in numbers])
+    covered = b"".join([head, parts.previous, *parts.contacts, *parts.audits])
+    return keys.digest(_SEAL, covered, key_version)
+
+
+def _spell_out(parts: Iterable[str | None]) -> bytes:
+    spelled = []
+    for part in parts:
+        if part is None:
+            spelled.append(b"-,")
+        else:
+            encoded = part.encode()
+            spelled.append(b"%d:%b," % (len(encoded), encoded))
+    return b"".join(spelled)
+
+
+# Kept of one merchant; the rest are counted.
+MOST_FINDINGS = 1000
+
+
+class Fault(StrEnum):
+    ROW_ALTERED = "ROW_ALTERED"
+    ROWS_MISSING = "ROWS_MISSING"
+    ROWS_ADDED = "ROWS_ADDED"
+    SEAL_ALTERED = "SEAL_ALTERED"
+    SEAL_MISSING = "SEAL_MISSING"
+    HEAD_MISSING = "HEAD_MISSING"
+    CONTACTED_TWICE = "CONTACTED_TWICE"
+    CONTACT_CONTRADICTS = "CONTACT_CONTRADICTS"
+    CONTACT_MISSING = "CONTACT_MISSING"
+    CONTENT_ALTERED = "CONTENT_ALTERED"
+    RECIPIENT_ALTERED = "RECIPIENT_ALTERED"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    fault: Fault
+    # In words: which row, contact or seal, and what is wrong with it.
+    message: str
+    # The seal it is about, if it is about one.
+    seal: int | None = None
+
+
+@dataclass(slots=True)
+class Findings:
+    listed: list[Finding] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, finding: Finding) -> None:
+        self.count += 1
+        if len(self.listed) < MOST_FINDINGS:
+            self.listed.append(finding)

@@ -1,0 +1,449 @@
+"""The SQL of sealing the ledger and of checking it against contacts, streamed row by row."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeVar
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.messages.contact import Content
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
+
+CONTACTS = "contact_ledger"
+AUDITS = "audit_log"
+
+_MICROSECONDS = "(extract(epoch FROM at) * 1000000)::bigint"
+_FIELDS = {
+    CONTACTS: """jsonb_build_array({seal}, entry_id, communication_id, claim_id, run, step_id,
+        place, channel, outcome, tries, {microseconds}, encode(recipient_digest, 'hex'),
+        encode(content_digest, 'hex'))::text""",
+    AUDITS: """jsonb_build_array({seal}, audit_id, {microseconds}, actor_kind, actor_id, action,
+        subject, details, before, after, origin)::text""",
+}
+_KEYS = {CONTACTS: "entry_id", AUDITS: "audit_id"}
+# What a person knows a row by.
+_NAMES = {
+    CONTACTS: "'communication ' || communication_id || ', claim ' || claim_id || ', ' || outcome",
+    AUDITS: "action || ' ' || subject",
+}
+
+# Rides on contact_ledger_unsealed and audit_log_unsealed.
+# From one merchant that has something unsealed to the next, so that the others are not looked at.
+# Rides on contact_ledger_unsealed and audit_log_unsealed.
+_FIND_MERCHANTS = """
+WITH RECURSIVE contacts AS (
+    SELECT min(merchant_id) AS merchant_id FROM contact_ledger WHERE seal IS NULL
+    UNION ALL
+    SELECT (SELECT min(l.merchant_id) FROM contact_ledger l
+            WHERE l.seal IS NULL AND l.merchant_id > contacts.merchant_id)
+    FROM contacts
+    WHERE contacts.merchant_id IS NOT NULL
+), audits AS (
+    SELECT min(merchant_id) AS merchant_id FROM audit_log WHERE seal IS NULL
+    UNION ALL
+    SELECT (SELECT min(l.merchant_id) FROM audit_log l
+            WHERE l.seal IS NULL AND l.merchant_id > audits.merchant_id)
+    FROM audits
+    WHERE audits.merchant_id IS NOT NULL
+)
+SELECT merchant_id FROM contacts WHERE merchant_id IS NOT NULL
+UNION
+SELECT merchant_id FROM audits WHERE merchant_id IS NOT NULL
+ORDER BY merchant_id
+"""
+# One sealer at a time for each merchant: a chain has one next link. What refers to the merchant may
+# be written meanwhile.
+_TAKE_TURN = """
+SELECT merchant_id FROM merchants WHERE merchant_id = $1 FOR NO KEY UPDATE SKIP LOCKED
+"""
+# A statement of its own, after the lock: it must see the seal that was waited for.
+_LOAD_HEAD = """
+SELECT seal, digest, key_version
+FROM ledger_seals
+WHERE merchant_id = $1
+ORDER BY seal DESC
+LIMIT 1
+"""
+# Ride on contact_ledger_unsealed and audit_log_unsealed.
+_LOAD_UNSEALED = {
+    table: compose(
+        """
+SELECT {key} AS key, {fields} AS fields
+FROM {table}
+WHERE merchant_id = $1 AND seal IS NULL
+ORDER BY {key}
+LIMIT $3
+""",
+        table=table,
+        key=_KEYS[table],
+        fields=compose(_FIELDS[table], seal="$2::bigint", microseconds=_MICROSECONDS),
+    )
+    for table in _FIELDS
+}
+# By primary keys.
+_SAVE_SEAL = """
+WITH contacts AS (
+    UPDATE contact_ledger l
+    SET seal = $2, digest = n.digest
+    FROM unnest($3::uuid[], $4::bytea[]) AS n (entry_id, digest)
+    WHERE l.merchant_id = $1 AND l.entry_id = n.entry_id
+), audits AS (
+    UPDATE audit_log a
+    SET seal = $2, digest = n.digest
+    FROM unnest($5::uuid[], $6::bytea[]) AS n (audit_id, digest)
+    WHERE a.merchant_id = $1 AND a.audit_id = n.audit_id
+)
+INSERT INTO ledger_seals (merchant_id, seal, contacts, audits, digest, sealed_at, key_version)
+VALUES ($1, $2, cardinality($3), cardinality($5), $7, $8, $9)
+"""
+_LOAD_SEALS = """
+SELECT seal, contacts, audits, digest, key_version
+FROM ledger_seals
+WHERE merchant_id = $1
+ORDER BY seal
+"""
+# Ride on contact_ledger_seal and audit_log_seal.
+_LOAD_SEALED = {
+    table: compose(
+        """
+SELECT seal, {key} AS key, {name} AS name, digest,
+       {fields} AS fields
+FROM {table}
+WHERE merchant_id = $1 AND seal IS NOT NULL
+ORDER BY seal, {key}
+""",
+        table=table,
+        key=_KEYS[table],
+        name=_NAMES[table],
+        fields=compose(_FIELDS[table], seal="seal", microseconds=_MICROSECONDS),
+    )
+    for table in _FIELDS
+}
+# Of a part of the chain. By primary key.
+_LOAD_SEALS_OF = """
+SELECT seal, contacts, audits, digest, key_version
+FROM ledger_seals
+WHERE merchant_id = $1 AND seal BETWEEN $2 AND $3
+ORDER BY seal
+"""
+_LOAD_SEALED_OF = {
+    table: compose(
+        """
+SELECT seal, {key} AS key, {name} AS name, digest,
+       {fields} AS fields
+FROM {table}
+WHERE merchant_id = $1 AND seal BETWEEN $2 AND $3
+ORDER BY seal, {key}
+""",
+        table=table,
+        key=_KEYS[table],
+        name=_NAMES[table],
+        fields=compose(_FIELDS[table], seal="seal", microseconds=_MICROSECONDS),
+    )
+    for table in _FIELDS
+}
+_MEASURE = """
+SELECT (SELECT coalesce(sum(contacts + audits), 0)::bigint FROM ledger_seals
+        WHERE merchant_id = $1 AND seal BETWEEN $2 AND $3) AS rows,
+       b.seal, b.digest, b.key_version
+FROM (VALUES (1)) one (n)
+LEFT JOIN ledger_seals b ON b.merchant_id = $1 AND b.seal = $2 - 1
+"""
+_COUNT_UNSEALED = """
+SELECT (SELECT count(*) FROM contact_ledger WHERE merchant_id = $1 AND seal IS NULL)
+     + (SELECT count(*) FROM audit_log WHERE merchant_id = $1 AND seal IS NULL)
+"""
+_ROWS_AT_ONCE = 1000
+# A check may wait for a sort of millions of rows.
+PATIENCE_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest seal of a chain; who keeps it elsewhere can tell whether the chain was cut."""
+
+    seal: int
+    digest: bytes
+    # Of the secret key. Along a chain it never falls, so that nobody who has an old version alone
+    # can go on with the chain, or make anew what stands before a seal by a newer one.
+    key_version: int = field(default=1, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unsealed:
+    key: UUID
+    fields: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    seal: int
+    contacts: int
+    audits: int
+    digest: bytes
+    key_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class SealedRow:
+    seal: int
+    key: UUID
+    name: str
+    digest: bytes | None
+    fields: str
+
+
+async def find_merchants_to_seal(tx: Connection) -> list[int]:
+    return [row["merchant_id"] for row in await tx.fetch(_FIND_MERCHANTS)]
+
+
+async def take_turn(tx: Connection, merchant_id: int) -> bool:
+    """Whether this transaction may seal; another one may be at it."""
+    return await tx.fetchrow(_TAKE_TURN, merchant_id) is not None
+
+
+async def load_head(tx: Connection, merchant_id: int) -> Head | None:
+    row = await tx.fetchrow(_LOAD_HEAD, merchant_id)
+    return None if row is None else Head(**row)
+
+
+async def load_unsealed(
+    tx: Connection, merchant_id: int, table: str, seal: int, limit: int
+) -> list[Unsealed]:
+    """By key, spelled out as rows of the given seal."""
+    rows = await tx.fetch(_LOAD_UNSEALED[table], merchant_id, seal, limit)
+    return [Unsealed(row["key"], row["fields"]) for row in rows]
+
+
+async def save_seal(
+    tx: Connection,
+    merchant_id: int,
+    head: Head,
+    contacts: Sequence[tuple[UUID, bytes]],
+    audits: Sequence[tuple[UUID, bytes]],
+    *,
+    sealed_at: datetime,
+) -> None:
+    """contacts and audits: keys with the rows' digests."""
+    await tx.execute(
+        _SAVE_SEAL, merchant_id, head.seal,
+        [key for key, _ in contacts], [digest for _, digest in contacts],
+        [key for key, _ in audits], [digest for _, digest in audits],
+        head.digest, sealed_at, head.key_version,
+    )  # fmt: skip
+
+
+async def load_seals(tx: Connection, merchant_id: int) -> AsyncIterator[Seal]:
+    """In order, a few at a time; within a transaction."""
+    async for row in tx.cursor(_LOAD_SEALS, merchant_id, prefetch=_ROWS_AT_ONCE):
+        yield Seal(**row)
+
+
+async def load_sealed(tx: Connection, merchant_id: int, table: str) -> AsyncIterator[SealedRow]:
+    """By seal and key, a few at a time; within a transaction."""
+    rows = tx.cursor(
+        _LOAD_SEALED[table], merchant_id, prefetch=_ROWS_AT_ONCE, timeout=PATIENCE_SECONDS
+    )
+    async for row in rows:
+        yield SealedRow(**row)
+
+
+async def count_unsealed(tx: Connection, merchant_id: int) -> int:
+    count: int = await tx.fetchval(_COUNT_UNSEALED, merchant_id)
+    return count
+
+
+async def load_seals_of(
+    tx: Connection, merchant_id: int, first: int, last: int
+) -> AsyncIterator[Seal]:
+    """As `load_seals`, of a part of the chain."""
+    async for row in tx.cursor(_LOAD_SEALS_OF, merchant_id, first, last, prefetch=_ROWS_AT_ONCE):
+        yield Seal(**row)
+
+
+async def load_sealed_of(
+    tx: Connection, merchant_id: int, table: str, first: int, last: int
+) -> AsyncIterator[SealedRow]:
+    """As `load_sealed`, of a part of the chain."""
+    statement = _LOAD_SEALED_OF[table]
+    async for row in tx.cursor(statement, merchant_id, first, last, prefetch=_ROWS_AT_ONCE):
+        yield SealedRow(**row)
+
+
+async def measure_span(
+    tx: Connection, merchant_id: int, first: int, last: int
+) -> tuple[int, Head | None]:
+    """How many rows a part of the chain covers, and the seal it follows; none: it is not there."""
+    row = await tx.fetchrow(_MEASURE, merchant_id, first, last)
+    assert row is not None
+    head = None if row["seal"] is None else Head(row["seal"], row["digest"], row["key_version"])
+    return row["rows"], head
+
+
+# A contact is accepted, refused and reported as failed once at most. Does not rely on the index
+# contact_ledger_once, which may be gone.
+_TWICE = """
+SELECT claim_id, run, step_id, place, kind, count(*) AS rows,
+       string_agg(DISTINCT communication_id::text, ', ') AS communications
+FROM (SELECT *, CASE outcome WHEN 'SETTLED_SENT' THEN 'ACCEPTED' ELSE outcome END AS kind
+      FROM contact_ledger WHERE merchant_id = $1) told
+WHERE kind IN ('ACCEPTED', 'REFUSED', 'FAILED_LATER')
+GROUP BY claim_id, run, step_id, place, kind
+HAVING count(*) > 1
+ORDER BY claim_id, run, step_id, place
+"""
+# What the ledger tells of each contact, beside the contact's state. A contact settled before there
+# was a ledger has no digest, and one refused before it was handed over has no row.
+_CONTRADICTIONS = """
+WITH told AS (
+    SELECT communication_id,
+        CASE WHEN count(*) FILTER (WHERE outcome = 'UNKNOWN')
+                > count(*) FILTER (WHERE outcome IN ('SETTLED_SENT', 'SETTLED_NOT_SENT'))
+             THEN 'UNKNOWN'
+             WHEN bool_or(outcome IN ('REFUSED', 'FAILED_LATER')) THEN 'FAILED'
+             WHEN bool_or(outcome IN ('ACCEPTED', 'SETTLED_SENT')) THEN 'ACCEPTED' END AS state
+    FROM contact_ledger
+    WHERE merchant_id = $1
+    GROUP BY communication_id
+)
+SELECT m.communication_id, m.claim_id, m.state, told.state AS told
+FROM communications m
+LEFT JOIN told USING (communication_id)
+WHERE m.merchant_id = $1
+  AND told.state IS DISTINCT FROM
+      CASE WHEN m.state IN ('ACCEPTED', 'FAILED', 'UNKNOWN') THEN m.state END
+  AND (told.state IS NOT NULL OR (m.handed_over_at IS NOT NULL AND m.content_digest IS NOT NULL))
+ORDER BY m.communication_id
+"""
+_WITHOUT_CONTACT = """
+SELECT l.entry_id, l.communication_id, l.claim_id, l.outcome
+FROM contact_ledger l
+JOIN claims c ON c.merchant_id = $1 AND c.claim_id = l.claim_id
+LEFT JOIN communications m ON m.merchant_id = $1 AND m.communication_id = l.communication_id
+WHERE l.merchant_id = $1
+  AND (m.claim_id, m.run, m.step_id, m.place)
+      IS DISTINCT FROM (l.claim_id, l.run, l.step_id, l.place)
+ORDER BY l.entry_id
+"""
+_OTHER_DIGESTS = """
+SELECT l.communication_id, l.claim_id,
+       l.content_digest IS DISTINCT FROM m.content_digest AS is_content
+FROM contact_ledger l
+JOIN communications m ON m.merchant_id = $1 AND m.communication_id = l.communication_id
+WHERE l.merchant_id = $1 AND m.state IN ('ACCEPTED', 'FAILED')
+  AND l.outcome IN ('ACCEPTED', 'SETTLED_SENT', 'REFUSED', 'FAILED_LATER')
+  AND (l.recipient_digest, l.content_digest)
+      IS DISTINCT FROM (m.recipient_digest, m.content_digest)
+ORDER BY l.communication_id
+"""
+_CONTENTS = """
+SELECT m.communication_id, m.claim_id, m.channel, m.recipient_digest, m.content_digest, t.recipient,
+       t.language, t.subject, t.body_text, t.body_html, t.document_key, t.attachment_ids,
+       t.key_version
+FROM communication_contents t
+JOIN communications m ON m.merchant_id = $1 AND m.communication_id = t.communication_id
+WHERE t.merchant_id = $1 AND m.content_digest IS NOT NULL
+"""
+_CONTACTS_AT_ONCE = 200
+
+
+class ToldTwice(msgspec.Struct, frozen=True, gc=False):
+    claim_id: int
+    run: int
+    step_id: int
+    place: int
+    kind: str
+    rows: int
+    # Their ids, with commas.
+    communications: str
+
+
+class Contradiction(msgspec.Struct, frozen=True, gc=False):
+    communication_id: UUID
+    claim_id: int
+    state: str
+    # The state the ledger tells of, if it tells of the contact.
+    told: str | None
+
+
+class WithoutContact(msgspec.Struct, frozen=True, gc=False):
+    entry_id: UUID
+    communication_id: UUID
+    claim_id: int
+    outcome: str
+
+
+class OtherDigests(msgspec.Struct, frozen=True, gc=False):
+    communication_id: UUID
+    claim_id: int
+    # Of the content, or else of the recipient.
+    is_content: bool
+
+
+class StoredContact(msgspec.Struct, frozen=True, gc=False):
+    communication_id: UUID
+    claim_id: int
+    channel: Channel
+    recipient_digest: bytes
+    content_digest: bytes
+    content: Content
+
+
+Told = TypeVar("Told", ToldTwice, Contradiction, WithoutContact, OtherDigests)
+
+
+def stream_told_twice(tx: Connection, merchant_id: int) -> AsyncIterator[ToldTwice]:
+    return _stream(tx, _TWICE, merchant_id, ToldTwice)
+
+
+def stream_contradictions(tx: Connection, merchant_id: int) -> AsyncIterator[Contradiction]:
+    return _stream(tx, _CONTRADICTIONS, merchant_id, Contradiction)
+
+
+def stream_without_contact(tx: Connection, merchant_id: int) -> AsyncIterator[WithoutContact]:
+    return _stream(tx, _WITHOUT_CONTACT, merchant_id, WithoutContact)
+
+
+def stream_other_digests(tx: Connection, merchant_id: int) -> AsyncIterator[OtherDigests]:
+    return _stream(tx, _OTHER_DIGESTS, merchant_id, OtherDigests)
+
+
+async def stream_contents(tx: Connection, merchant_id: int) -> AsyncIterator[StoredContact]:
+    async for row in _open(tx, _CONTENTS, merchant_id):
+        content = Content(
+            recipient=row["recipient"],
+            language=row["language"],
+            subject=row["subject"],
+            body_text=row["body_text"],
+            body_html=row["body_html"],
+            document_key=row["document_key"],
+            attachment_ids=tuple(row["attachment_ids"]),
+            key_version=row["key_version"],
+        )
+        yield StoredContact(
+            communication_id=row["communication_id"],
+            claim_id=row["claim_id"],
+            channel=row["channel"],
+            recipient_digest=row["recipient_digest"],
+            content_digest=row["content_digest"],
+            content=content,
+        )
+
+
+async def _stream(
+    tx: Connection, statement: str, merchant_id: int, kind: type[Told]
+) -> AsyncIterator[Told]:
+    """The kind's fields are the statement's columns."""
+    async for row in _open(tx, statement, merchant_id):
+        yield kind(*row)
+
+
+def _open(tx: Connection, statement: str, merchant_id: int) -> AsyncIterator[Row]:
+    cursor: AsyncIterator[Row] = aiter(
+        tx.cursor(statement, merchant_id, prefetch=_CONTACTS_AT_ONCE, timeout=PATIENCE_SECONDS)
+    )
+    return cursor

@@ -1,0 +1,317 @@
+"""Verifies a merchant's ledger from one snapshot: every row's digest, the chain of seals, and the
+contacts that it records.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+from uuid import UUID
+
+from dunwell.accounts.merchants.store import load_merchant, load_merchants_page
+from dunwell.contact.messages.ledger.ledger import (
+    BEGINNING,
+    Fault,
+    Finding,
+    Findings,
+    SealParts,
+    digest_content,
+    digest_recipient,
+    digest_row,
+    digest_seal,
+)
+from dunwell.contact.messages.ledger.store import (
+    AUDITS,
+    CONTACTS,
+    Head,
+    Seal,
+    SealedRow,
+    StoredContact,
+    ToldTwice,
+    count_unsealed,
+    load_sealed,
+    load_seals,
+    stream_contents,
+    stream_contradictions,
+    stream_other_digests,
+    stream_told_twice,
+    stream_without_contact,
+)
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection, snapshot
+from dunwell.platform.errors import NotFound
+from dunwell.platform.resources import Resources
+
+
+class _OfContact(Protocol):
+    @property
+    def communication_id(self) -> UUID: ...
+
+    @property
+    def claim_id(self) -> int: ...
+
+
+async def check_contacts(
+    tx: Connection, keys: KeyRing, merchant_id: int, findings: Findings
+) -> None:
+    """Within a transaction of one snapshot."""
+    async for twice in stream_told_twice(tx, merchant_id):
+        findings.add(_describe_twice(twice))
+    async for each in stream_contradictions(tx, merchant_id):
+        told = f"tells {each.told}" if each.told else "does not tell of it"
+        words = f"is {each.state}, but the ledger {told}"
+        findings.add(_describe(Fault.CONTACT_CONTRADICTS, each, words))
+    async for missing in stream_without_contact(tx, merchant_id):
+        words = f"is not there as contact_ledger {missing.entry_id} ({missing.outcome}) tells it"
+        findings.add(_describe(Fault.CONTACT_MISSING, missing, words))
+    async for other in stream_other_digests(tx, merchant_id):
+        fault = Fault.CONTENT_ALTERED if other.is_content else Fault.RECIPIENT_ALTERED
+        findings.add(_describe(fault, other, "bears other digests than its row of the ledger"))
+    async for stored in stream_contents(tx, merchant_id):
+        _check_content(keys, merchant_id, stored, findings)
+
+
+def _check_content(
+    keys: KeyRing, merchant_id: int, stored: StoredContact, findings: Findings
+) -> None:
+    content = stored.content
+    if content.key_version not in keys.versions:
+        words = (
+            f"was handed over with version {content.key_version} of the secret key, unknown here"
+        )
+        findings.add(_describe(Fault.CONTENT_ALTERED, stored, words))
+        return
+    recipient = digest_recipient(
+        keys,
+        merchant_id,
+        channel=stored.channel,
+        recipient=content.recipient,
+        key_version=content.key_version,
+    )
+    if recipient != stored.recipient_digest:
+        words = "is stored with another recipient than it was handed over for"
+        findings.add(_describe(Fault.RECIPIENT_ALTERED, stored, words))
+    if (
+        digest_content(keys, merchant_id, content.parts, content.key_version)
+        != stored.content_digest
+    ):
+        words = "is stored with another text than it was handed over with"
+        findings.add(_describe(Fault.CONTENT_ALTERED, stored, words))
+
+
+def _describe_twice(told: ToldTwice) -> Finding:
+    step = f"claim {told.claim_id}, run {told.run}, step {told.step_id}"
+    contacts = f"communication {told.communications}"
+    words = f"{step}, place {told.place} ({contacts}) is {told.kind} {told.rows} times"
+    return Finding(Fault.CONTACTED_TWICE, words)
+
+
+def _describe(fault: Fault, contact: _OfContact, words: str) -> Finding:
+    return Finding(
+        fault, f"communication {contact.communication_id} of claim {contact.claim_id} {words}"
+    )
+
+
+@dataclass(slots=True)
+class Chain:
+    """What was gone over."""
+
+    head: Head | None = None
+    rows: int = 0
+    findings: Findings = field(default_factory=Findings)
+
+
+# What the first seal of a chain follows.
+_NONE = Head(0, BEGINNING)
+
+
+async def check_seals(
+    tx: Connection, keys: KeyRing, merchant_id: int, expected: Head | None = None
+) -> Chain:
+    """`expected`: a seal that was kept elsewhere. Within a transaction of one snapshot."""
+    rows = {table: load_sealed(tx, merchant_id, table) for table in (CONTACTS, AUDITS)}
+    return await check_chain(
+        keys, merchant_id, seals=load_seals(tx, merchant_id), rows=rows, expected=expected
+    )
+
+
+async def check_chain(
+    keys: KeyRing, owner_id: int, seals: AsyncIterator[Seal],
+    rows: Mapping[str, AsyncIterator[SealedRow]], expected: Head | None,
+    previous: Head = _NONE,
+) -> Chain:  # fmt: skip
+    """`rows`: by table, contacts before audits; `owner_id`: what digests were made for; `previous`:
+    what the first seal follows, where only a part of the chain is checked."""
+    checker = _Checker(keys, owner_id, rows)
+    is_expected_found = expected is None
+    async for seal in seals:
+        await checker.check(seal, previous)
+        previous = checker.chain.head = Head(seal.seal, seal.digest, seal.key_version)
+        is_expected_found = is_expected_found or previous == expected
+    await checker.finish()
+    if expected is not None and not is_expected_found:
+        checker.chain.findings.add(_describe_lost_head(expected, previous))
+    return checker.chain
+
+
+def _describe_lost_head(expected: Head, newest: Head) -> Finding:
+    what = (
+        f"the chain ends with seal {newest.seal}: its tail was cut off"
+        if expected.seal > newest.seal
+        else "it has another digest now, or is gone"
+    )
+    message = f"seal {expected.seal} is not as it was kept elsewhere; {what}"
+    return Finding(Fault.HEAD_MISSING, message, expected.seal)
+
+
+class _Checker:
+    def __init__(
+        self, keys: KeyRing, owner_id: int, rows: Mapping[str, AsyncIterator[SealedRow]]
+    ) -> None:
+        self._keys = keys
+        self._owner_id = owner_id
+        self._rows = {table: _Sealed(each) for table, each in rows.items()}
+        self.chain = Chain()
+
+    async def check(self, seal: Seal, previous: Head) -> None:
+        if seal.seal != previous.seal + 1:
+            self._add(
+                Fault.SEAL_MISSING, previous.seal + 1, f"is missing; seal {seal.seal} follows"
+            )
+        self._check_version(seal, previous)
+        digests = {table: await self._check_rows(table, seal) for table in self._rows}
+        contacts = digests.pop(CONTACTS, [])
+        [(audit_table, audits)] = digests.items()
+        parts = SealParts(seal.seal, previous.digest, contacts, audits)
+        is_as_sealed = not self._has(seal) or seal.digest == digest_seal(
+            self._keys, self._owner_id, parts, seal.key_version
+        )
+        is_counted = self._check_count(seal.seal, CONTACTS, seal.contacts, len(contacts))
+        is_counted &= self._check_count(seal.seal, audit_table, seal.audits, len(audits))
+        if not is_as_sealed and is_counted:
+            self._add(
+                Fault.SEAL_ALTERED, seal.seal,
+                "does not fit its rows and the seal before it: one of them was altered",
+            )  # fmt: skip
+
+    async def finish(self) -> None:
+        """What bears the number of a seal behind the last."""
+        for table, rows in self._rows.items():
+            async for row in rows.until(None):
+                self.chain.rows += 1
+                self._add(Fault.SEAL_MISSING, row.seal, f"is missing; {table} {row.key} bears it")
+
+    def _has(self, seal: Seal) -> bool:
+        return seal.key_version in self._keys.versions
+
+    def _check_version(self, seal: Seal, previous: Head) -> None:
+        version = f"version {seal.key_version} of the secret key"
+        if seal.key_version < previous.key_version:
+            words = f"is by {version}, though a newer one was in use before: made with a leaked key"
+            self._add(Fault.SEAL_ALTERED, seal.seal, words)
+        if not self._has(seal):
+            self._add(Fault.SEAL_ALTERED, seal.seal, f"is by {version}, which is not in use here")
+
+    async def _check_rows(self, table: str, seal: Seal) -> list[bytes]:
+        """The digests the rows of the seal bear; a row that has not the one it bears is told."""
+        digests = []
+        async for row in self._rows[table].until(seal.seal):
+            self.chain.rows += 1
+            if row.seal < seal.seal:
+                self._add(Fault.SEAL_MISSING, row.seal, f"is missing; {table} {row.key} bears it")
+                continue
+            if self._has(seal) and row.digest != digest_row(
+                self._keys,
+                self._owner_id,
+                table=table,
+                fields=row.fields,
+                key_version=seal.key_version,
+            ):
+                words = f"covers {table} {row.key} ({row.name}): not as sealed"
+                self._add(Fault.ROW_ALTERED, seal.seal, words)
+            digests.append(row.digest or b"")
+        return digests
+
+    def _check_count(self, seal: int, table: str, sealed: int, found: int) -> bool:
+        if found < sealed:
+            words = f"covers {sealed} rows of {table}; {sealed - found} of them missing"
+            self._add(Fault.ROWS_MISSING, seal, words)
+        elif found > sealed:
+            words = f"covers {sealed} rows of {table}; {found - sealed} too many bear its number"
+            self._add(Fault.ROWS_ADDED, seal, words)
+        return found == sealed
+
+    def _add(self, fault: Fault, seal: int, words: str) -> None:
+        self.chain.findings.add(Finding(fault, f"seal {seal} {words}", seal))
+
+
+class _Sealed:
+    """Rows in the order of their seals, taken seal by seal."""
+
+    def __init__(self, rows: AsyncIterator[SealedRow]) -> None:
+        self._rows = rows
+        self._next: SealedRow | None = None
+
+    async def until(self, seal: int | None) -> AsyncIterator[SealedRow]:
+        """Those of the seal and of earlier ones not taken yet; none: all the rest."""
+        while True:
+            row = self._next or await anext(self._rows, None)
+            self._next = row
+            if row is None or (seal is not None and row.seal > seal):
+                return
+            self._next = None
+            yield row
+
+
+_MERCHANTS_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    merchant_key: str
+    # The newest seal, to be kept elsewhere; none before the first.
+    head: Head | None
+    sealed_rows: int
+    # Rows that no seal covers yet.
+    unsealed_rows: int
+    # The first of them; `fault_count` is all.
+    findings: tuple[Finding, ...]
+    fault_count: int
+
+    @property
+    def is_sound(self) -> bool:
+        return self.fault_count == 0
+
+
+async def verify_ledger(
+    resources: Resources, merchant_id: int, expected: Head | None = None
+) -> Verdict:
+    """`expected`: a head that was kept elsewhere; a chain that has lost it was cut or made anew.
+    Raises NotFound."""
+    keys = resources.keys
+    async with resources.database.connection() as connection, snapshot(connection):
+        merchant = await load_merchant(connection, merchant_id)
+        if merchant is None:
+            raise NotFound(f"There is no merchant {merchant_id}.")
+        chain = await check_seals(connection, keys, merchant_id, expected)
+        await check_contacts(connection, keys, merchant_id, chain.findings)
+        unsealed = await count_unsealed(connection, merchant_id)
+    found = chain.findings
+    return Verdict(
+        merchant_key=merchant.key,
+        head=chain.head,
+        sealed_rows=chain.rows,
+        unsealed_rows=unsealed,
+        findings=tuple(found.listed),
+        fault_count=found.count,
+    )
+
+
+async def list_merchant_ids(resources: Resources) -> list[int]:
+    """All of them, for those who verify every ledger."""
+    found: list[int] = []
+    async with resources.database.connection() as connection:
+        while page := await load_merchants_page(
+            connection, found[-1] if found else 0, _MERCHANTS_AT_ONCE
+        ):
+            found += [merchant.merchant_id for merchant in page]
+    return found

@@ -1,0 +1,143 @@
+"""How an e-mail looks, with inline styles because many mail programs drop style sheets, and the
+claim's items as a block of it. Pure.
+"""
+
+import hashlib
+import re
+from base64 import b64encode
+
+from dunwell.contact.messages.facts import ItemFacts
+from dunwell.contact.messages.formatting import Values, escape, label_item
+from dunwell.platform.text.colors import is_color, measure_contrast
+
+# Of what is no text (WCAG 2, 1.4.11), and of text.
+_LEAST_CONTRAST = 3.0
+_LEAST_CONTRAST_OF_TEXT = 4.5
+_WHITE = "#ffffff"
+# The pages' own.
+_NEUTRAL = "#1f4a68"
+
+_GAP = "margin:0 0 16px"
+_HEADING = "margin:24px 0 8px;font-size:18px;line-height:1.3"
+BLOCKS = {
+    "p": _GAP,
+    "ul": f"{_GAP};padding:0 24px",
+    "ol": f"{_GAP};padding:0 24px",
+    "li": "margin:0 0 6px",
+    **{f"h{level}": _HEADING for level in range(1, 7)},
+}
+BOX = (
+    "margin:0 0 20px;padding:16px 20px;background:#f3f5f7;border:1px solid #d5dce3;"
+    "border-radius:8px;font-size:24px;line-height:1.3"
+)
+BOX_LABEL = "display:block;font-size:14px;color:#4a5866"
+_BUTTON = (
+    "display:inline-block;padding:13px 24px;border:1px solid {0};border-radius:8px;background:{0};"
+    "color:#ffffff;font-weight:bold;text-align:center;text-decoration:none"
+)
+_CELL = "padding:8px 0;border-bottom:1px solid #d5dce3;vertical-align:top;text-align:"
+TABLE = "width:100%;border-collapse:collapse;margin:0 0 16px"
+WHAT = f"{_CELL}start"
+HOW_MUCH = f"{_CELL}end;padding-inline-start:16px;white-space:nowrap"
+_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+
+
+def choose_rule_color(color: str | None) -> str | None:
+    """The brand's, for the line on top; none where it would not be seen on a white ground."""
+    return color if _is_seen(color, _LEAST_CONTRAST) else None
+
+
+def style_button(color: str | None) -> str:
+    """In the brand's colour where white text can be read on it."""
+    return _BUTTON.format(color if _is_seen(color, _LEAST_CONTRAST_OF_TEXT) else _NEUTRAL)
+
+
+def _is_seen(color: str | None, least: float) -> bool:
+    return color is not None and is_color(color) and measure_contrast(color, _WHITE) >= least
+
+
+def render_frame_policy(html: str) -> str:
+    """Nothing but what the message itself brings: style blocks, each named by its hash, what stands
+    inline, and its picture. (A Content-Security-Policy.)"""
+    digests = [hashlib.sha256(style.encode()).digest() for style in _STYLE.findall(html)]
+    styles = " ".join(f"'sha256-{b64encode(digest).decode()}'" for digest in digests) or "'none'"
+    return (
+        f"default-src 'none'; style-src-elem {styles}; style-src-attr 'unsafe-inline'; "
+        "img-src data:; frame-ancestors 'self'; sandbox"
+    )
+
+
+# Wider descriptions push their amount to the right of the column instead of moving the column.
+_MAX_WIDTH = 48
+
+
+def render_items_html(values: Values) -> str:
+    """Two columns, so that it fits a phone: what and when, how much."""
+    translate = values.words.translate
+    rows = "".join(
+        f'<tr><td style="{WHAT}">{escape(describe_item(item, values))}{_explain_html(item, values)}'
+        f'</td><td style="{HOW_MUCH}">{escape(values.money(item.value_cents))}</td></tr>'
+        for item in values.facts.claim.items
+    )
+    sums = "".join(
+        f'<tr><th scope="row" style="{WHAT}">{escape(label)}</th>'
+        f'<td style="{HOW_MUCH};font-weight:bold">{escape(amount)}</td></tr>'
+        for label, amount in list_sums(values)
+    )
+    return (
+        f'<table class="items" style="{TABLE}"><thead>'
+        f'<tr><th scope="col" style="{WHAT}">{escape(translate("Item"))}</th>'
+        f'<th scope="col" style="{HOW_MUCH}">{escape(translate("Amount"))}</th></tr></thead>'
+        f"<tbody>{rows}</tbody><tfoot>{sums}</tfoot></table>\n"
+    )
+
+
+def render_items_text(values: Values) -> str:
+    """A line an item and one for why and when, amounts under each other, a rule, the sums."""
+    claim = values.facts.claim
+    items = [(describe_item(item, values), values.money(item.value_cents)) for item in claim.items]
+    sums = list_sums(values)
+    left = min(max(len(label) for label, _ in items + sums), _MAX_WIDTH)
+    right = max(len(amount) for _, amount in items + sums)
+    lines = []
+    for item, (label, amount) in zip(claim.items, items, strict=True):
+        lines.append(f"{label:<{left}}  {amount:>{right}}")
+        lines += [f"  {said}" for said in [explain_item(item, values)] if said]
+    lines.append("-" * (left + 2 + right))
+    lines += [f"{label:<{left}}  {amount:>{right}}" for label, amount in sums]
+    return "\n".join(lines)
+
+
+def describe_item(item: ItemFacts, values: Values) -> str:
+    return label_item(item, values.words)
+
+
+def explain_item(item: ItemFacts, values: Values) -> str:
+    """Why and since when it is owed, in the pages' words."""
+    translate, said = values.words.translate, []
+    if item.type == "COLLECTION_FEE":
+        said.append(
+            translate("For collecting the amount, because it was not paid when it was due.")
+        )
+    if item.type == "DUNNING_FEE":
+        said.append(
+            translate("For reminding you, because the amount was not paid when it was due.")
+        )
+    if item.item_date:
+        said.append(translate("Dated %(day)s.", day=values.day(item.item_date)))
+    if item.due_date:
+        said.append(translate("Due on %(day)s.", day=values.day(item.due_date)))
+    return " ".join(said)
+
+
+def _explain_html(item: ItemFacts, values: Values) -> str:
+    said = explain_item(item, values)
+    return f'<br><small class="quiet" style="{BOX_LABEL}">{escape(said)}</small>' if said else ""
+
+
+def list_sums(values: Values) -> list[tuple[str, str]]:
+    claim, translate = values.facts.claim, values.words.translate
+    sums = [(translate("Total"), values.money(claim.total_cents))]
+    if claim.outstanding_cents != claim.total_cents:
+        sums.append((translate("Still to pay"), values.money(claim.outstanding_cents)))
+    return sums

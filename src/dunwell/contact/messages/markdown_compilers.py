@@ -1,0 +1,279 @@
+"""Markdown's tokens compiled to HTML, to plain text, and to blocks of a letter: the same words in
+the same order. Pure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from markdown_it.token import Token
+
+from dunwell.contact.messages.mail_blocks import BLOCKS, BOX, BOX_LABEL
+from dunwell.contact.messages.parts import (
+    ITEMS_ALONE,
+    LANDING_ALONE,
+    Part,
+    Slot,
+    Source,
+    fill,
+    find_link,
+    is_box,
+    is_button,
+    join,
+    list_words,
+    split,
+)
+from dunwell.contact.messages.placeholders import LANDING_URL
+
+_PARAGRAPH = f'<p style="{BLOCKS["p"]}">'
+
+
+@dataclass(slots=True)
+class HtmlCompiler:
+    parts: list[Part] = field(default_factory=list)
+    has_button: bool = False
+    _tags: dict[str, str] = field(
+        default_factory=lambda: {
+            "strong_open": "<strong>", "strong_close": "</strong>",
+            "em_open": "<em>", "em_close": "</em>",
+            "softbreak": "<br>\n", "hardbreak": "<br>\n",
+        }
+    )  # fmt: skip
+
+    def take(self, token: Token) -> None:
+        """A block: its tags, or what is in it."""
+        if token.type == "inline":
+            self._take_inline(token)
+        elif token.hidden or self._stands_around_items(token):
+            return
+        elif token.nesting == 1:
+            start = token.attrs.get("start")
+            numbered = f' start="{start}"' if start else ""
+            self.parts.append(f'<{token.tag}{numbered} style="{BLOCKS[token.tag]}">')
+        else:
+            self.parts.append(f"</{token.tag}>\n")
+
+    def _stands_around_items(self, token: Token) -> bool:
+        """A table may not stand in a paragraph, so the paragraph around items is left out."""
+        is_after_items = self.parts and self.parts[-1] == Slot("", "ITEMS_HTML")
+        return bool(is_after_items and token.type == "paragraph_close")
+
+    def _take_inline(self, token: Token) -> None:
+        is_paragraph = bool(self.parts) and self.parts[-1] == _PARAGRAPH
+        if token.content == ITEMS_ALONE:
+            if is_paragraph:
+                self.parts.pop()
+            self.parts.append(Slot("", "ITEMS_HTML"))
+        elif is_paragraph and is_button(token) and not self.has_button:
+            self._take_button(token)
+        elif is_paragraph and is_box(token):
+            self._take_box(list_words(token))
+        else:
+            self._take_words(token)
+
+    def _take_button(self, token: Token) -> None:
+        """The way to the debtor's page, where it is a paragraph: once in a message."""
+        self.has_button = True
+        target = (Slot(LANDING_URL, "TEXT"),)
+        self.parts.append(Slot("", "BUTTON_OPEN", target))
+        if token.content == LANDING_ALONE:
+            self.parts.append(Slot("", "BUTTON_WORDS"))
+        else:
+            words = list_words(token)[1:-1]
+            self._take_words(Token("inline", "", 0, children=words))
+        self.parts.append(Slot("", "LINK_CLOSE", target))
+
+    def _take_box(self, children: list[Token]) -> None:
+        """What is to be found at a glance, a code or an amount: its label small, itself large."""
+        label, *value = children
+        self.parts[-1] = f'<p class="box" style="{BOX}">'
+        self.parts.append(f'<span class="quiet" style="{BOX_LABEL}">')
+        self.parts += [*split(label.content.rstrip(), "HTML"), "</span> "]
+        self._take_words(Token("inline", "", 0, children=value))
+
+    def _take_words(self, token: Token) -> None:
+        link: tuple[Part, ...] | None = None
+        is_linked = False
+        for child in token.children or ():
+            if child.type == "link_open":
+                link, is_linked = find_link(child), True
+                self.parts += [Slot("", "LINK_OPEN", link)] if link else []
+            elif child.type == "link_close":
+                self.parts += [Slot("", "LINK_CLOSE", link)] if link else []
+                is_linked = False
+            elif child.type == "text":
+                self.parts += self._take_text(child.content, is_linked=is_linked)
+            else:
+                self.parts.append(self._tags[child.type])
+
+    def _take_text(self, text: str, *, is_linked: bool) -> list[Part]:
+        """The landing page's address is a link wherever it stands."""
+        landing = Slot(LANDING_URL, "HTML")
+        address = (Slot(LANDING_URL, "TEXT"),)
+        parts: list[Part] = []
+        for part in split(text, "HTML"):
+            if part == landing and not is_linked:
+                parts += [Slot("", "LINK_OPEN", address), part, Slot("", "LINK_CLOSE", address)]
+            else:
+                parts.append(part)
+        return parts
+
+
+@dataclass(slots=True)
+class TextCompiler:
+    """Blocks apart by an empty line, items of a tight list by a newline; nested ones indented."""
+
+    parts: list[Part] = field(default_factory=list)
+    _indents: list[str] = field(default_factory=list)
+    _marker: str = ""
+    _numbers: list[int | None] = field(default_factory=list)
+    _is_apart: bool = True
+
+    def take(self, token: Token) -> None:
+        if token.type in ("bullet_list_open", "ordered_list_open"):
+            self._is_apart = self._is_apart or not self._indents
+            is_ordered = token.type == "ordered_list_open"
+            self._numbers.append(int(token.attrs.get("start", 1)) if is_ordered else None)
+        elif token.type in ("bullet_list_close", "ordered_list_close"):
+            self._numbers.pop()
+        elif token.type == "list_item_open":
+            self._open_item()
+        elif token.type == "list_item_close":
+            self._indents.pop()
+        elif token.type in ("paragraph_open", "heading_open"):
+            self._open_block(is_tight=token.hidden)
+        elif token.type == "inline":
+            self._take_inline(token)
+
+    def _open_item(self) -> None:
+        number = self._numbers[-1]
+        self._marker = "- " if number is None else f"{number}. "
+        self._numbers[-1] = None if number is None else number + 1
+        self._indents.append(" " * len(self._marker))
+
+    def _open_block(self, *, is_tight: bool) -> None:
+        if self.parts:
+            self.parts.append("\n\n" if self._is_apart or not is_tight else "\n")
+        outer = self._indents[:-1] if self._marker else self._indents
+        self.parts.append("".join(outer) + self._marker)
+        self._marker, self._is_apart = "", False
+
+    def _take_inline(self, token: Token) -> None:
+        if token.content == ITEMS_ALONE:
+            self.parts.append(Slot("", "ITEMS_TEXT"))
+            return
+        if is_button(token) and not self._indents:
+            self._take_button(token)
+            return
+        label_from = 0
+        link: tuple[Part, ...] | None = None
+        for child in token.children or ():
+            if child.type == "link_open":
+                link, label_from = find_link(child), len(self.parts)
+            elif child.type == "link_close" and link:
+                # A link whose words are its address is written once.
+                if join(self.parts[label_from:]) != link:
+                    self.parts.append(Slot("", "LINK_TEXT", link))
+            elif child.type in ("softbreak", "hardbreak"):
+                self.parts.append("\n" + "".join(self._indents))
+            elif child.type == "text":
+                self.parts += split(child.content, "TEXT")
+
+    def _take_button(self, token: Token) -> None:
+        """Where it leads on a line of its own, below what the button says."""
+        if token.content == LANDING_ALONE:
+            self.parts.append(Slot("", "BUTTON_WORDS"))
+        else:
+            texts = [child for child in token.children or () if child.type == "text"]
+            for child in texts:
+                self.parts += split(child.content, "TEXT")
+        self.parts.append(Slot("", "BUTTON_TEXT", (Slot(LANDING_URL, "TEXT"),)))
+
+
+# Filled: JSON of what the head describes. Compiled: the same with parts in place of texts.
+Block = list[Any]
+
+
+@dataclass(slots=True)
+class LetterCompiler:
+    """Links are written out behind their words: paper cannot be clicked."""
+
+    blocks: list[Block] = field(default_factory=list)
+    # Where the blocks of the innermost list entry go.
+    _open: list[list[Block]] = field(default_factory=list)
+
+    def take(self, token: Token) -> None:
+        target = self._open[-1] if self._open else self.blocks
+        if token.type == "bullet_list_open":
+            target.append(["ul", []])
+        elif token.type == "ordered_list_open":
+            target.append(["ol", [], int(token.attrs.get("start", 1))])
+        elif token.type == "list_item_open":
+            entry: list[Block] = []
+            target[-1][1].append(entry)
+            self._open.append(entry)
+        elif token.type == "list_item_close":
+            self._open.pop()
+        elif token.type in ("paragraph_open", "heading_open"):
+            target.append(["h" if token.type == "heading_open" else "p"])
+        elif token.type == "inline":
+            self._take_inline(token, target[-1])
+
+    def _take_inline(self, token: Token, block: Block) -> None:
+        if token.content == ITEMS_ALONE:
+            block[:] = ["items"]
+            return
+        runs = _Runs()
+        for child in token.children or ():
+            runs.take(child)
+        block.append(runs.runs)
+
+
+@dataclass(slots=True)
+class _Runs:
+    runs: list[Block] = field(default_factory=list)
+    _depths: dict[str, int] = field(default_factory=lambda: {"strong": 0, "em": 0})
+    _link: tuple[Part, ...] | None = None
+    _label: list[Part] = field(default_factory=list)
+
+    def take(self, child: Token) -> None:
+        kind, _, side = child.type.rpartition("_")
+        if kind in self._depths:
+            self._depths[kind] += 1 if side == "open" else -1
+        elif child.type in ("softbreak", "hardbreak"):
+            self.runs.append(["b"])
+        elif child.type == "link_open":
+            self._link, self._label = find_link(child), []
+        elif child.type == "link_close":
+            # A link whose words are its address is written once.
+            if self._link and join(self._label) != self._link:
+                self._append((Slot("", "LINK_TEXT", self._link),))
+            self._link = None
+        elif child.type == "text":
+            parts = split(child.content, "TEXT")
+            self._label += parts
+            self._append(tuple(parts))
+
+    def _append(self, parts: tuple[Part, ...]) -> None:
+        self.runs.append(["t", parts, self._depths["strong"] > 0, self._depths["em"] > 0])
+
+
+def fill_blocks(blocks: Sequence[Block], values: Source) -> list[Block]:
+    """The blocks with every value in its place."""
+    return [_fill_block(block, values) for block in blocks]
+
+
+def _fill_block(block: Block, values: Source) -> Block:
+    kind, *rest = block
+    if kind == "items":
+        return [kind]
+    if kind in ("ul", "ol"):
+        return [kind, [fill_blocks(entry, values) for entry in rest[0]], *rest[1:]]
+    return [kind, [_fill_run(run, values) for run in rest[0]]]
+
+
+def _fill_run(run: Block, values: Source) -> Block:
+    if run[0] == "b":
+        return run
+    kind, parts, *style = run
+    return [kind, fill(parts, values), *style]

@@ -1,0 +1,1 @@
+"""What a debtor is told exactly once, outside the workflow."""

@@ -1,0 +1,225 @@
+"""The SQL of what debtors are to be told. Rows in, values out, no rules."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, get_args
+from uuid import UUID
+
+import msgspec
+
+from dunwell.contact.notices.notice import NoticeChannel, State
+from dunwell.contact.notices.occasions.facts import OCCASIONS, LetterFacts, OccasionFacts
+from dunwell.core.claims.fields import DebtorName
+from dunwell.platform.database.database import Connection
+
+# By primary key.
+_SAVE = """
+INSERT INTO debtor_occasions (merchant_id, claim_id, occasion, subject, facts, due_at)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT DO NOTHING
+RETURNING true
+"""
+# The same of several claims.
+_SAVE_MANY = """
+INSERT INTO debtor_occasions (merchant_id, claim_id, occasion, subject, facts, due_at)
+SELECT $1, claim_id, occasion, subject, facts::jsonb, due_at
+FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
+    AS o (claim_id, occasion, subject, facts, due_at)
+ON CONFLICT DO NOTHING
+"""
+# Over all merchants: those of which nothing was sent yet, and those of which it is known what
+# became of what was sent. Rides on debtor_occasions_due, then on debtor_notices_pkey.
+_FIND_DUE = """
+SELECT o.merchant_id, o.claim_id, o.occasion, o.subject
+FROM debtor_occasions o
+LEFT JOIN debtor_notices n ON n.merchant_id = o.merchant_id AND n.notice_id = o.notice_id
+WHERE o.due_at <= $1 AND (n.state IS NULL OR n.state NOT IN ('PLANNED', 'HANDED_OVER'))
+ORDER BY o.due_at
+LIMIT $2
+"""
+# By primary keys, as all that follow but the last. A report on what was sent waits for the lock,
+# and is read by the statement after this one.
+_LOCK = """
+SELECT facts, notice_id
+FROM debtor_occasions
+WHERE merchant_id = $1 AND claim_id = $2 AND occasion = $3 AND subject = $4 AND due_at <= $5
+FOR NO KEY UPDATE
+"""
+_LOAD_SENT = """
+SELECT channel, state FROM debtor_notices WHERE merchant_id = $1 AND notice_id = $2
+"""
+_SAVE_SENT = """
+UPDATE debtor_occasions SET notice_id = $5
+WHERE merchant_id = $1 AND claim_id = $2 AND occasion = $3 AND subject = $4
+"""
+_PUT_OFF = """
+UPDATE debtor_occasions SET due_at = $5
+WHERE merchant_id = $1 AND claim_id = $2 AND occasion = $3 AND subject = $4
+"""
+_END = """
+UPDATE debtor_occasions SET due_at = NULL, over_at = $5
+WHERE merchant_id = $1 AND claim_id = $2 AND occasion = $3 AND subject = $4
+"""
+_LOAD_DEBTOR = """
+SELECT email, mobile_number, address, salutation, first_name, last_name, company_name, language
+FROM debtors
+WHERE merchant_id = $1 AND claim_id = $2
+"""
+# Rides on debtor_occasions_notice.
+_REOPEN = """
+UPDATE debtor_occasions SET due_at = $3, over_at = NULL
+WHERE merchant_id = $1 AND notice_id = $2 AND facts IS NOT NULL
+"""
+# Rides on debtor_occasions_over.
+_EMPTY = """
+WITH emptied AS (
+    UPDATE debtor_occasions
+    SET facts = NULL
+    WHERE (merchant_id, claim_id, occasion, subject) IN (
+        SELECT merchant_id, claim_id, occasion, subject
+        FROM debtor_occasions
+        WHERE over_at < $1 AND facts IS NOT NULL
+          AND (over_at < $3 OR occasion <> ALL($4::text[]))
+        LIMIT $2
+        FOR NO KEY UPDATE SKIP LOCKED
+    )
+    RETURNING subject
+)
+SELECT count(*) FROM emptied
+"""
+
+
+class Occasion(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The key: what a debtor is told of once. The third is the name of its facts' templates."""
+
+    merchant_id: int
+    claim_id: int
+    name: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewOccasion:
+    """due_at: in real time."""
+
+    claim_id: int
+    subject: str
+    facts: OccasionFacts
+    due_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The last message of an occasion, and what became of it."""
+
+    channel: NoticeChannel
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is to be told, and what was sent of it; none: nothing yet."""
+
+    facts: OccasionFacts
+    sent: Sent | None
+
+
+class Debtor(msgspec.Struct, frozen=True, gc=False):
+    """Where a claim's debtor can be reached, and the claim's language."""
+
+    email: str | None
+    mobile_number: str | None
+    address: dict[str, Any] | None
+    name: DebtorName
+    language: str | None
+
+
+async def save_occasion(
+    tx: Connection, occasion: Occasion, facts: OccasionFacts, due_at: datetime
+) -> bool:
+    """False: it is there already."""
+    stored = msgspec.to_builtins(facts)
+    return bool(await tx.fetchval(_SAVE, *_key(occasion), stored, due_at))
+
+
+async def save_occasions(tx: Connection, merchant_id: int, told: Sequence[NewOccasion]) -> None:
+    """Those that are not there yet."""
+    if told:
+        await tx.execute(
+            _SAVE_MANY, merchant_id, [each.claim_id for each in told],
+            [each.facts.template for each in told], [each.subject for each in told],
+            [msgspec.json.encode(each.facts).decode() for each in told],
+            [each.due_at for each in told],
+        )  # fmt: skip
+
+
+async def find_due(tx: Connection, now: datetime, limit: int) -> Sequence[Occasion]:
+    return [Occasion(*row) for row in await tx.fetch(_FIND_DUE, now, limit)]
+
+
+async def lock_occasion(tx: Connection, occasion: Occasion, now: datetime) -> Standing | None:
+    """Of a claim that is locked. None: somebody else has told it, or is about to."""
+    row = await tx.fetchrow(_LOCK, *_key(occasion), now)
+    if row is None:
+        return None
+    sent = await _load_sent(tx, occasion.merchant_id, row["notice_id"])
+    if sent is not None and sent.state in ("PLANNED", "HANDED_OVER"):
+        return None
+    return Standing(msgspec.convert(row["facts"], OCCASIONS[occasion.name]), sent)
+
+
+async def save_sent(tx: Connection, occasion: Occasion, notice_id: UUID) -> None:
+    await tx.execute(_SAVE_SENT, *_key(occasion), notice_id)
+
+
+async def put_off(tx: Connection, occasion: Occasion, until: datetime) -> None:
+    await tx.execute(_PUT_OFF, *_key(occasion), until)
+
+
+async def end_occasion(tx: Connection, occasion: Occasion, now: datetime) -> None:
+    await tx.execute(_END, *_key(occasion), now)
+
+
+async def load_debtor(tx: Connection, merchant_id: int, claim_id: int) -> Debtor:
+    """Of a claim that is there."""
+    row = await tx.fetchrow(_LOAD_DEBTOR, merchant_id, claim_id)
+    assert row is not None, "goes with its claim"
+    name = DebtorName(
+        salutation=row["salutation"],
+        first_name=row["first_name"],
+        last_name=row["last_name"],
+        company_name=row["company_name"],
+    )
+    return Debtor(
+        row["email"],
+        row["mobile_number"],
+        address=row["address"],
+        name=name,
+        language=row["language"],
+    )
+
+
+async def reopen_occasion(tx: Connection, merchant_id: int, notice_id: UUID, now: datetime) -> None:
+    """What this message has told, if it has told any: it did not arrive."""
+    await tx.execute(_REOPEN, merchant_id, notice_id, now)
+
+
+async def empty_occasions(
+    tx: Connection, over_before: datetime, *, answers_before: datetime, limit: int
+) -> int:
+    """Take out what was said; how many were emptied. answers_before: of what is worth a letter."""
+    names = [each.template for each in get_args(LetterFacts)]
+    count: int = await tx.fetchval(_EMPTY, over_before, limit, answers_before, names)
+    return count
+
+
+async def _load_sent(tx: Connection, merchant_id: int, notice_id: UUID | None) -> Sent | None:
+    if notice_id is None:
+        return None
+    row = await tx.fetchrow(_LOAD_SENT, merchant_id, notice_id)
+    return None if row is None else Sent(*row)
+
+
+def _key(occasion: Occasion) -> tuple[int, int, str, str]:
+    return occasion.merchant_id, occasion.claim_id, occasion.name, occasion.subject

@@ -1,0 +1,1 @@
+"""Letters that a restore may have forgotten: found again, or settled by a person."""

@@ -1,0 +1,406 @@
+"""The SQL of print batches: which letters wait, what was handed over and taken back, how far a
+manifest is, and which status files were read.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, TypeAlias
+from uuid import UUID
+
+import msgspec
+
+from dunwell.contact.sending.batches.after_restore.store import load_loss
+from dunwell.contact.sending.batches.manifest import HandedFile, Letter
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.leases import Lease, LeasedTable
+from dunwell.platform.database.sql import compose, in_sets
+
+# By letter_batch_items_waiting. Of a contact with its claim: whether anything is owed is asked last
+# here. Notices, such as a receipt, go whatever is owed. Whom somebody else is at is left to them.
+# Those that `search_released` has to look for first are left out.
+_LOCK_WAITING = """
+SELECT i.merchant_id, i.communication_id, i.reference, i.country, i.pages, i.files, i.handed_at,
+       coalesce(c.status IN ('COLLECTED', 'WITHDRAWN'), false) AS is_settled
+FROM letter_batch_items i
+LEFT JOIN communications m USING (merchant_id, communication_id)
+LEFT JOIN claims c ON (c.merchant_id, c.claim_id) = (m.merchant_id, m.claim_id)
+WHERE i.line = $1 AND i.state = 'WAITING' AND i.doubt IS NULL
+  AND NOT coalesce((i.begun_at <= $3 OR i.communication_id <= $4)
+                   AND coalesce(i.cleared_at < $5, true), false)
+ORDER BY i.handed_at, i.communication_id
+LIMIT $2
+FOR UPDATE OF i SKIP LOCKED
+"""
+_BATCHES = LeasedTable("letter_batches", ("batch_id",), ends_at="lease_until")
+_SAVE_BATCH = """
+INSERT INTO letter_batches
+    (batch_id, line, letters, pages, manifest, made_at, lease_id, lease_until)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+"""
+_PUT_IN = """
+UPDATE letter_batch_items SET state = 'BATCHED', batch_id = $3
+FROM unnest($1::integer[], $2::uuid[]) AS chosen (merchant_id, communication_id)
+WHERE letter_batch_items.merchant_id = chosen.merchant_id
+  AND letter_batch_items.communication_id = chosen.communication_id
+  AND state = 'WAITING'
+"""
+_TAKE_BACK = """
+UPDATE letter_batch_items SET state = 'TAKING_BACK'
+FROM unnest($1::integer[], $2::uuid[]) AS chosen (merchant_id, communication_id)
+WHERE letter_batch_items.merchant_id = chosen.merchant_id
+  AND letter_batch_items.communication_id = chosen.communication_id
+  AND state = 'WAITING'
+"""
+_LEASE_LEFT = _BATCHES.lease(
+    "line = $4 AND state <> 'RELEASED'",
+    limit="10",
+    returning="leased.batch_id, state, manifest",
+)
+_IS_OWN = compose(
+    "batch_id = $1 AND {is_held} AND state = 'DECIDED'", is_held=_BATCHES.is_held("$2")
+)
+_MARK_WRITTEN = compose(
+    "UPDATE letter_batches SET state = 'WRITTEN' WHERE {is_own}", is_own=_IS_OWN
+)
+_MARK_RELEASED = compose(
+    """
+UPDATE letter_batches SET state = 'RELEASED', released_at = $2, {clear}
+WHERE batch_id = $1 AND state = 'WRITTEN'
+""",
+    clear=_BATCHES.clear(),
+)
+_LET_GO = """
+UPDATE letter_batch_items SET state = 'WAITING', batch_id = NULL WHERE batch_id = $1
+"""
+_DISSOLVE = compose("DELETE FROM letter_batches WHERE {is_own}", is_own=_IS_OWN)
+_LOCK_OWN = compose("SELECT 1 FROM letter_batches WHERE {is_own} FOR UPDATE", is_own=_IS_OWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """is_settled: of a contact whose claim owes nothing any more."""
+
+    merchant_id: int
+    communication_id: UUID
+    letter: Letter
+    handed_at: datetime
+    is_settled: bool
+
+    @property
+    def key(self) -> tuple[int, UUID]:
+        return self.merchant_id, self.communication_id
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """state: DECIDED or WRITTEN."""
+
+    batch_id: UUID
+    state: str
+    manifest: bytes
+
+
+async def lock_waiting(tx: Connection, line: str, limit: int) -> Sequence[Waiting]:
+    """Those that wait longest; none of which it is not known whether it was released before."""
+    loss = await load_loss(tx)
+    lost = (loss.until, loss.last_id, loss.resumed_at) if loss else (None, None, None)
+    return [_read_waiting(row) for row in await tx.fetch(_LOCK_WAITING, line, limit, *lost)]
+
+
+async def save_batch(
+    tx: Connection, batch: Batch, line: str, chosen: Sequence[Waiting], lease: Lease, at: datetime
+) -> None:
+    pages = sum(each.letter.pages for each in chosen)
+    await tx.execute(
+        _SAVE_BATCH, batch.batch_id, line, len(chosen), pages, batch.manifest, at,
+        lease.lease_id, lease.until,
+    )  # fmt: skip
+    await tx.execute(_PUT_IN, *_list_keys(chosen), batch.batch_id)
+
+
+async def take_back(tx: Connection, chosen: Sequence[Waiting]) -> None:
+    await tx.execute(_TAKE_BACK, *_list_keys(chosen))
+
+
+async def lease_left(
+    tx: Connection, line: str, lease: Lease, real_now: datetime
+) -> Sequence[Batch]:
+    """Batches whose worker has died or given them up."""
+    rows = await tx.fetch(_LEASE_LEFT, real_now, lease.until, lease.lease_id, line)
+    return [Batch(row["batch_id"], row["state"], row["manifest"]) for row in rows]
+
+
+async def mark_written(tx: Connection, batch_id: UUID, lease_id: UUID) -> bool:
+    """False: somebody else has it now."""
+    return bool((await tx.execute(_MARK_WRITTEN, batch_id, lease_id)).endswith("1"))
+
+
+async def mark_released(tx: Connection, batch_id: UUID, real_now: datetime) -> None:
+    await tx.execute(_MARK_RELEASED, batch_id, real_now)
+
+
+async def dissolve(tx: Connection, batch_id: UUID, lease_id: UUID) -> bool:
+    """Its letters wait for the next one. False: somebody else has it, or it was written."""
+    if await tx.fetchval(_LOCK_OWN, batch_id, lease_id) is None:
+        return False
+    await tx.execute(_LET_GO, batch_id)
+    await tx.execute(_DISSOLVE, batch_id, lease_id)
+    return True
+
+
+def _list_keys(chosen: Sequence[Waiting]) -> tuple[list[int], list[UUID]]:
+    return [each.merchant_id for each in chosen], [each.communication_id for each in chosen]
+
+
+def _read_waiting(row: Row) -> Waiting:
+    files = msgspec.convert(row["files"], list[HandedFile])
+    return Waiting(
+        merchant_id=row["merchant_id"],
+        communication_id=row["communication_id"],
+        letter=Letter(row["reference"], row["country"], row["pages"], files),
+        handed_at=row["handed_at"],
+        is_settled=row["is_settled"],
+    )
+
+
+ItemState = Literal["UPLOADING", "WAITING", "BATCHED", "RELEASED", "TAKING_BACK", "TAKEN_BACK"]
+
+# Whoever applies another installation file waits for it (`installation.store.lock_installation`).
+_HOLD_PLACE = "SELECT FROM installation_revisions ORDER BY revision DESC LIMIT 1 FOR KEY SHARE"
+# What is already outside for a batch, or named by one, stays as it is. Locked in the order of keys.
+# Nothing is begun where the line does not stand any more.
+_BEGIN = """
+INSERT INTO letter_batch_items AS item
+    (merchant_id, communication_id, line, reference, country, pages, files, begun_at)
+SELECT merchant_id, communication_id, $2, reference, country, pages, files, $3
+FROM json_to_recordset($1::json) AS begun (
+    merchant_id integer, communication_id uuid, reference text, country text, pages integer,
+    files jsonb
+)
+WHERE coalesce((SELECT coalesce(document -> 'lines' -> $2::text @> $4::jsonb, false)
+                FROM installation_revisions ORDER BY revision DESC LIMIT 1), true)
+ORDER BY merchant_id, communication_id
+ON CONFLICT (merchant_id, communication_id) DO UPDATE
+SET line = CASE item.state WHEN 'UPLOADING' THEN excluded.line ELSE item.line END,
+    reference = CASE item.state WHEN 'UPLOADING' THEN excluded.reference ELSE item.reference END,
+    pages = CASE item.state WHEN 'UPLOADING' THEN excluded.pages ELSE item.pages END,
+    files = CASE item.state WHEN 'UPLOADING' THEN excluded.files ELSE item.files END
+RETURNING merchant_id, communication_id, state
+"""
+_LOOK = """
+SELECT state FROM letter_batch_items WHERE merchant_id = $1 AND communication_id = $2
+"""
+# What is finished already is found as such.
+_FINISH = """
+WITH given AS (
+    SELECT merchant_id, communication_id
+    FROM letter_batch_items
+    WHERE (merchant_id, communication_id) IN (SELECT * FROM unnest($1::integer[], $2::uuid[]))
+        AND state IN ('UPLOADING', 'WAITING', 'BATCHED', 'RELEASED')
+    ORDER BY merchant_id, communication_id
+    FOR UPDATE
+), finished AS (
+    UPDATE letter_batch_items AS item
+    SET state = 'WAITING', handed_at = $3
+    FROM given
+    WHERE (item.merchant_id, item.communication_id) = (given.merchant_id, given.communication_id)
+        AND item.state = 'UPLOADING'
+)
+SELECT merchant_id, communication_id FROM given
+"""
+_GIVE_UP = """
+DELETE FROM letter_batch_items
+WHERE merchant_id = $1 AND communication_id = $2 AND state = 'UPLOADING'
+"""
+# Of whichever merchants: their ids are UUIDs of ours.
+_FIND = """
+SELECT merchant_id, communication_id, state, files
+FROM letter_batch_items
+WHERE line = $1 AND communication_id = ANY($2::uuid[])
+"""
+# By letter_batch_items_open.
+_FIND_TAKING_BACK = """
+SELECT merchant_id, communication_id, state, files
+FROM letter_batch_items
+WHERE line = $1 AND state = 'TAKING_BACK'
+ORDER BY begun_at
+LIMIT $2
+"""
+_FIND_LEFT = """
+SELECT merchant_id, communication_id, state, files
+FROM letter_batch_items
+WHERE line = $1 AND state = 'UPLOADING' AND begun_at < $2
+ORDER BY begun_at
+LIMIT $3
+"""
+_SAVE_TAKEN_BACK = """
+UPDATE letter_batch_items SET state = 'TAKEN_BACK'
+WHERE merchant_id = $1 AND communication_id = $2 AND state = 'TAKING_BACK'
+"""
+# Locked in the order of keys.
+_SAVE_STATUSES = """
+UPDATE letter_batch_items AS item SET status = later.status, status_at = later.status_at
+FROM (
+    SELECT merchant_id, communication_id, said.status, said.status_at
+    FROM letter_batch_items AS known
+    JOIN unnest($1::integer[], $2::uuid[], $3::text[], $4::timestamptz[])
+        AS said (merchant_id, communication_id, status, status_at)
+        USING (merchant_id, communication_id)
+    WHERE coalesce(known.status_at <= said.status_at, true)
+    ORDER BY merchant_id, communication_id
+    FOR UPDATE OF known
+) AS later
+WHERE (item.merchant_id, item.communication_id) = (later.merchant_id, later.communication_id)
+"""
+
+
+# Merchant and message.
+ItemKey: TypeAlias = tuple[int, UUID]
+
+
+class Item(msgspec.Struct, frozen=True):
+    merchant_id: int
+    communication_id: UUID
+    state: ItemState
+    files: Sequence[str]
+
+
+async def begin_items(
+    tx: Connection, line: str, letters: Sequence[tuple[ItemKey, Letter]], *,
+    place: Mapping[str, str], real_now: datetime,
+) -> Mapping[ItemKey, ItemState]:  # fmt: skip
+    """Before anything of them leaves; each key once. UPLOADING: it is to be uploaded, (again) by
+    these files. Left out: the line stands elsewhere by now. place: as
+    `installation.lines.letters.locate`."""
+    begun = [
+        {
+            "merchant_id": merchant_id, "communication_id": str(communication_id),
+            "reference": letter.reference, "country": letter.country, "pages": letter.pages,
+            "files": msgspec.to_builtins(letter.files),
+        }
+        for (merchant_id, communication_id), letter in letters
+    ]  # fmt: skip
+    await tx.execute(_HOLD_PLACE)
+    rows = await tx.fetch(_BEGIN, begun, line, real_now, place)
+    return {(row["merchant_id"], row["communication_id"]): row["state"] for row in rows}
+
+
+async def load_item_state(tx: Connection, key: ItemKey) -> ItemState | None:
+    state: ItemState | None = await tx.fetchval(_LOOK, *key)
+    return state
+
+
+async def finish_items(
+    tx: Connection, keys: Collection[ItemKey], real_now: datetime
+) -> Collection[ItemKey]:
+    """Their files have their names. Left out: what was given up meanwhile, and will not be
+    printed."""
+    merchant_ids, communication_ids = [key[0] for key in keys], [key[1] for key in keys]
+    rows = await tx.fetch(_FINISH, merchant_ids, communication_ids, real_now)
+    return {(row["merchant_id"], row["communication_id"]) for row in rows}
+
+
+async def give_up_item(tx: Connection, key: ItemKey) -> bool:
+    """It is not outside, and is not to be found there later."""
+    return bool((await tx.execute(_GIVE_UP, *key)).endswith("1"))
+
+
+async def find_items(
+    tx: Connection, line: str, communication_ids: Collection[UUID]
+) -> Mapping[UUID, Item]:
+    rows = await tx.fetch(_FIND, line, list(communication_ids))
+    return {row["communication_id"]: _read(row) for row in rows}
+
+
+async def find_taking_back(tx: Connection, line: str, limit: int) -> Sequence[Item]:
+    return [_read(row) for row in await tx.fetch(_FIND_TAKING_BACK, line, limit)]
+
+
+async def find_left(tx: Connection, line: str, before: datetime, limit: int) -> Sequence[Item]:
+    """Begun before, and never finished."""
+    return [_read(row) for row in await tx.fetch(_FIND_LEFT, line, before, limit)]
+
+
+async def save_taken_back(tx: Connection, key: ItemKey) -> None:
+    await tx.execute(_SAVE_TAKEN_BACK, *key)
+
+
+async def save_statuses(tx: Connection, said: Mapping[ItemKey, tuple[str, datetime]]) -> None:
+    """What was said of each, and when; what was said later before stays."""
+    for keys in in_sets(sorted(said)):
+        await tx.execute(
+            _SAVE_STATUSES,
+            [merchant_id for merchant_id, _ in keys],
+            [communication_id for _, communication_id in keys],
+            [said[key][0] for key in keys],
+            [said[key][1] for key in keys],
+        )
+
+
+def _read(row: Row) -> Item:
+    return Item(
+        merchant_id=row["merchant_id"],
+        communication_id=row["communication_id"],
+        state=row["state"],
+        files=[each["name"] for each in row["files"]],
+    )
+
+
+_READERS = LeasedTable("letter_status_readers", ("line",), ends_at="lease_until")
+_SAVE = """
+INSERT INTO letter_status_files (line, name, sha256, read_at, outcome, reports, reason)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (line, name, sha256) DO NOTHING
+"""
+# Whose lease has run out has died.
+_LEASE = compose(
+    """
+INSERT INTO letter_status_readers (line, lease_id, lease_until)
+VALUES ($1, $2, $3)
+ON CONFLICT (line) DO UPDATE SET {hold}
+WHERE {has_ended}
+RETURNING line
+""",
+    hold=_READERS.hold("$3", "$2"),
+    has_ended=_READERS.has_ended("$4", "letter_status_readers."),
+)
+_RENEW = _READERS.renew()
+_RELEASE = compose(
+    "DELETE FROM letter_status_readers WHERE line = $1 AND {is_held}",
+    is_held=_READERS.is_held("$2"),
+)
+_SWEEP = """
+DELETE FROM letter_status_files WHERE (line, name, sha256) IN
+    (SELECT line, name, sha256 FROM letter_status_files WHERE read_at < $1
+     ORDER BY read_at LIMIT $2)
+"""
+
+
+async def lease_line(tx: Connection, line: str, lease: Lease, real_now: datetime) -> bool:
+    """False: another worker reads its status files."""
+    return await tx.fetchval(_LEASE, line, lease.lease_id, lease.until, real_now) is not None
+
+
+async def renew_line(tx: Connection, line: str, lease: Lease, until: datetime) -> None:
+    await tx.execute(_RENEW, line, lease.lease_id, until)
+
+
+async def release_line(tx: Connection, line: str, lease: Lease) -> None:
+    await tx.execute(_RELEASE, line, lease.lease_id)
+
+
+async def save_read(
+    tx: Connection, line: str, name: str, digest: bytes, *, reports: int, real_now: datetime
+) -> None:
+    await tx.execute(_SAVE, line, name, digest, real_now, "READ", reports, None)
+
+
+async def save_refused(
+    tx: Connection, line: str, name: str, digest: bytes, *, reason: str, real_now: datetime
+) -> None:
+    await tx.execute(_SAVE, line, name, digest, real_now, "REFUSED", 0, reason)
+
+
+async def sweep_status_files(tx: Connection, before: datetime, limit: int) -> int:
+    return int((await tx.execute(_SWEEP, before, limit)).split()[-1])

@@ -1,0 +1,360 @@
+"""The SQL of delivery reports, of messages received by SMS, of those that match no message of ours,
+and of a provider's pace.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+import msgspec
+
+from dunwell.contact.sending.incoming_sms import Incoming
+from dunwell.contact.sending.report import Cause, Reference, Report, ReportState
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose, in_sets
+from dunwell.platform.ids import Ids
+
+# Real time. What came before is not kept twice, in whichever order sets name it.
+_SAVE = """
+INSERT INTO channel_reports
+    (report_id, line, provider_id, state, happened_at, merchant_id, communication_id, reason, cause,
+     destination, raw, is_proven, received_at, due_at)
+SELECT report.*, $13::timestamptz, $13::timestamptz
+FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[],
+    $7::uuid[], $8::text[], $9::text[], $10::text[], $11::bytea[], $12::boolean[]
+) AS report (report_id, line, provider_id, state, happened_at, merchant_id, communication_id,
+    reason, cause, destination, raw, is_proven)
+ORDER BY line, provider_id, state, happened_at
+ON CONFLICT ON CONSTRAINT channel_reports_once DO NOTHING
+RETURNING report_id
+"""
+# By channel_reports_of_message.
+_COUNT = """
+SELECT merchant_id, communication_id, count(*) AS reports
+FROM channel_reports
+WHERE (merchant_id, communication_id) IN (SELECT * FROM unnest($1::integer[], $2::uuid[]))
+GROUP BY merchant_id, communication_id
+"""
+# By channel_reports_unmatched, and channel_reports_due for those nobody has looked at yet.
+_COUNT_STRANGE = """
+SELECT (SELECT count(*) FROM (SELECT FROM channel_reports
+                              WHERE outcome = 'UNMATCHED' AND received_at > $1 LIMIT $2) known)
+     + (SELECT count(*) FROM (SELECT FROM channel_reports
+                              WHERE due_at IS NOT NULL AND communication_id IS NULL
+                              LIMIT $2) waiting)
+"""
+# By channel_reports_due.
+_LOCK_DUE = """
+SELECT report_id, line, merchant_id, communication_id, state, reason, cause, received_at, is_proven
+FROM channel_reports
+WHERE due_at <= $1
+ORDER BY due_at
+LIMIT $2
+FOR UPDATE SKIP LOCKED
+"""
+_SETTLE = """
+UPDATE channel_reports SET due_at = $2, outcome = $3, handled_at = $4 WHERE report_id = $1
+"""
+_SETTLE_MANY = """
+UPDATE channel_reports r SET due_at = $3, outcome = n.outcome, handled_at = $4
+FROM unnest($1::uuid[], $2::text[]) AS n (report_id, outcome)
+WHERE r.report_id = n.report_id
+"""
+_SWEEP = """
+DELETE FROM channel_reports
+WHERE report_id IN (SELECT report_id FROM channel_reports
+                    WHERE received_at < $1 AND due_at IS NULL
+                    ORDER BY received_at LIMIT $2)
+"""
+
+
+class WaitingReport(msgspec.Struct, frozen=True, gc=False):
+    report_id: UUID
+    line: str
+    reference: Reference | None
+    state: ReportState
+    reason: str
+    cause: Cause
+    received_at: datetime
+    is_proven: bool
+
+
+async def save_report(tx: Connection, report: Report, *, real_now: datetime, ids: Ids) -> bool:
+    """Whether it is new. Once this is committed, it may be confirmed to whoever brought it."""
+    return await save_reports(tx, [report], real_now=real_now, ids=ids) == 1
+
+
+async def save_reports(
+    tx: Connection, reports: Sequence[Report], *, real_now: datetime, ids: Ids
+) -> int:
+    """The same of any number; how many are new."""
+    return sum([await _save_set(tx, each, real_now, ids) for each in in_sets(reports)])
+
+
+async def _save_set(tx: Connection, reports: Sequence[Report], real_now: datetime, ids: Ids) -> int:
+    named = [each.reference for each in reports]
+    saved = await tx.fetch(
+        _SAVE,
+        [ids.new(real_now) for _ in reports],
+        [each.line for each in reports],
+        [each.provider_id for each in reports],
+        [each.state for each in reports],
+        [each.happened_at for each in reports],
+        [each and each.merchant_id for each in named],
+        [each and each.communication_id for each in named],
+        [each.reason for each in reports],
+        [each.cause for each in reports],
+        [each.destination for each in reports],
+        [each.raw for each in reports],
+        [each.is_proven for each in reports],
+        real_now,
+    )
+    return len(saved)
+
+
+async def count_reports(tx: Connection, references: Collection[Reference]) -> Counter[Reference]:
+    """Of each of these messages."""
+    merchant_ids = [each.merchant_id for each in references]
+    communication_ids = [each.communication_id for each in references]
+    rows = await tx.fetch(_COUNT, merchant_ids, communication_ids)
+    return Counter(
+        {Reference(row["merchant_id"], row["communication_id"]): row["reports"] for row in rows}
+    )
+
+
+async def count_strange(tx: Connection, since: datetime, most: int) -> int:
+    """Of nothing of ours, received since; of more than `most` not all."""
+    count: int = await tx.fetchval(_COUNT_STRANGE, since, most)
+    return count
+
+
+async def lock_due_reports(
+    tx: Connection, real_now: datetime, limit: int
+) -> Sequence[WaitingReport]:
+    """Those somebody else is at are left to them."""
+    return [
+        WaitingReport(
+            report_id=row["report_id"],
+            line=row["line"],
+            reference=(
+                None
+                if row["merchant_id"] is None
+                else Reference(row["merchant_id"], row["communication_id"])
+            ),
+            state=row["state"],
+            reason=row["reason"],
+            cause=row["cause"],
+            received_at=row["received_at"],
+            is_proven=row["is_proven"],
+        )
+        for row in await tx.fetch(_LOCK_DUE, real_now, limit)
+    ]
+
+
+async def settle_report(
+    tx: Connection, report_id: UUID, outcome: str, *, real_now: datetime, due_at: datetime | None
+) -> None:
+    """due_at: when it is looked at again; none: it is settled."""
+    handled_at = real_now if due_at is None else None
+    await tx.execute(_SETTLE, report_id, due_at, outcome, handled_at)
+
+
+async def settle_reports(
+    tx: Connection, settled: Sequence[tuple[WaitingReport, str]], *, real_now: datetime,
+    due_at: datetime | None = None,
+) -> None:  # fmt: skip
+    """The same of many, each with its outcome."""
+    if settled:
+        ids = [each.report_id for each, _ in settled]
+        outcomes = [outcome for _, outcome in settled]
+        handled_at = real_now if due_at is None else None
+        await tx.execute(_SETTLE_MANY, ids, outcomes, due_at, handled_at)
+
+
+async def sweep_reports(tx: Connection, before: datetime, limit: int) -> int:
+    """Takes out those received before; how many."""
+    return int((await tx.execute(_SWEEP, before, limit)).split()[-1])
+
+
+# Claims whose debtor was written to at this number ($2) by this line ($1), as far as a merchant's:
+# by a contact, or by a notice whose address was taken out since.
+_WRITTEN_TO = """d.mobile_number = $2 AND (
+    EXISTS (SELECT FROM communications c
+            WHERE c.merchant_id = d.merchant_id AND c.claim_id = d.claim_id
+              AND c.channel = 'SMS' AND c.line = $1 AND c.handed_over_at IS NOT NULL)
+    OR EXISTS (SELECT FROM debtor_notices n
+               WHERE n.merchant_id = d.merchant_id AND n.claim_id = d.claim_id
+                 AND n.channel = 'SMS' AND n.line = $1 AND n.recipient IS NULL))"""
+# What the debtor has typed is no number on file.
+_TYPED = "n.recipient = $2 AND n.channel = 'SMS' AND n.line = $1"
+# Rides on debtors_mobile_number for each merchant, on the keys of a claim's contacts and notices,
+# and on debtor_notices_by_sms.
+_FIND_CLAIMS = compose(
+    """
+(SELECT d.merchant_id, d.claim_id
+ FROM merchants m
+ JOIN debtors d ON d.merchant_id = m.merchant_id AND {written_to}
+ LIMIT $3)
+UNION
+SELECT n.merchant_id, n.claim_id FROM debtor_notices n WHERE {typed}
+LIMIT $3
+""",
+    written_to=_WRITTEN_TO,
+    typed=_TYPED,
+)
+# As the one before; of a merchant one claim is enough.
+_FIND_MERCHANTS = compose(
+    """
+SELECT m.merchant_id
+FROM merchants m
+WHERE m.merchant_id > $3
+  AND (EXISTS (SELECT FROM debtors d WHERE d.merchant_id = m.merchant_id AND {written_to})
+       OR m.merchant_id IN (SELECT n.merchant_id FROM debtor_notices n WHERE {typed}))
+ORDER BY m.merchant_id
+LIMIT $4
+""",
+    written_to=_WRITTEN_TO,
+    typed=_TYPED,
+)
+_IS_KNOWN = "SELECT EXISTS (SELECT FROM inbound_sms WHERE line = $1 AND provider_id = $2)"
+_SAVE_INCOMING = """
+INSERT INTO inbound_sms
+    (inbound_id, line, provider_id, sender, recipient, text, received_at, kind, merchant_id,
+     claim_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+ON CONFLICT ON CONSTRAINT inbound_sms_once DO NOTHING
+RETURNING inbound_id
+"""
+# Rides on inbound_sms_received.
+_SWEEP_INCOMING = """
+DELETE FROM inbound_sms
+WHERE inbound_id IN (SELECT inbound_id FROM inbound_sms WHERE received_at < $1
+                     ORDER BY received_at LIMIT $2)
+"""
+# Enough to know whether it is one.
+_MOST_CLAIMS = 2
+
+
+class WrittenTo(msgspec.Struct, frozen=True, gc=False):
+    merchant_id: int
+    claim_id: int
+
+
+async def find_written_to(tx: Connection, line: str, number: str) -> WrittenTo | None:
+    """The one claim whose debtor was written to at this number by this line, of all merchants;
+    none: there is no such claim, or another one too."""
+    rows = await tx.fetch(_FIND_CLAIMS, line, number, _MOST_CLAIMS)
+    return WrittenTo(*rows[0]) if len(rows) == 1 else None
+
+
+async def find_who_wrote(
+    tx: Connection, line: str, number: str, *, behind: int, limit: int
+) -> Sequence[int]:
+    """Merchants that wrote to this number by this line, in their order, behind one of them."""
+    rows = await tx.fetch(_FIND_MERCHANTS, line, number, behind, limit)
+    return [row["merchant_id"] for row in rows]
+
+
+async def is_known(tx: Connection, incoming: Incoming) -> bool:
+    return bool(await tx.fetchval(_IS_KNOWN, incoming.line, incoming.provider_id))
+
+
+async def save_incoming(
+    tx: Connection, inbound_id: UUID, incoming: Incoming, kind: str, claim: WrittenTo | None,
+    *, real_now: datetime,
+) -> bool:  # fmt: skip
+    """Whether it is new."""
+    saved = await tx.fetchval(
+        _SAVE_INCOMING, inbound_id, incoming.line, incoming.provider_id, incoming.sender,
+        incoming.recipient, incoming.text, real_now, kind,
+        claim.merchant_id if claim else None, claim.claim_id if claim else None,
+    )  # fmt: skip
+    return saved is not None
+
+
+async def sweep_incoming(tx: Connection, before: datetime, limit: int) -> int:
+    """Takes out those received before; how many."""
+    return int((await tx.execute(_SWEEP_INCOMING, before, limit)).split()[-1])
+
+
+UnplacedKind = Literal["sms", "reports"]
+
+
+# By primary key.
+_LISTS: Mapping[UnplacedKind, str] = {
+    "sms": """
+SELECT inbound_id, line, received_at, sender, recipient, text
+FROM inbound_sms
+WHERE inbound_id = ANY($1::uuid[])
+""",
+    "reports": """
+SELECT report_id, line, received_at, state, provider_id, reason
+FROM channel_reports
+WHERE report_id = ANY($1::uuid[])
+""",
+}
+# By primary key. Of two who look at once one is told.
+_LOOKS: Mapping[UnplacedKind, str] = {
+    "sms": """
+UPDATE inbound_sms SET looked_at = $2, looked_by = $3
+WHERE inbound_id = $1 AND kind = 'UNMATCHED' AND looked_at IS NULL
+RETURNING inbound_id
+""",
+    "reports": """
+UPDATE channel_reports SET looked_at = $2, looked_by = $3
+WHERE report_id = $1 AND outcome = 'UNMATCHED' AND looked_at IS NULL
+RETURNING report_id
+""",
+}
+
+
+class Unplaced(msgspec.Struct, frozen=True, gc=False):
+    """A message, or a report."""
+
+    key: UUID
+    line: str
+    received_at: datetime
+    # Who wrote, as the gateway says it; what a report says (`ReportState`).
+    what: str
+    # Which number of ours; the provider's own number of a report.
+    where: str
+    # What was written; why a message did not arrive.
+    text: str
+
+
+async def load_unplaced(
+    kind: UnplacedKind, tx: Connection, keys: Sequence[UUID]
+) -> Mapping[UUID, Unplaced]:
+    """By id."""
+    rows = await tx.fetch(_LISTS[kind], list(keys))
+    return {row[0]: Unplaced(*row) for row in rows}
+
+
+async def save_look(
+    tx: Connection, kind: UnplacedKind, key: UUID, *, looked_by: str | None, real_now: datetime
+) -> bool:
+    """False: it is gone, or somebody has looked at it before."""
+    return await tx.fetchval(_LOOKS[kind], key, real_now, looked_by) is not None
+
+
+# Room for one second ahead is given out; the rest waits for its time.
+# The row is held to the end of the transaction: two workers share the room, none counts it twice.
+_LOCK = """
+INSERT INTO line_paces (line, free_at) VALUES ($1, $2)
+ON CONFLICT (line) DO UPDATE SET free_at = greatest(line_paces.free_at, $2)
+RETURNING greatest(0, floor(extract(epoch FROM $2 + interval '1 second' - free_at) * $3))::integer
+"""
+_TAKE = "UPDATE line_paces SET free_at = free_at + $2 * interval '1 second' WHERE line = $1"
+
+
+async def lock_room(tx: Connection, line: str, per_second: float, real_now: datetime) -> int:
+    """How many messages it takes now."""
+    room: int = await tx.fetchval(_LOCK, line, real_now, per_second)
+    return room
+
+
+async def take_room(tx: Connection, line: str, per_second: float, messages: int) -> None:
+    """Of a line that is locked."""
+    await tx.execute(_TAKE, line, messages / per_second)

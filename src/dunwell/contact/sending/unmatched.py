@@ -1,0 +1,85 @@
+"""Messages and reports that nobody could place, for whoever operates all merchants: listed until a
+person has looked at them. They are of no merchant, so the installation's audit log tells of it.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import partial
+from uuid import UUID
+
+from dunwell.accounts.installation.audit_log import Act, save_installation_audit
+from dunwell.accounts.merchants.account import check_right
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.sending.store import Unplaced, UnplacedKind, load_unplaced, save_look
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.listed_table import (
+    ListedTable,
+    ListScope,
+    NarrowIndex,
+    NoFilter,
+    Order,
+    Page,
+)
+from dunwell.platform.database.lists import list_page
+from dunwell.platform.ids import Ids
+
+_SUBJECTS = {"sms": "incoming", "reports": "report"}
+
+
+def _declare(
+    kind: UnplacedKind, table: str, key: str, *, index: str, condition: str
+) -> ListedTable[NoFilter, UUID, Unplaced]:
+    return ListedTable(
+        name=f"unplaced {kind}",
+        table=table,
+        scope=(),
+        key=key,
+        key_type="uuid",
+        order=Order(key, "uuid", is_unique=True),
+        index=index,
+        narrow_indexes=(NarrowIndex(index, f"{condition} AND l.looked_at IS NULL", lambda _: ()),),
+        filter=NoFilter,
+        load=partial(load_unplaced, kind),
+    )
+
+
+_LISTS: Mapping[UnplacedKind, ListedTable[NoFilter, UUID, Unplaced]] = {
+    "sms": _declare(
+        "sms", "inbound_sms", "inbound_id", index="inbound_sms_unplaced",
+        condition="l.kind = 'UNMATCHED'",
+    ),
+    "reports": _declare(
+        "reports", "channel_reports", "report_id", index="channel_reports_unplaced",
+        condition="l.outcome = 'UNMATCHED'",
+    ),
+}  # fmt: skip
+
+
+async def list_unplaced(
+    tx: Connection, actor: Actor, kind: UnplacedKind, *, limit: int, cursor: str | None = None
+) -> Page[Unplaced]:
+    """Those nobody has looked at, the newest first. Raises ValidationError for a bad cursor."""
+    check_right(actor, Right.OPERATE)
+    return await list_page(ListScope(tx), _LISTS[kind], NoFilter(), limit=limit, cursor=cursor)
+
+
+async def look_at_unplaced(
+    tx: Connection, actor: Actor, kind: UnplacedKind, key: UUID, *, real_now: datetime, ids: Ids
+) -> bool:
+    """A person has looked at it. False: it is gone, or somebody has looked at it before."""
+    check_right(actor, Right.OPERATE)
+    if not await save_look(tx, kind, key, looked_by=actor.actor_id, real_now=real_now):
+        return False
+    subject = _SUBJECTS[kind]
+    act = Act(
+        actor_kind=actor.kind,
+        actor_id=actor.actor_id,
+        action=f"{subject}.look",
+        subject=f"{subject}:{key}",
+        before={"lookedAt": None},
+        after={"lookedAt": real_now.isoformat()},
+        origin=None if actor.origin is None else actor.origin.as_json(),
+    )
+    await save_installation_audit(tx, act, real_now, ids)
+    return True
