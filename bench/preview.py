@@ -16,8 +16,8 @@ from bench.ground import Ground
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale, alternate
-from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.rules import RuleSet
+from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.core.workflows.change_workflow import find_workflow
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.publish_draft import publish_draft

@@ -12,9 +12,9 @@ from dunwell.cases.disputes import dispute as disputes
 from dunwell.cases.disputes.dispute import DisputeState
 from dunwell.cases.modalities import modality as modalities
 from dunwell.cases.modalities.modality import ModalityState
-from dunwell.cases.payments import request_states as requests
 from dunwell.cases.payments.provider import Cancelled, Expired, Failed, Open, Pending, Succeeded
-from dunwell.cases.payments.request_states import RequestState
+from dunwell.cases.payments.requests import request_states as requests
+from dunwell.cases.payments.requests.request_states import RequestState
 from dunwell.core.claims import states as claims
 from dunwell.core.claims.states import Happening, Status
 
@@ -99,7 +99,7 @@ MODALITY = Life(
 )
 REQUEST = Life(
     title="Payment requests",
-    source="cases/payments/request_states.py",
+    source="cases/payments/requests/request_states.py",
     states=list(RequestState),
     moves={
         _spell(answer.__name__): {

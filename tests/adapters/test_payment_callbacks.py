@@ -11,7 +11,7 @@ import pytest
 from dunwell.adapters.payments.callbacks import callback_routes
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
 from dunwell.cases.payments.provider import Providers
-from dunwell.cases.payments.start_payment import StartPayment, start_payment
+from dunwell.cases.payments.requests.start_payment import StartPayment, start_payment
 from dunwell.core.claims.states import Status
 from dunwell.interfaces.api.app import build_app
 from dunwell.platform.clock import MovableClock

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.rules import RuleSet
+from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api

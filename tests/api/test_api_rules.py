@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.rules import RuleSet
+from dunwell.cases.assignment.rules_draft import publish_rules
 from tests.support.api import Api
 from tests.support.claims import a_claim
 from tests.support.rules import a_rule

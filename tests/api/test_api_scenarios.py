@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.rules import RuleSet
-from dunwell.cases.rollout.save_scenario import SavedScenario, save_scenario
+from dunwell.cases.assignment.rules_draft import publish_rules
+from dunwell.cases.rollout.scenarios.save_scenario import SavedScenario, save_scenario
 from dunwell.core.workflows.scenarios.store import load_scenarios
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

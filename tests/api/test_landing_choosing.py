@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from dunwell.accounts.merchants.configuration import PartialPayments
-from dunwell.cases.payments.add_item import NewItem, add_fee
+from dunwell.cases.payments.change_items import NewItem, add_fee
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, Browser, Doorstep, a_doorstep, read_hidden

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import httpx
 
-from dunwell.cases.disputes.evidence import MOST_AT_ONCE
+from dunwell.cases.disputes.dispute import MOST_AT_ONCE
 from dunwell.interfaces.landing.session.drafts import MOST_UNSENT
 from dunwell.platform.clock import MovableClock
 from tests.support.files import an_image

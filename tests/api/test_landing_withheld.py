@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
+from dunwell.cases.disputes.answer_dispute import confirm_right_person
 from dunwell.cases.disputes.dispute import DisputeState
-from dunwell.cases.disputes.end_dispute import confirm_right_person
 from dunwell.contact.messages.suppression import load_suppressions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

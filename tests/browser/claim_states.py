@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
-from dunwell.cases.assignment.start_assignment import start_assignment
+from dunwell.cases.assignment.assign_claims import start_assignment
 from dunwell.cases.modalities.bounds import Terms
 from tests.browser.judges import follow
 from tests.browser.visit import Visit

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
-from dunwell.cases.disputes.end_dispute import Outcome
+from dunwell.cases.disputes.answer_dispute import Outcome
 from tests.browser.judges import follow
 from tests.browser.visit import Visit
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, give_evidence, resolve

@@ -12,8 +12,8 @@ from playwright.async_api import Page, expect
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
-from dunwell.cases.payments.announce_transfer import SentTransfer, announce_transfer
 from dunwell.cases.payments.choice import Choice, ChoiceKind
+from dunwell.cases.payments.requests.transfers import SentTransfer, announce_transfer
 from dunwell.platform.clock import MovableClock
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure

@@ -6,10 +6,16 @@ from uuid import UUID
 import pytest
 
 from dunwell.cases.assignment.checking import check_rules, find_unknown_names
-from dunwell.cases.assignment.differences import find_rule_differences
-from dunwell.cases.assignment.document import render_document, resolve_names, write_rules
 from dunwell.cases.assignment.hypothetical import check_hypothetical, find_facts
-from dunwell.cases.assignment.rules import Rule, RuleSet, Share
+from dunwell.cases.assignment.rules import (
+    Rule,
+    RuleSet,
+    Share,
+    find_rule_differences,
+    render_document,
+    resolve_names,
+    write_rules,
+)
 from dunwell.platform.errors import ValidationError
 from tests.support.rules import TODAY, A, B, C, a_condition
 

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.cases.assignment.implication import implies
 from dunwell.cases.assignment.matching import RuleOutcome, RuleTarget, match_rules
-from dunwell.cases.assignment.overlaps import Extent, Overlap, find_overlaps
+from dunwell.cases.assignment.overlaps import Extent, Overlap, find_overlaps, find_witness, implies
 from dunwell.cases.assignment.rules import Rule, RuleSet, Share
-from dunwell.cases.assignment.witness import find_witness
 from dunwell.core.claims.conditions import PROPERTIES, ConditionFacts, find_unmet
 from dunwell.core.workflows.definition import Condition
 from tests.support.rules import (

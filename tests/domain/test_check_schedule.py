@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from dunwell.cases.payments.request_states import decide_next_check
+from dunwell.cases.payments.requests.request_states import decide_next_check
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.cases.intake.contact_patch import apply_patch
+from dunwell.cases.intake.change_contact_data import apply_patch
 from dunwell.cases.intake.submission import ClaimSubmission, ContactPatch
 from dunwell.core.claims.fields import ContactData
 from dunwell.platform.errors import ValidationError

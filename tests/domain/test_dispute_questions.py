@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.answer_days import find_answer_day
-from dunwell.cases.disputes.dispute import render_case_number
-from dunwell.cases.disputes.evidence import MOST_OF_DISPUTE, check_evidence_space
-from dunwell.cases.disputes.questions import (
+from dunwell.cases.disputes.dispute import MOST_OF_DISPUTE, check_evidence_space, render_case_number
+from dunwell.cases.disputes.reasons import (
     LONGEST_LINE,
     MESSAGE,
+    DisputeType,
     Kind,
+    Reason,
     find_answer_faults,
     list_questions,
     needs_message,
 )
-from dunwell.cases.disputes.reasons import DisputeType, Reason
 from dunwell.interfaces.landing.render.pages import load_environment
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages

@@ -26,8 +26,7 @@ from dunwell.cases.disputes.reasons import DisputeType
 from dunwell.cases.modalities.bounds import check_may_ask
 from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.cases.payments.provider import NoticeRefused
-from dunwell.cases.rollout.effects import Asked
-from dunwell.cases.rollout.next_contacts import NextContacts
+from dunwell.cases.rollout.preview.effects import Asked, NextContacts
 from dunwell.contact.escalation.contacts.render_leased import render_leased
 from dunwell.contact.escalation.due_claim import DueClaim
 from dunwell.contact.escalation.forecast.running_claims import RunningClaim, foresee
@@ -239,10 +238,10 @@ EDGES: Mapping[str, Edge] = {
     # A week between bases, and a day more.
     "operations/recovery/archive_health.py _BASE_LATE":
         Edge(timedelta(days=8) + JUST, lambda age: _is_healthy(timedelta(0), age)),
-    "cases/rollout/effects.py MOST_DAYS": Edge(
+    "cases/rollout/preview/effects.py MOST_DAYS": Edge(
         timedelta(days=366), lambda days: _is_taken(Asked(days.days).check), just=ONE_DAY
     ),
-    "cases/rollout/next_contacts.py _FARTHEST":
+    "cases/rollout/preview/effects.py _FARTHEST":
         Edge(timedelta(days=3_650) + JUST, _is_contact_foreseen),
 }  # fmt: skip
 LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {

@@ -9,30 +9,32 @@ import pytest
 from dunwell.accounts.merchants import audit_log as audit
 from dunwell.accounts.merchants.credentials import credentials, tokens
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment import edit_rules, rules_draft, start_runs
-from dunwell.cases.disputes import evidence_store, rest_after_answer, withheld
+from dunwell.cases.assignment import assign_claims as start_runs
+from dunwell.cases.assignment import edit_rules, rules_draft
+from dunwell.cases.disputes import answer_dispute as rest_after_answer
+from dunwell.cases.disputes import store as evidence_store
+from dunwell.cases.disputes import withheld
 from dunwell.cases.intake import create_claims, create_together
-from dunwell.cases.modalities import rest_after_break, sweep_modalities, tell_plan
-from dunwell.cases.payments import (
-    announce_transfer,
-    balancing,
-    book_answer,
-    expire_transfer,
-    start_payment,
-    take_request,
-)
+from dunwell.cases.modalities import sweep_modalities
+from dunwell.cases.modalities import sweep_modalities as rest_after_break
+from dunwell.cases.modalities import sweep_modalities as tell_plan
+from dunwell.cases.payments import balancing
+from dunwell.cases.payments.requests import expire_transfer, start_payment, take_request
+from dunwell.cases.payments.requests import settle_payment as book_answer
+from dunwell.cases.payments.requests import transfers as announce_transfer
 from dunwell.cases.replies import take_reply
-from dunwell.cases.rollout import (
+from dunwell.cases.rollout import look_at_workflows as look_at_draft
+from dunwell.cases.rollout import publish_workflow
+from dunwell.cases.rollout import publish_workflow as plan_publication
+from dunwell.cases.rollout.preview import (
     foresee_costs,
-    look_at_draft,
-    plan_publication,
     preview_draft,
     preview_effects,
     preview_message,
-    publish_workflow,
-    switch,
 )
-from dunwell.cases.rollout.texts import edit_text, open_texts
+from dunwell.cases.rollout.scenarios import switch
+from dunwell.cases.rollout.texts import edit_text
+from dunwell.cases.rollout.texts import edit_text as open_texts
 from dunwell.cases.rollout.trials import send_trial, simulate, sms_costs, writing
 from dunwell.contact.escalation import end_claim, engine
 from dunwell.contact.escalation import engine as record_decisions

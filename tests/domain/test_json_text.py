@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.cases.intake.check_claims import Rejected, check_claims, read_claims
-from dunwell.cases.intake.given_keys import has_given_keys
+from dunwell.cases.intake.check_claims import Rejected, check_claims, has_given_keys, read_claims
 from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.interfaces.api.query import Query
 from dunwell.interfaces.api.reading import read_shape

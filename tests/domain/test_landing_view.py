@@ -11,7 +11,7 @@ import pytest
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.cases.modalities.modality import HOLDS, Modality, ModalityState, ModalityType
 from dunwell.cases.modalities.plans import Instalment, cover, plan_instalments
-from dunwell.cases.payments.request_states import RequestState
+from dunwell.cases.payments.requests.request_states import RequestState
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
 from dunwell.interfaces.landing.session.facts import (

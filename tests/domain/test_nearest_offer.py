@@ -16,8 +16,7 @@ from dunwell.cases.modalities.bounds import (
     Terms,
     find_terms_faults,
 )
-from dunwell.cases.modalities.nearest_offer import find_nearest_offer
-from dunwell.cases.modalities.offers import list_offered_deferments
+from dunwell.cases.modalities.offers import find_nearest_offer, list_offered_deferments
 from dunwell.cases.modalities.plans import Instalment
 
 TODAY = date(2026, 3, 2)

@@ -14,7 +14,7 @@ from dunwell.cases.payments.provider import (
     Pending,
     Succeeded,
 )
-from dunwell.cases.payments.request_states import (
+from dunwell.cases.payments.requests.request_states import (
     LIVE,
     TRANSITIONS,
     Asked,

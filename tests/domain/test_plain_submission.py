@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.cases.intake.check_claims import Rejected, check_claims
-from dunwell.cases.intake.plain_submission import decode_plain, is_plain
+from dunwell.cases.intake.check_claims import Rejected, check_claims, decode_plain, is_plain
 from dunwell.cases.intake.submission import ClaimSubmission
 from tests.support.claims import a_claim
 

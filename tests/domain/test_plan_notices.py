@@ -12,11 +12,12 @@ from msgspec.structs import replace
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.cases.modalities.modality import EndReason, Modality, ModalityState, ModalityType
 from dunwell.cases.modalities.plans import cover, plan_instalments
-from dunwell.cases.modalities.progress import decide_course, local_date
-from dunwell.cases.modalities.reminding import (
+from dunwell.cases.modalities.progress import (
     RateNotice,
+    decide_course,
     find_next_notice,
     list_due_notices,
+    local_date,
     mend_by,
 )
 from dunwell.core.claims.states import Status

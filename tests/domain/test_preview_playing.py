@@ -8,17 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
-from dunwell.cases.rollout.next_contacts import (
+from dunwell.cases.rollout.preview.effects import (
+    EXAMPLES,
     Aspect,
+    DebtorFees,
     Kind,
     NextContact,
     NextContacts,
+    Outlook,
     compare_contacts,
     find_changed_contents,
     plays_alike,
 )
-from dunwell.cases.rollout.outlook import EXAMPLES, DebtorFees, Outlook
-from dunwell.cases.rollout.playing import Player, Stage, make_quiet_guard
+from dunwell.cases.rollout.preview.preview_effects import Player, Stage, make_quiet_guard
 from dunwell.contact.escalation.process import make_process
 from dunwell.contact.escalation.schedule import Position, StepFacts
 from dunwell.contact.messages.guards.guards import HeldBy

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.installation.delivery_providers import Credentials, TwilioLine
-from dunwell.cases.rollout.costs import NamedLine, Priceable, Spent, add_up
+from dunwell.cases.rollout.preview.costs import NamedLine, Priceable, Spent, add_up
 from dunwell.contact.sending.report import Weight, find_country, price_of
 
 _LINE = TwilioLine(

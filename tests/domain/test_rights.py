@@ -31,11 +31,15 @@ from dunwell.accounts.merchants.rights import (
     rights_of_roles,
     rights_of_scopes,
 )
-from dunwell.cases.assignment import publish_rules, rules_draft
-from dunwell.cases.disputes import end_dispute
+from dunwell.cases.assignment import rules_draft
+from dunwell.cases.assignment import rules_draft as publish_rules
+from dunwell.cases.disputes import answer_dispute as end_dispute
 from dunwell.cases.modalities import answer_modality
-from dunwell.cases.payments import add_item, delete_item, record_payment, reverse_payment
-from dunwell.cases.rollout import delete_workflow, publish_workflow, save_scenario, switch
+from dunwell.cases.payments import change_items as add_item
+from dunwell.cases.payments import change_items as delete_item
+from dunwell.cases.payments import record_payment, reverse_payment
+from dunwell.cases.rollout import delete_workflow, publish_workflow
+from dunwell.cases.rollout.scenarios import save_scenario, switch
 from dunwell.contact.escalation.contacts.outcomes import settle_contacts as settle_unknown
 from dunwell.contact.messages import suppression
 from dunwell.core.events.deliveries import replay as replay_events

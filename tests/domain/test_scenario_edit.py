@@ -6,7 +6,12 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.cases.rollout.scenario_edit import Place, ScenarioEdit, decide_edit, is_same_course
+from dunwell.cases.rollout.scenarios.scenario_edit import (
+    Place,
+    ScenarioEdit,
+    decide_edit,
+    is_same_course,
+)
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.versions.versions import KnownStep
 

@@ -4,9 +4,8 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import Contact
+from dunwell.cases.rollout.texts.edit_text import Review, count_words, list_sentences, review_text
 from dunwell.cases.rollout.texts.grid import Cell, lay_out_texts
-from dunwell.cases.rollout.texts.review import Review, review_text
-from dunwell.cases.rollout.texts.sentences import count_words, list_sentences
 from dunwell.contact.messages.checking import find_template_faults
 from dunwell.contact.messages.merchant_rules import find_forbidden_words
 from dunwell.core.workflows.text_places import Place, Written, list_places, put_text

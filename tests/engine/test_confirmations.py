@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.cases.modalities.request_modality import request_modality
-from dunwell.cases.payments.announce_transfer import SentTransfer, announce_transfer
+from dunwell.cases.modalities.answer_modality import request_modality
 from dunwell.cases.payments.choice import Choice, ChoiceKind
+from dunwell.cases.payments.requests.transfers import SentTransfer, announce_transfer
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.notices.notice import MOST_AN_HOUR
 from dunwell.contact.notices.occasions.facts import PauseFacts

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from dunwell.cases.disputes.end_dispute import confirm_right_person
+from dunwell.cases.disputes.answer_dispute import confirm_right_person
 from dunwell.contact.messages.suppression import find_stopped_claims
 from dunwell.contact.notices.occasions.facts import ObjectionFacts
 from dunwell.contact.notices.occasions.tell_debtor import tell_debtor

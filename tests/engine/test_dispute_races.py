@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from dunwell.cases.disputes.answer_dispute import Resolution, resolve_dispute
 from dunwell.cases.disputes.dispute import Dispute, DisputeState, NewDispute
-from dunwell.cases.disputes.end_dispute import Resolution, resolve_dispute
 from dunwell.cases.disputes.open_dispute import open_dispute
 from dunwell.contact.sending.channel import Temporary
 from dunwell.core.claims.states import Status

@@ -8,8 +8,7 @@ import pytest
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.intake.change_contact_data import change_contact_data
-from dunwell.cases.payments.add_item import NewItem, add_item
-from dunwell.cases.payments.delete_item import delete_item
+from dunwell.cases.payments.change_items import NewItem, add_item, delete_item
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.contact.escalation.engine import Engine

@@ -7,18 +7,18 @@ import pytest
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.assignment.checking import check_rules
-from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.assignment.rules_draft import (
     discard_rules_draft,
+    publish_rules,
     publish_rules_draft,
     save_rules_draft,
 )
-from dunwell.cases.assignment.store_drafts import load_rules_draft
+from dunwell.cases.assignment.store import load_rules_draft
 from dunwell.cases.assignment.targets import load_rulebook
 from dunwell.cases.intake.create_claims import create_claims
 from dunwell.cases.rollout.delete_workflow import delete_workflow
-from dunwell.cases.rollout.save_scenario import save_scenario
+from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
 from dunwell.operations.explanation.explain_claim import explain_claim
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

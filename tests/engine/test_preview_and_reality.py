@@ -9,9 +9,8 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
-from dunwell.cases.rollout.effects import Asked
-from dunwell.cases.rollout.outlook import Outlook
-from dunwell.cases.rollout.preview_draft import preview_draft
+from dunwell.cases.rollout.preview.effects import Asked, Outlook
+from dunwell.cases.rollout.preview.preview_draft import preview_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
 from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.operations.sandbox.advance_clock import advance_clock

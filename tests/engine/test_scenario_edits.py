@@ -9,7 +9,7 @@ import pytest
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.cases.assignment.targets import load_rulebook
 from dunwell.cases.payments.reverse_payment import reverse_payment
-from dunwell.cases.rollout.save_scenario import SavedScenario, save_scenario
+from dunwell.cases.rollout.scenarios.save_scenario import SavedScenario, save_scenario
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.escalation.reports.join_reports import report_failure

@@ -4,7 +4,7 @@ import asyncio
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.cases.assignment.assign_claims import assign_to_scenario
-from dunwell.cases.rollout.save_scenario import save_scenario
+from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock

@@ -10,9 +10,9 @@ import pytest
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.assignment.assign_claims import assign_to_scenario
-from dunwell.cases.assignment.outcome import AssignmentOutcome
-from dunwell.cases.rollout.save_scenario import save_scenario
-from dunwell.cases.rollout.switch import SwitchReport, switch_to_workflows
+from dunwell.cases.assignment.decision import AssignmentOutcome
+from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
+from dunwell.cases.rollout.scenarios.switch import SwitchReport, switch_to_workflows
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock

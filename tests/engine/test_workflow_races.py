@@ -10,10 +10,9 @@ import pytest
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.store import lock_merchant
 from dunwell.cases.assignment.assign_claims import assign_to_workflow
-from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.rules import RuleSet
-from dunwell.cases.rollout.delete_workflow import delete_workflow
-from dunwell.cases.rollout.drop_draft import drop_draft
+from dunwell.cases.assignment.rules_draft import publish_rules
+from dunwell.cases.rollout.delete_workflow import delete_workflow, drop_draft
 from dunwell.core.workflows.change_workflow import (
     activate_workflow,
     deactivate_workflow,

@@ -2,8 +2,8 @@
 
 from datetime import UTC, date, datetime, timedelta
 
-from dunwell.cases.payments.announce_transfer import SentTransfer, announce_transfer
 from dunwell.cases.payments.choice import Choice, ChoiceKind
+from dunwell.cases.payments.requests.transfers import SentTransfer, announce_transfer
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition

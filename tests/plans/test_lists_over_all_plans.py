@@ -22,7 +22,7 @@ from dunwell.cases.payments.list_payments import (
     list_payment_requests,
     list_payments,
 )
-from dunwell.cases.payments.request_states import RequestState
+from dunwell.cases.payments.requests.request_states import RequestState
 from dunwell.contact.messages.list_communications import (
     CommunicationFilter,
     list_communications,

@@ -8,7 +8,7 @@ import pytest
 
 from dunwell.cases.disputes.dispute import DisputeState
 from dunwell.cases.disputes.list_disputes import list_disputes
-from dunwell.cases.modalities.store_checks import find_merchants_to_check, lock_claims_to_check
+from dunwell.cases.modalities.store import find_merchants_to_check, lock_claims_to_check
 from dunwell.contact.notices.occasions.store import empty_occasions, find_due
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -8,7 +8,7 @@ import pytest
 from dunwell.accounts.merchants.actor import Interface, Origin, user_actor
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.accounts.users.user import Place
-from dunwell.cases.disputes.assign_dispute import assign_dispute
+from dunwell.cases.disputes.answer_dispute import assign_dispute
 from dunwell.cases.disputes.dispute import Dispute
 from dunwell.cases.modalities.assign_modality import assign_modality
 from dunwell.platform.errors import InsufficientScope, InvalidState, NotFound, ValidationError

@@ -8,10 +8,9 @@ import pytest
 
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import Place
-from dunwell.cases.assignment.document import RuleDocument, RulesDocument
+from dunwell.cases.assignment.rules import RuleDocument, RulesDocument
 from dunwell.cases.assignment.rules_draft import publish_rules_draft, save_rules_draft
-from dunwell.cases.assignment.store import load_published_rules, load_targets
-from dunwell.cases.assignment.store_drafts import load_rules_draft
+from dunwell.cases.assignment.store import load_published_rules, load_rules_draft, load_targets
 from dunwell.cases.disputes.answer_texts import add_answer_text
 from dunwell.core.workflows.change_workflow import deactivate_workflow
 from dunwell.core.workflows.drafts.save_draft import save_draft

@@ -11,9 +11,9 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.cases.rollout.effects import DEFAULT_DAYS, Asked
-from dunwell.cases.rollout.foresee_costs import foresee_costs_alone, prepare_costs
-from dunwell.cases.rollout.preview_draft import PreviewView, preview_draft, view_preview
+from dunwell.cases.rollout.preview.effects import DEFAULT_DAYS, Asked
+from dunwell.cases.rollout.preview.foresee_costs import foresee_costs_alone, prepare_costs
+from dunwell.cases.rollout.preview.preview_draft import PreviewView, preview_draft, view_preview
 from dunwell.core.workflows.change_workflow import find_workflow
 from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.operations.jobs.run_previews import run_previews

@@ -7,8 +7,8 @@ from html import unescape
 
 import pytest
 
-from dunwell.cases.assignment.document import render_rule
 from dunwell.cases.assignment.read_rules import RulesView, read_rules
+from dunwell.cases.assignment.rules import render_rule
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields
 from tests.support.rules_world import (

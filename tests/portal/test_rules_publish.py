@@ -5,8 +5,8 @@ from html import unescape
 
 import pytest
 
-from dunwell.cases.assignment.document import render_document
 from dunwell.cases.assignment.read_rules import RulesView, read_rules
+from dunwell.cases.assignment.rules import render_document
 from dunwell.platform.text.yaml_document import parse_yaml
 from tests.portal.test_rules import plain
 from tests.support.house import House

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.cases.modalities.store_checks import find_merchants_to_check
+from dunwell.cases.modalities.store import find_merchants_to_check
 from dunwell.contact.escalation.contacts.store import find_channels_with_contacts
 from dunwell.contact.escalation.store import find_due_merchants
 from dunwell.contact.messages.ledger.store import find_merchants_to_seal

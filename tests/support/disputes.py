@@ -4,17 +4,17 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.accounts.merchants.actor import Actor, debtor_actor
-from dunwell.cases.disputes.add_evidence import add_evidence
-from dunwell.cases.disputes.dispute import Dispute, DisputeState, NewDispute
-from dunwell.cases.disputes.end_dispute import (
+from dunwell.cases.disputes.answer_dispute import (
     Outcome,
     Resolution,
+    add_evidence,
     resolve_dispute,
     withdraw_dispute,
 )
-from dunwell.cases.disputes.evidence_store import load_evidence
+from dunwell.cases.disputes.dispute import Dispute, DisputeState, NewDispute
 from dunwell.cases.disputes.list_disputes import list_claim_disputes
 from dunwell.cases.disputes.open_dispute import open_dispute
+from dunwell.cases.disputes.store import load_evidence
 from dunwell.core.files.storage import SealedFiles
 from dunwell.core.files.store import save_upload
 from dunwell.core.files.upload import NewUpload

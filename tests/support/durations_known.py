@@ -83,7 +83,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/users/single_sign_on/take_logout.py LOGOUT_KEPT": (
         "tests/people/test_oidc_logout.py::test_what_was_told_is_kept_for_an_hour",
     ),
-    "cases/assignment/preview_rules.py LOOKS_BACK": (
+    "cases/assignment/preview/preview_rules.py LOOKS_BACK": (
         (
             "tests/portal/test_rules_tried.py"
             "::test_the_effect_counts_where_the_claims_of_30_days_would_have_gone"
@@ -300,13 +300,13 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_a_plan_breaks_on_the_eighth_day_after_an_unpaid_rate"
         ),
     ),
-    "cases/modalities/reminding.py _BEFORE": (
+    "cases/modalities/progress.py _BEFORE": (
         (
             "tests/domain/test_plan_notices.py"
             "::test_a_rate_is_told_three_days_before_and_on_the_day_after"
         ),
     ),
-    "cases/modalities/rest_after_break.py QUIET_AFTER_BREAK": (
+    "cases/modalities/sweep_modalities.py QUIET_AFTER_BREAK": (
         "tests/engine/test_plans_speak.py::test_a_broken_plan_is_told_a_day_before_anything_else",
         "tests/engine/test_plans_speak.py::test_while_the_news_is_under_way_nothing_happens",
     ),
@@ -323,19 +323,19 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "platform/banking_days.py _BANKING_DAYS": (
         "tests/domain/test_banking_days.py::test_three_banking_days_pass",
     ),
-    "cases/payments/book_answer.py _HOLD": (
+    "cases/payments/requests/settle_payment.py _HOLD": (
         (
             "tests/usecases/test_settle_payment.py"
             "::test_money_under_way_holds_the_claim_for_five_days_at_most"
         ),
     ),
-    "cases/payments/request_states.py EXPIRES_AFTER": (
+    "cases/payments/requests/request_states.py EXPIRES_AFTER": (
         (
             "tests/domain/test_payment_requests.py"
             "::test_an_open_request_expires_after_a_day_and_not_a_moment_before"
         ),
     ),
-    "cases/payments/request_states.py GAPS": (
+    "cases/payments/requests/request_states.py GAPS": (
         (
             "tests/domain/test_check_schedule.py"
             "::test_gaps_grow_from_a_minute_to_a_day_with_a_look_when_the_request_expires"

@@ -15,12 +15,12 @@ import msgspec
 
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.configuration import Guards
-from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.rules import RuleSet
-from dunwell.cases.disputes.add_evidence import add_evidence
+from dunwell.cases.assignment.rules_draft import publish_rules
+from dunwell.cases.disputes.answer_dispute import add_evidence
 from dunwell.cases.modalities.bounds import PlanTerms
 from dunwell.cases.modalities.modality import Modality
-from dunwell.cases.rollout.save_scenario import save_scenario
+from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
 from dunwell.contact.messages.suppression import suppress
 from dunwell.core.events.webhooks.endpoints import WantedEndpoint
 from dunwell.core.events.webhooks.endpoints import add_endpoint as save_endpoint

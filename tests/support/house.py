@@ -16,13 +16,13 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import ALL_RIGHTS
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.rules import RuleSet
+from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.cases.intake.create_claims import create_claims
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.cases.payments.record_payment import NewPayment, RecordedPayment, record_payment
-from dunwell.cases.rollout.save_scenario import save_scenario
-from dunwell.cases.rollout.switch import SwitchReport, switch_to_workflows
+from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
+from dunwell.cases.rollout.scenarios.switch import SwitchReport, switch_to_workflows
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Accepted, Message, Outcome

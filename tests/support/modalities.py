@@ -12,11 +12,11 @@ from dunwell.accounts.merchants.configuration import Deferments, Modalities, Pla
 from dunwell.cases.modalities.answer_modality import (
     approve_modality,
     reject_modality,
+    request_modality,
     withdraw_modality,
 )
 from dunwell.cases.modalities.bounds import DefermentTerms, PlanTerms, Terms
 from dunwell.cases.modalities.modality import Modality
-from dunwell.cases.modalities.request_modality import request_modality
 from dunwell.cases.modalities.store import load_modality
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.cases.payments.record_payment import RecordedPayment

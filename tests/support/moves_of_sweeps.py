@@ -17,9 +17,9 @@ from dunwell.accounts.users.sessions import store as store_sessions
 from dunwell.accounts.users.sign_in import store as store_entries
 from dunwell.accounts.users.single_sign_on import store as store_identities
 from dunwell.adapters.payments.sandbox import store as payments_sandbox_store
-from dunwell.cases.disputes import store_overdue
-from dunwell.cases.modalities import store_checks
-from dunwell.cases.payments import store_requests
+from dunwell.cases.disputes import store as store_overdue
+from dunwell.cases.modalities import store as store_checks
+from dunwell.cases.payments.requests import store as store_requests
 from dunwell.contact.escalation.reports import store as join_store
 from dunwell.contact.messages.ledger import store as ledger_store
 from dunwell.contact.notices import store as leased_store

@@ -27,13 +27,15 @@ from dunwell.accounts.users.single_sign_on import store as store_identities
 from dunwell.adapters.mail import mailbox_store
 from dunwell.adapters.payments.sandbox import store as payments_sandbox_store
 from dunwell.cases.disputes import store as disputes_store
-from dunwell.cases.disputes import store_overdue, store_withheld
-from dunwell.cases.intake import claim_ids, create_claims
-from dunwell.cases.modalities import rest_after_break
+from dunwell.cases.disputes import store as store_overdue
+from dunwell.cases.disputes import store as store_withheld
+from dunwell.cases.intake import create_claims
+from dunwell.cases.intake import create_claims as claim_ids
 from dunwell.cases.modalities import store as modalities_store
+from dunwell.cases.modalities import sweep_modalities as rest_after_break
 from dunwell.cases.payments import store as payments_store
-from dunwell.cases.payments import store_requests
-from dunwell.cases.rollout import running_store
+from dunwell.cases.payments.requests import store as store_requests
+from dunwell.cases.rollout.preview import store as running_store
 from dunwell.contact.escalation import store as claim_contact_store
 from dunwell.contact.escalation import store as due_claim_store
 from dunwell.contact.escalation.contacts import store as contact_store

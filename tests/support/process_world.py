@@ -10,8 +10,8 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.cases.assignment.assign_claims import assign_to_workflow
-from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.rules import RuleSet
+from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.contacts.outcomes.settle_contacts import settle_unknown

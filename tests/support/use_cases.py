@@ -15,19 +15,21 @@ import dunwell
 from dunwell.accounts.merchants import audit_log as audit
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.users import passwords as reception
-from dunwell.cases.assignment import start_runs
-from dunwell.cases.disputes import end_dispute, evidence_store, rest_after_answer, withheld
+from dunwell.cases.assignment import assign_claims as start_runs
+from dunwell.cases.disputes import answer_dispute as end_dispute
+from dunwell.cases.disputes import answer_dispute as rest_after_answer
+from dunwell.cases.disputes import store as evidence_store
+from dunwell.cases.disputes import withheld
 from dunwell.cases.intake import create_claims, starts
-from dunwell.cases.modalities import confirmation, request_modality, rest_after_break, tell_plan
-from dunwell.cases.payments import (
-    balancing,
-    check_choice,
-    expire_transfer,
-    receipt,
-    record_payment,
-    request_holds,
-    take_request,
-)
+from dunwell.cases.modalities import answer_modality as confirmation
+from dunwell.cases.modalities import answer_modality as request_modality
+from dunwell.cases.modalities import sweep_modalities as rest_after_break
+from dunwell.cases.modalities import sweep_modalities as tell_plan
+from dunwell.cases.payments import balancing, record_payment
+from dunwell.cases.payments import record_payment as receipt
+from dunwell.cases.payments.requests import expire_transfer, take_request
+from dunwell.cases.payments.requests import store as request_holds
+from dunwell.cases.payments.requests import take_request as check_choice
 from dunwell.cases.rollout import delete_workflow, publish_workflow
 from dunwell.contact.escalation import change_attachments, end_claim
 from dunwell.contact.escalation import engine as record_decisions

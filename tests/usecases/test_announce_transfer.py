@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.configuration import PartialPayments
-from dunwell.cases.payments.announce_transfer import SentTransfer, announce_transfer
 from dunwell.cases.payments.choice import Choice, ChoiceKind
 from dunwell.cases.payments.provider import Failed, Pending
+from dunwell.cases.payments.requests.transfers import SentTransfer, announce_transfer
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.platform.clock import MovableClock

@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from dunwell.cases.assignment.assign_claims import assign_to_workflow
-from dunwell.cases.assignment.outcome import Assignment, AssignmentFailure, AssignmentOutcome
-from dunwell.cases.assignment.publish_rules import publish_rules
+from dunwell.cases.assignment.decision import Assignment, AssignmentFailure, AssignmentOutcome
+from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.cases.assignment.store import load_rules
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.workflows.drafts.save_draft import save_draft

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.cases.assignment.outcome import Assignment
-from dunwell.cases.assignment.publish_rules import publish_rules
+from dunwell.cases.assignment.assign_claims import start_assignment
+from dunwell.cases.assignment.decision import Assignment
 from dunwell.cases.assignment.rules import RuleSet
-from dunwell.cases.assignment.start_assignment import start_assignment
+from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.cases.assignment.targets import load_rulebook
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError

@@ -5,8 +5,14 @@ from uuid import uuid4
 
 import pytest
 
-from dunwell.cases.payments.add_item import AddedItem, NewItem, add_fee, add_item
-from dunwell.cases.payments.delete_item import DeletedItems, delete_item
+from dunwell.cases.payments.change_items import (
+    AddedItem,
+    DeletedItems,
+    NewItem,
+    add_fee,
+    add_item,
+    delete_item,
+)
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.contact.escalation.engine import Engine

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
+from dunwell.cases.disputes.answer_dispute import Outcome
 from dunwell.cases.disputes.dispute import Dispute, DisputeState
-from dunwell.cases.disputes.end_dispute import Outcome
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.claim_holds import open_hold

@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
-from dunwell.cases.rollout.drop_draft import drop_draft
+from dunwell.cases.rollout.delete_workflow import drop_draft
 from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.draft_changes import DraftChange, Ticks

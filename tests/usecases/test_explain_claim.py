@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.rules import Rule, RuleSet
+from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind

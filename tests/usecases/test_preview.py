@@ -8,10 +8,9 @@ import pytest
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.cases.rollout.effects import Asked
-from dunwell.cases.rollout.next_contacts import Aspect, ClaimPreview, Kind
-from dunwell.cases.rollout.preview_draft import Preview, preview_draft
-from dunwell.cases.rollout.running_store import iterate_persons
+from dunwell.cases.rollout.preview.effects import Asked, Aspect, ClaimPreview, Kind
+from dunwell.cases.rollout.preview.preview_draft import Preview, preview_draft
+from dunwell.cases.rollout.preview.store import iterate_persons
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.messages.guards.guards import HeldBy
 from dunwell.contact.messages.suppression import suppress

@@ -12,10 +12,10 @@ from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor, credential_actor
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.cases.rollout.costs import Costs, Spent
-from dunwell.cases.rollout.effects import Asked
-from dunwell.cases.rollout.foresee_costs import foresee_costs, prepare_costs
-from dunwell.cases.rollout.preview_draft import preview_draft
+from dunwell.cases.rollout.preview.costs import Costs, Spent
+from dunwell.cases.rollout.preview.effects import Asked
+from dunwell.cases.rollout.preview.foresee_costs import foresee_costs, prepare_costs
+from dunwell.cases.rollout.preview.preview_draft import preview_draft
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.workflows.change_workflow import find_workflow
 from dunwell.core.workflows.drafts.save_draft import save_draft

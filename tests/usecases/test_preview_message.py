@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.cases.rollout.preview_message import (
+from dunwell.cases.rollout.preview.preview_message import (
     MessagePreview,
     Wanted,
     prepare_message,

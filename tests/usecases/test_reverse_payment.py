@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from dunwell.cases.payments.record_payment import RecordedPayment
-from dunwell.cases.payments.request_states import RequestState
+from dunwell.cases.payments.requests.request_states import RequestState
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock

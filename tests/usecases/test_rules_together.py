@@ -11,8 +11,6 @@ import pytest
 from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.accounts.merchants.rights import ALL_RIGHTS
 from dunwell.cases.assignment.checking import check_rules
-from dunwell.cases.assignment.differences import ChangeKind
-from dunwell.cases.assignment.document import MAX_RULES
 from dunwell.cases.assignment.edit_rules import (
     CheckedRule,
     check_rule,
@@ -28,7 +26,7 @@ from dunwell.cases.assignment.editing import (
     find_rule,
 )
 from dunwell.cases.assignment.read_rules import RulesView, list_versions, read_rules, read_version
-from dunwell.cases.assignment.rules import Rule
+from dunwell.cases.assignment.rules import MAX_RULES, ChangeKind, Rule
 from dunwell.cases.assignment.rules_draft import (
     Wish,
     discard_rules_draft,

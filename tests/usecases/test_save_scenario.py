@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from dunwell.cases.rollout.publish_workflow import publish_workflow
-from dunwell.cases.rollout.save_scenario import SavedScenario, save_scenario
+from dunwell.cases.rollout.scenarios.save_scenario import SavedScenario, save_scenario
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.scenarios.store import load_scenarios

@@ -9,7 +9,7 @@ import pytest
 from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.accounts.merchants.rights import ALL_RIGHTS, Role
 from dunwell.accounts.users.user import Place
-from dunwell.cases.rollout.preview_message import Wanted
+from dunwell.cases.rollout.preview.preview_message import Wanted
 from dunwell.cases.rollout.trials.send_trial import begin_trial, prepare_trial, write_trial
 from dunwell.contact.sending.channel import Message
 from dunwell.platform.clock import MovableClock

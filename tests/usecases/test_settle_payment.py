@@ -6,7 +6,6 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from dunwell.cases.payments.find_request import LOAD_RECEIPT
 from dunwell.cases.payments.provider import (
     Cancelled,
     Failed,
@@ -15,7 +14,7 @@ from dunwell.cases.payments.provider import (
     ProviderAway,
     Succeeded,
 )
-from dunwell.cases.payments.request_states import RequestState
+from dunwell.cases.payments.requests.request_states import LOAD_RECEIPT, RequestState
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock

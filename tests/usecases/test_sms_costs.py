@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.cases.rollout.preview_message import Wanted
+from dunwell.cases.rollout.preview.preview_message import Wanted
 from dunwell.cases.rollout.trials import sms_costs
 from dunwell.cases.rollout.trials.sms_costs import SmsCosts, find_sms_costs, prepare_sms_costs
 from dunwell.platform.clock import MovableClock

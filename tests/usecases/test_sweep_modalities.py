@@ -7,8 +7,7 @@ import pytest
 
 from dunwell.cases.modalities.modality import EndReason, Modality, ModalityState
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
-from dunwell.cases.payments.add_item import NewItem, add_item
-from dunwell.cases.payments.delete_item import delete_item
+from dunwell.cases.payments.change_items import NewItem, add_item, delete_item
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -6,12 +6,12 @@ import asyncpg
 import pytest
 
 from dunwell.cases.assignment.assign_claims import assign_to_workflow
-from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.rules import Rule, RuleSet, Share
+from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.cases.assignment.store import load_rules
 from dunwell.cases.rollout.delete_workflow import delete_workflow
-from dunwell.cases.rollout.save_scenario import save_scenario
-from dunwell.cases.rollout.switch import SwitchedScenario, switch_to_workflows
+from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
+from dunwell.cases.rollout.scenarios.switch import SwitchedScenario, switch_to_workflows
 from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.scenarios.store import load_scenarios
 from dunwell.core.workflows.store import load_current

@@ -6,13 +6,15 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
-from dunwell.cases.assignment.publish_rules import publish_rules
 from dunwell.cases.assignment.rules import Rule, RuleSet, Share
-from dunwell.cases.assignment.store_drafts import save_draft as save_rules_draft
-from dunwell.cases.rollout.delete_workflow import delete_workflow
-from dunwell.cases.rollout.drop_draft import drop_draft
-from dunwell.cases.rollout.plan_publication import describe_reach, plan_publication
-from dunwell.cases.rollout.publish_workflow import publish_workflow
+from dunwell.cases.assignment.rules_draft import publish_rules
+from dunwell.cases.assignment.store import save_draft as save_rules_draft
+from dunwell.cases.rollout.delete_workflow import delete_workflow, drop_draft
+from dunwell.cases.rollout.publish_workflow import (
+    describe_reach,
+    plan_publication,
+    publish_workflow,
+)
 from dunwell.cases.rollout.read_workflows import compare_versions, list_workflows, show_version
 from dunwell.core.workflows.change_workflow import (
     activate_workflow,

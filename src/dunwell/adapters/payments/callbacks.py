@@ -9,8 +9,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from dunwell.cases.payments.provider import Notice, NoticeRefused, Providers
-from dunwell.cases.payments.settle_payment import settle_payment
-from dunwell.cases.payments.store_requests import find_request_id
+from dunwell.cases.payments.requests.settle_payment import settle_payment
+from dunwell.cases.payments.requests.store import find_request_id
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import read_body, request_id_of
 from dunwell.platform.resources import Resources

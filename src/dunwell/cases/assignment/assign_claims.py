@@ -1,8 +1,5 @@
-"""Assign claims to a workflow or a scenario (spec, Assign claims to a workflow, to a scenario;
-CONTRACT 5).
-
-Claims that can be assigned are, whatever becomes of the others: failures are part of the answer,
-not raised, because raising would undo what was assigned.
+"""Assigns claims to a workflow or a scenario, or one claim by the rules: the former run ends with
+its unsent contacts, and a new one begins (CONTRACT 5).
 """
 
 from collections.abc import Sequence
@@ -11,14 +8,58 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.decision import AssignableClaim, Target, decide_assignment
-from dunwell.cases.assignment.outcome import Assignment, AssignmentFailure, AssignmentOutcome
-from dunwell.cases.assignment.start_runs import start_runs
-from dunwell.cases.assignment.store import lock_claims
+from dunwell.cases.assignment.decision import (
+    ENDED,
+    AssignableClaim,
+    Assignment,
+    AssignmentFailure,
+    AssignmentOutcome,
+    Target,
+    decide_assignment,
+)
+from dunwell.cases.assignment.matching import Match, match_rules
+from dunwell.cases.assignment.rules import list_targets
+from dunwell.cases.assignment.store import lock_claims, save_new_runs
+from dunwell.cases.assignment.targets import Rulebook, find_today, load_claim_facts, load_rulebook
+from dunwell.contact.escalation.schedule import first_due
+from dunwell.contact.escalation.store import cancel_contacts
 from dunwell.core.workflows.scenarios.store import find_scenario_workflow
 from dunwell.core.workflows.store import hold_workflows, load_current
 from dunwell.core.workflows.versions.versions import Version
-from dunwell.platform.errors import NotFound
+from dunwell.platform.errors import InvalidState, NotFound
+
+
+async def start_runs(
+    work: Work, version: Version, claims: Sequence[AssignableClaim],
+    *, rules_version: int | None = None,
+) -> None:  # fmt: skip
+    """The caller has locked the claims and decided that they can be assigned.
+
+    `rules_version`: of the rules that chose the process; none: it was asked for by name.
+    """
+    moved = [claim.claim_id for claim in claims if claim.workflow_id is not None]
+    if moved:
+        await cancel_contacts(
+            work.tx, work.merchant_id, moved, work.now, reason="The claim was assigned anew."
+        )
+    timezone = work.merchant.configuration.timezone
+    starts = [
+        (
+            claim.claim_id,
+            first_due(version.definition, timezone, claim.first_primary_due_on, work.now),
+        )
+        for claim in claims
+    ]
+    if starts:
+        await save_new_runs(
+            work.tx,
+            work.merchant_id,
+            version=version,
+            starts=starts,
+            now=work.now,
+            rules_version=rules_version,
+        )
+
 
 _NOT_SWITCHED = "The merchant is not switched to workflows; assign the claim to a scenario."
 
@@ -96,3 +137,47 @@ def _describe_target(
     currency = version.definition.settings.currency or own
     obstacle = None if is_enabled else f"The {word} is deactivated; activate it first."
     return Target(workflow_id, currency, obstacle, word)
+
+
+async def start_assignment(work: Work, claim_id: int) -> Assignment:
+    """Give an unassigned claim what the rules say; one in process keeps what it has.
+
+    No workflow in the answer: no rule matches. Raises NotFound and InvalidState (ended).
+    """
+    work.need(Right.CHANGE_CLAIMS)
+    rulebook = await load_rulebook(work.tx, work.merchant)
+    # Workflows before claims; what is deleted since the rules were read is nobody's target.
+    held = await hold_workflows(work.tx, work.merchant_id, list_targets(rulebook.rules))
+    claim = (await lock_claims(work.tx, work.merchant_id, [claim_id])).get(claim_id)
+    if claim is None:
+        raise NotFound(f"There is no claim {claim_id}.")
+    if claim.status in ENDED:
+        raise InvalidState("The claim has ended; it cannot be assigned.", state=claim.status)
+    if claim.workflow_id is not None:
+        return Assignment(claim_id, claim.workflow_id)
+    match = await _match(work, rulebook.only(held), claim_id)
+    if match.workflow_id is None:
+        return Assignment(claim_id, None)
+    version = rulebook.versions[match.workflow_id]
+    await start_runs(work, version, [claim], rules_version=rulebook.version)
+    await save_audit(
+        work, "claim.assign", f"claim:{claim_id}",
+        before={"workflow": None},
+        after={"workflow": str(version.workflow_id), "version": version.name},
+        workflowId=str(version.workflow_id), version=version.name,
+        rulesVersion=rulebook.version, rule=match.rule,
+    )  # fmt: skip
+    return Assignment(claim_id, version.workflow_id)
+
+
+async def _match(work: Work, rulebook: Rulebook, claim_id: int) -> Match:
+    """Of the claim as it stands, which the caller has locked."""
+    facts = await load_claim_facts(work.tx, work.merchant_id, claim_id, find_today(work))
+    assert facts is not None, "locked in this transaction"
+    return match_rules(
+        rulebook.rules,
+        facts=facts.conditions,
+        currency=facts.currency,
+        targets=rulebook.targets,
+        claim_id=claim_id,
+    )

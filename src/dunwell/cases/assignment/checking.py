@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.cases.assignment.document import RuleDocument, RulesDocument, list_names
+from dunwell.cases.assignment.rules import RuleDocument, RulesDocument, list_names
 from dunwell.core.workflows.definition import Condition
 from dunwell.core.workflows.definition_rules import find_condition_faults, find_repeats
 from dunwell.platform.errors import Fault, ValidationError

@@ -1,4 +1,6 @@
-"""Which of the claims asked for can be assigned to a workflow, and why the others cannot. Pure."""
+"""Which of the requested claims can be assigned to a workflow, why the others cannot, and what
+assigning answers (spec, Assignment result; Errors 3). Pure.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -67,3 +69,25 @@ def _find_obstacle(claim: AssignableClaim | None, target: Target) -> str | None:
         takes = f"The {target.word} takes claims in {target.currency}"
         return f"{takes}; this one is in {claim.currency}."
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The workflow a claim runs on; none: it stays unassigned."""
+
+    claim_id: int
+    workflow_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentFailure:
+    claim_id: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentOutcome:
+    """Both in the order the claims were given in. Any failure makes the answer an error."""
+
+    assigned: list[Assignment] = field(default_factory=list)
+    failures: list[AssignmentFailure] = field(default_factory=list)

@@ -8,7 +8,6 @@ from typing import Any
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.checking import check_rules, find_unknown_names
-from dunwell.cases.assignment.document import MAX_RULES, resolve_names, write_rules
 from dunwell.cases.assignment.editing import (
     CopyRule,
     Edit,
@@ -20,10 +19,9 @@ from dunwell.cases.assignment.editing import (
     find_rule,
 )
 from dunwell.cases.assignment.overlaps import Overlap, find_overlaps_of
-from dunwell.cases.assignment.rules import Rule, RuleSet
+from dunwell.cases.assignment.rules import MAX_RULES, Rule, RuleSet, resolve_names, write_rules
 from dunwell.cases.assignment.rules_draft import DRAFT_CHANGED, keep_draft, lock_standing
-from dunwell.cases.assignment.store import load_published_rules, load_targets
-from dunwell.cases.assignment.store_drafts import load_rules_draft
+from dunwell.cases.assignment.store import load_published_rules, load_rules_draft, load_targets
 from dunwell.cases.assignment.targets import make_rulebook
 from dunwell.platform.errors import EditConflict, Fault, ValidationError
 

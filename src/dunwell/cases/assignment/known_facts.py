@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dunwell.cases.assignment.document import RuleDocument
 from dunwell.cases.assignment.matching import Match, RuleOutcome, RuleVerdict
+from dunwell.cases.assignment.rules import RuleDocument
 from dunwell.core.claims.conditions import PROPERTIES, ConditionFacts, list_tests
 from dunwell.core.workflows.definition import Condition
 

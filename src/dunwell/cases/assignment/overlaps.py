@@ -1,19 +1,162 @@
-"""Rules that stand in each other's way: an earlier one takes what a later one would (CONTRACT 8).
-
-What is said is certain; not everything that is so is said. Deactivated workflows count as if
-they were active, since that passes. Pure.
+"""Rules that conflict: an earlier one takes what a later one would, with a made-up claim as proof
+(CONTRACT 8). Pure.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date, timedelta
 from enum import StrEnum
 from itertools import accumulate, combinations
+from typing import Any
 from uuid import UUID
 
-from dunwell.cases.assignment.implication import implies
 from dunwell.cases.assignment.matching import PLACES, RuleTarget, find_target
 from dunwell.cases.assignment.rules import Rule, RuleSet, list_shares
-from dunwell.cases.assignment.witness import find_witness
+from dunwell.core.claims.conditions import (
+    ConditionFacts,
+    find_unmet,
+    list_values,
+    read_bounds,
+    reads,
+)
+from dunwell.core.workflows.definition import Bounds, Condition, TextTest
+
+
+def implies(strict: Condition | None, lax: Condition | None) -> bool:
+    """Whether whatever meets `strict` meets `lax`; no condition is met by everything."""
+    if lax is None:
+        return True
+    given = strict or Condition()
+    return all(
+        _is_implied(name, getattr(given, name), wanted, given)
+        for name in Condition.__struct_fields__
+        if (wanted := getattr(lax, name)) is not None
+    )
+
+
+def _is_implied(name: str, given: Any, wanted: Any, strict: Condition) -> bool:
+    if name == "has":
+        return set(wanted) <= _list_present(strict)
+    if name == "item_type" and "PRIMARY" in list_values(wanted):
+        return True  # every claim has one
+    if given is None:
+        return False
+    return _COMPARISONS[name](given, wanted)
+
+
+def _list_present(condition: Condition) -> set[str]:
+    """What a claim that meets it is sure to have: a test of a text needs the text."""
+    present: set[str] = set(condition.has or [])
+    if condition.email is not None:
+        present.add("email")
+    if condition.mobile_number is not None:
+        present.add("mobileNumber")
+    return present
+
+
+def _is_narrower(given: Bounds, wanted: Bounds) -> bool:
+    low, high = read_bounds(given)
+    wanted_low, wanted_high = read_bounds(wanted)
+    return (wanted_low is None or (low is not None and low >= wanted_low)) and (
+        wanted_high is None or (high is not None and high <= wanted_high)
+    )
+
+
+def _is_among(given: str | list[str], wanted: str | list[str]) -> bool:
+    return set(list_values(given)) <= set(list_values(wanted))
+
+
+def _reads_more(given: TextTest, wanted: TextTest) -> bool:
+    if given.equals is not None:
+        return reads(wanted, given.equals)
+    starts, ends = given.starts_with or "", given.ends_with or ""
+    return (
+        wanted.equals is None
+        and starts.startswith(wanted.starts_with or "")
+        and ends.endswith(wanted.ends_with or "")
+    )
+
+
+def _has_more(given: dict[str, str], wanted: dict[str, str]) -> bool:
+    return wanted.items() <= given.items()
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "outstanding": _is_narrower,
+    "total": _is_narrower,
+    "age": _is_narrower,
+    "primary_age_days": _is_narrower,
+    "country": _is_among,
+    "language": _is_among,
+    "item_type": _is_among,
+    "email": _reads_more,
+    "mobile_number": _reads_more,
+    "city": _reads_more,
+    "postal_code": _reads_more,
+    "custom_fields": _has_more,
+}
+
+
+# Any day will do; an age and a number of days are counted back from it.
+_TODAY = date(2026, 1, 1)
+_OLDEST = 150
+
+
+def find_witness(first: Condition | None, second: Condition | None) -> ConditionFacts | None:
+    """Facts that meet both; none: no claim does, or none was found."""
+    conditions = [condition for condition in (first, second) if condition is not None]
+    outstanding = _within([c.outstanding for c in conditions], at_least=1)
+    age = _within([c.age for c in conditions])
+    days = _within([c.primary_age_days for c in conditions])
+    facts = ConditionFacts(
+        outstanding_cents=outstanding,
+        total_cents=_within([c.total for c in conditions], at_least=outstanding),
+        today=_TODAY,
+        first_primary_on=_TODAY - timedelta(days=days),
+        item_types=frozenset(
+            {"PRIMARY", *(list_values(c.item_type)[0] for c in conditions if c.item_type)}
+        ),
+        date_of_birth=None if age > _OLDEST else _TODAY.replace(year=_TODAY.year - age),
+        language=_among([c.language for c in conditions]),
+        country=_among([c.country for c in conditions]),
+        city=_reading([c.city for c in conditions]),
+        postal_code=_reading([c.postal_code for c in conditions]),
+        email=_reading([c.email for c in conditions]),
+        mobile_number=_reading([c.mobile_number for c in conditions]),
+        has_address=True,
+        custom_fields=_with_fields([c.custom_fields for c in conditions]),
+    )
+    return None if any(find_unmet(each, facts) for each in conditions) else facts
+
+
+def _within(tests: list[Bounds | None], at_least: int = 0) -> int:
+    """The least value that is above all lower bounds."""
+    lows = [read_bounds(test)[0] for test in tests if test is not None]
+    return max([at_least, *(low for low in lows if low is not None)])
+
+
+def _among(tests: list[str | list[str] | None]) -> str | None:
+    """A value of all lists."""
+    lists = [list_values(test) for test in tests if test is not None]
+    return next((v for v in lists[0] if all(v in each for each in lists)), None) if lists else None
+
+
+def _reading(tests: list[TextTest | None]) -> str:
+    """A text with the longest beginning and the longest end that are asked for."""
+    given = [test for test in tests if test is not None]
+    for test in given:
+        if test.equals is not None:
+            return test.equals
+    starts = max((test.starts_with or "" for test in given), key=len, default="")
+    ends = max((test.ends_with or "" for test in given), key=len, default="")
+    return starts + ends
+
+
+def _with_fields(tests: list[dict[str, str] | None]) -> Mapping[str, str]:
+    fields: dict[str, Any] = {}
+    for test in tests:
+        fields |= test or {}
+    return fields
 
 
 class Extent(StrEnum):

@@ -7,21 +7,18 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.document import RulesDocument, write_rules
-from dunwell.cases.assignment.rules import RuleSet
+from dunwell.cases.assignment.rules import RulesDocument, RuleSet, write_rules
 from dunwell.cases.assignment.store import (
-    PublishedRules,
-    TargetRow,
-    load_published_rules,
-    load_rules_version,
-    load_targets,
-)
-from dunwell.cases.assignment.store_drafts import (
     DraftChange,
+    PublishedRules,
     PublishedVersion,
     RulesDraft,
+    TargetRow,
     load_changes,
+    load_published_rules,
     load_rules_draft,
+    load_rules_version,
+    load_targets,
     load_versions,
 )
 from dunwell.platform.database.database import snapshot

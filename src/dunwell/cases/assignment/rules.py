@@ -1,14 +1,18 @@
-"""A merchant's assignment rules as stored (CONTRACT 8).
-
-Workflows are named by their ids here, so that renaming one changes no rule; `document` is the same
-with names, as people write it. Pure.
+"""A merchant's assignment rules (CONTRACT 8): as stored, as people write them with the names of
+workflows, and what changed between two sets of them. Pure.
 """
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
+from msgspec import Meta
 
-from dunwell.core.workflows.definition import Condition
+from dunwell.core.workflows.definition import Condition, Name
+from dunwell.platform.text.differences import compare_values
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,3 +59,177 @@ def list_targets(rules: RuleSet) -> list[UUID]:
 def is_split(rules: RuleSet) -> bool:
     """Whether a claim's id can decide what it gets."""
     return any(rule.active and len(list_shares(rule)) > 1 for rule in rules.rules)
+
+
+MAX_RULES = 200
+MAX_SHARES = 20
+
+
+class _DocumentPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    pass
+
+
+class ShareDocument(_DocumentPart, frozen=True):
+    workflow: Name
+    percent: Annotated[int, Meta(ge=1, le=100)]
+
+
+class RuleDocument(_DocumentPart, frozen=True):
+    name: Name
+    # A workflow, or shares that sum to 100.
+    target: Name | Annotated[list[ShareDocument], Meta(min_length=1, max_length=MAX_SHARES)]
+    when: Condition | None = None
+    active: bool = True
+
+
+class RulesDocument(_DocumentPart, frozen=True):
+    # Null: a claim that no rule matches stays unassigned.
+    default: Name | None
+    rules: Annotated[list[RuleDocument], Meta(max_length=MAX_RULES)] = []
+
+
+def resolve_names(document: RulesDocument, ids: Mapping[str, UUID]) -> RuleSet:
+    """The rules with ids for names; every name must be in `ids`."""
+    default = None if document.default is None else ids[document.default]
+    return RuleSet(default, tuple(_read_rule(rule, ids) for rule in document.rules))
+
+
+def write_rules(rules: RuleSet, names: Mapping[UUID, str]) -> RulesDocument:
+    """The rules with names for ids; a workflow that is not in `names` keeps its id."""
+    default = None if rules.default is None else _name(rules.default, names)
+    return RulesDocument(default=default, rules=[_write_rule(rule, names) for rule in rules.rules])
+
+
+def render_document(document: RulesDocument) -> dict[str, Any]:
+    """As JSON data, without the properties a condition does not test."""
+    return {
+        "rules": [render_rule(rule) for rule in document.rules],
+        "default": document.default,
+    }
+
+
+def render_rule(rule: RuleDocument) -> dict[str, Any]:
+    given: dict[str, Any] = msgspec.to_builtins(rule)
+    when = _drop_nulls(given["when"])
+    conditions = {} if when is None else {"when": when}
+    return {
+        "name": rule.name,
+        "active": rule.active,
+        **conditions,
+        "target": given["target"],
+    }
+
+
+def list_names(document: RulesDocument) -> list[tuple[str, str]]:
+    """Every workflow named, with the JSON pointer of its place."""
+    places = []
+    for index, rule in enumerate(document.rules):
+        path = f"/rules/{index}/target"
+        if isinstance(rule.target, str):
+            places.append((path, rule.target))
+            continue
+        for place, share in enumerate(rule.target):
+            places.append((f"{path}/{place}/workflow", share.workflow))
+    if document.default is not None:
+        places.append(("/default", document.default))
+    return places
+
+
+def _read_rule(rule: RuleDocument, ids: Mapping[str, UUID]) -> Rule:
+    if isinstance(rule.target, str):
+        return Rule(rule.name, ids[rule.target], rule.when, rule.active)
+    shares = tuple(Share(ids[share.workflow], share.percent) for share in rule.target)
+    return Rule(rule.name, shares, rule.when, rule.active)
+
+
+def _write_rule(rule: Rule, names: Mapping[UUID, str]) -> RuleDocument:
+    target: str | list[ShareDocument]
+    if isinstance(rule.target, UUID):
+        target = _name(rule.target, names)
+    else:
+        target = [
+            ShareDocument(workflow=_name(share.workflow, names), percent=share.percent)
+            for share in rule.target
+        ]
+    return RuleDocument(name=rule.name, target=target, when=rule.when, active=rule.active)
+
+
+def _name(workflow_id: UUID, names: Mapping[UUID, str]) -> str:
+    return names.get(workflow_id, str(workflow_id))
+
+
+def _drop_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _drop_nulls(inner) for name, inner in value.items() if inner is not None}
+    return value
+
+
+NO_RULES = RulesDocument(default=None)
+
+
+class ChangeKind(StrEnum):
+    ADDED = "ADDED"
+    REMOVED = "REMOVED"
+    CHANGED = "CHANGED"
+    # The rules that were there stand in another order.
+    ORDER = "ORDER"
+    DEFAULT = "DEFAULT"
+    # A whole draft, of which nothing closer is known.
+    SAVED = "SAVED"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDifference:
+    """`name`: of a rule, before and after."""
+
+    kind: ChangeKind
+    name: str | None = None
+    before: RuleDocument | None = None
+    after: RuleDocument | None = None
+
+
+def compare_rules(old: RulesDocument | None, new: RulesDocument) -> Iterator[RuleDifference]:
+    """The rules that went, came and changed, then the order, then the default."""
+    old = old or NO_RULES
+    before = {rule.name: rule for rule in old.rules}
+    after = {rule.name: rule for rule in new.rules}
+    for name, rule in before.items():
+        if name not in after:
+            yield RuleDifference(ChangeKind.REMOVED, name, before=rule)
+    for name, rule in after.items():
+        if name not in before:
+            yield RuleDifference(ChangeKind.ADDED, name, after=rule)
+        elif rule != before[name]:
+            yield RuleDifference(ChangeKind.CHANGED, name, before[name], rule)
+    if [name for name in before if name in after] != [name for name in after if name in before]:
+        yield RuleDifference(ChangeKind.ORDER)
+    if new.default != old.default:
+        yield RuleDifference(ChangeKind.DEFAULT)
+
+
+def find_rule_differences(old: RulesDocument | None, new: RulesDocument) -> list[str]:
+    """One line for each rule added, removed or moved and each place changed, and the default."""
+    return [line for each in compare_rules(old, new) for line in _describe(each, new)]
+
+
+def _describe(difference: RuleDifference, new: RulesDocument) -> Iterator[str]:
+    rule = f'rule "{difference.name}"'
+    if difference.kind is ChangeKind.REMOVED:
+        yield f"{rule} removed"
+    elif difference.kind is ChangeKind.ADDED:
+        yield f"{rule} added"
+    elif difference.kind is ChangeKind.ORDER:
+        order = ", ".join(f'"{each.name}"' for each in new.rules)
+        yield f"rules in another order: {order}"
+    elif difference.kind is ChangeKind.DEFAULT:
+        yield _describe_default(new)
+    elif difference.before is not None and difference.after is not None:
+        then, now = render_rule(difference.before), render_rule(difference.after)
+        yield from compare_values(rule, then, now)
+
+
+def _describe_default(rules: RulesDocument) -> str:
+    claims = "new claims that no rule matches" if rules.rules else "new claims"
+    if rules.default is None:
+        return f"no default workflow; {claims} stay unassigned"
+    return f'default workflow "{rules.default}"; {claims} get it'

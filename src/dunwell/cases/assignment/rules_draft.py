@@ -1,34 +1,131 @@
-"""The draft of a merchant's assignment rules (CONTRACT 8): saved, published or discarded; what is
-published goes on ruling until then. Whoever has looked at it says what they saw, and is told when
-somebody else was quicker.
+"""The draft of a merchant's assignment rules (CONTRACT 8): reviewed, saved, published or discarded.
+Claims created after publication follow it.
 """
 
-from collections.abc import Collection, Iterator
+import asyncio
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
+
+import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import keep_changed, save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store import lock_merchant
+from dunwell.accounts.merchants.store import lock_merchant, raise_revision
 from dunwell.cases.assignment.checking import find_unknown_names
-from dunwell.cases.assignment.differences import compare_rules
-from dunwell.cases.assignment.document import RulesDocument, resolve_names, write_rules
-from dunwell.cases.assignment.publish_rules import list_values, publish_rules
+from dunwell.cases.assignment.overlaps import Overlap, find_overlaps
 from dunwell.cases.assignment.read_rules import compute_draft_revision
-from dunwell.cases.assignment.review import Review, review_rules
-from dunwell.cases.assignment.rules import RuleSet
-from dunwell.cases.assignment.store import PublishedRules, load_published_rules, load_targets
-from dunwell.cases.assignment.store_drafts import (
+from dunwell.cases.assignment.rules import (
+    RulesDocument,
+    RuleSet,
+    compare_rules,
+    find_rule_differences,
+    list_names,
+    list_targets,
+    resolve_names,
+    write_rules,
+)
+from dunwell.cases.assignment.store import (
     DraftChange,
+    PublishedRules,
     RulesDraft,
+    TargetRow,
     delete_draft,
     load_changes,
+    load_published_rules,
     load_rules_draft,
+    load_targets,
     save_draft,
+    save_rules,
 )
+from dunwell.cases.assignment.targets import make_rulebook
+from dunwell.cases.assignment.wording import describe_obstacles, describe_overlap
+from dunwell.core.workflows.store import hold_workflows
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, ValidationError
 from dunwell.platform.text.texts import find_unprintable
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    # To the published rules, a line each.
+    differences: list[str]
+    overlaps: tuple[Overlap, ...]
+    # The overlaps in words, and workflows that take no claims now.
+    remarks: list[str]
+
+
+async def review_rules(work: Work, rules: RuleSet) -> Review:
+    """Hold rules, which are not stored by this, against the published ones and the workflows."""
+    work.need(Right.READ_CLAIMS)
+    published = await load_published_rules(work.tx, work.merchant_id)
+    before = RuleSet() if published is None else published.rules
+    rulebook = await make_rulebook(work.tx, work.merchant, rules, None)
+    names = {
+        row.workflow_id: row.name
+        for row in (await load_targets(work.tx, work.merchant_id, list_targets(before))).values()
+    } | dict(rulebook.names)
+    # Of the most rules there may be these are 20,000 pairs: others are served meanwhile.
+    overlaps = await asyncio.to_thread(find_overlaps, rules, rulebook.targets)
+    return Review(
+        find_rule_differences(write_rules(before, names), write_rules(rules, names)),
+        overlaps,
+        [
+            *(describe_overlap(overlap) for overlap in overlaps),
+            *describe_obstacles(rules, rulebook.targets, names),
+        ],
+    )
+
+
+async def publish_rules(work: Work, rules: RuleSet, *, comment: str | None = None) -> int:
+    """Store the rules as the next version; answers its number.
+
+    Raises ValidationError, with every workflow that is absent, deleted or was never published.
+    """
+    work.need(Right.PUBLISH)
+    await lock_merchant(work.tx, work.merchant_id)
+    # Nothing they point to is deleted meanwhile.
+    await hold_workflows(work.tx, work.merchant_id, list_targets(rules))
+    targets = await load_targets(work.tx, work.merchant_id, list_targets(rules))
+    faults = list(_find_target_faults(rules, targets))
+    if faults:
+        raise ValidationError(faults)
+    ruling = await load_published_rules(work.tx, work.merchant_id)
+    author = (work.actor.kind, work.actor.actor_id)
+    version = await save_rules(
+        work.tx, work.merchant_id, rules, author=author, now=work.now, comment=comment
+    )
+    await raise_revision(work.tx, work.merchant_id)
+    before = None if ruling is None else list_values(ruling.rules)
+    await save_audit(
+        work, "assignment_rules.publish", f"assignment_rules:{version}",
+        before=before, after=list_values(rules),
+        rules=len(rules.rules), default=None if rules.default is None else str(rules.default),
+    )  # fmt: skip
+    return version
+
+
+def list_values(rules: RuleSet) -> dict[str, Any]:
+    """As people write them, with the workflows' ids in the place of their names."""
+    values: dict[str, Any] = msgspec.to_builtins(write_rules(rules, {}))
+    return values
+
+
+def _find_target_faults(rules: RuleSet, targets: Mapping[UUID, TargetRow]) -> Iterator[Fault]:
+    """Pointers are those of the rules as people write them."""
+    by_name = {str(each): targets.get(each) for each in list_targets(rules)}
+    for path, workflow_id in list_names(write_rules(rules, {})):
+        target = by_name[workflow_id]
+        if target is None:
+            yield Fault(path, f"There is no workflow {workflow_id}.", "UNKNOWN_WORKFLOW")
+        elif target.is_deleted:
+            message = f'The workflow "{target.name}" is deleted; name another.'
+            yield Fault(path, message, "UNKNOWN_WORKFLOW")
+        elif target.major is None:
+            message = f'The workflow "{target.name}" was never published; publish it first.'
+            yield Fault(path, message, "NEVER_PUBLISHED")
+
 
 LONGEST_COMMENT = 500
 DRAFT_CHANGED = "Somebody else has changed the draft of the rules."

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.facts import load_claim_facts
 from dunwell.cases.assignment.hypothetical import HypotheticalClaim, find_facts
 from dunwell.cases.assignment.matching import PLACES, ClaimFacts, Match, match_place, match_rules
-from dunwell.cases.assignment.targets import Rulebook, find_today
+from dunwell.cases.assignment.targets import Rulebook, find_today, load_claim_facts
 from dunwell.platform.errors import NotFound
 
 

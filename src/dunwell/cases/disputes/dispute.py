@@ -1,5 +1,5 @@
-"""What a dispute is, its states (drawn in docs/states.md), what may be asked of it, and the number
-it goes by. Pure.
+"""What a dispute is, its states (drawn in docs/states.md), what may be done with it, its number and
+its files. Pure.
 """
 
 from base64 import b32encode
@@ -216,3 +216,25 @@ def _find_text_faults(new: NewDispute) -> Iterator[Fault]:
         message = f"Use at most {_LONGEST_TEXT} characters for an answer."
         yield Fault("/answers", message, "TOO_LONG")
     yield from find_unprintable(dict(new.answers), ("answers",))
+
+
+# At one time, and of one dispute, what was added later included.
+MOST_AT_ONCE = 5
+MOST_OF_DISPUTE = 20
+
+
+class EvidenceFile(msgspec.Struct, frozen=True, gc=False):
+    file_id: UUID
+    # As its sender called it.
+    name: str
+    content_type: str
+    size_bytes: int
+    added_at: datetime
+    storage_key: str
+
+
+def check_evidence_space(present: int, added: int) -> None:
+    """Raises ValidationError when a dispute with so many files takes not so many more."""
+    if present + added > MOST_OF_DISPUTE:
+        message = f"A dispute takes {MOST_OF_DISPUTE} files; {present} are there."
+        raise ValidationError([Fault("/files", message, "TOO_MANY")])

@@ -11,13 +11,13 @@ from dunwell.accounts.merchants.answer_days import find_overdue_before
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import EVERYBODYS, Whose
 from dunwell.accounts.users.store import list_whose_tests
-from dunwell.cases.disputes.dispute import Dispute, DisputeState
-from dunwell.cases.disputes.evidence import EvidenceFile
-from dunwell.cases.disputes.evidence_store import load_evidence, load_evidence_file
-from dunwell.cases.disputes.store import load_dispute
-from dunwell.cases.disputes.store_lists import (
+from dunwell.cases.disputes.dispute import Dispute, DisputeState, EvidenceFile
+from dunwell.cases.disputes.store import (
     ListedDispute,
     WaitingDispute,
+    load_dispute,
+    load_evidence,
+    load_evidence_file,
     load_listed_disputes,
     load_waiting_disputes,
 )

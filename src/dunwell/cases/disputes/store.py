@@ -1,14 +1,20 @@
-"""The SQL of disputes and of who answers them: rows in, values out, no rules."""
+"""The SQL of disputes, their files, who answers them, which answers are late, and what they
+withhold.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.cases.disputes.dispute import Dispute, DisputeState
+from dunwell.accounts.merchants.actor import Actor, ActorKind
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.users.assignee import Assignee
+from dunwell.accounts.users.store import find_assignees
+from dunwell.cases.disputes.dispute import Dispute, DisputeState, EvidenceFile
 from dunwell.cases.disputes.reasons import DisputeType
-from dunwell.platform.database.database import Connection
+from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 
 COLUMNS = (
@@ -130,3 +136,309 @@ async def save_assignee(
 ) -> None:
     """Of a dispute whose claim is locked."""
     await tx.execute(_SAVE_ASSIGNEE, merchant_id, dispute_id, assignee_id)
+
+
+_COLUMNS = "f.file_id, u.file_name AS name, u.content_type, u.size_bytes, f.added_at, u.storage_key"
+_JOINED = "dispute_files f JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = f.ticket_id"
+# Of several disputes, each one's oldest first; a debtor's page nests it. By primary keys.
+LOAD_FILES = compose(
+    """
+SELECT f.dispute_id, {columns}
+FROM {joined}
+WHERE f.merchant_id = $1 AND f.dispute_id = ANY($2::uuid[])
+ORDER BY f.added_at, f.file_id
+""",
+    columns=_COLUMNS,
+    joined=_JOINED,
+)
+# By primary keys; the dispute must be the claim's.
+_LOAD_ONE = compose(
+    """
+SELECT {columns}
+FROM {joined}
+JOIN disputes d ON d.merchant_id = $1 AND d.dispute_id = f.dispute_id
+WHERE f.merchant_id = $1 AND d.claim_id = $2 AND f.dispute_id = $3 AND f.file_id = $4
+""",
+    columns=_COLUMNS,
+    joined=_JOINED,
+)
+# By primary key.
+_COUNT = "SELECT count(*) FROM dispute_files WHERE merchant_id = $1 AND dispute_id = $2"
+# By primary keys.
+_LOAD_DIGESTS = compose(
+    "SELECT u.sha256 FROM {joined} WHERE f.merchant_id = $1 AND f.dispute_id = $2",
+    joined=_JOINED,
+)
+_SAVE_EVIDENCE = """
+INSERT INTO dispute_files
+    (merchant_id, dispute_id, file_id, ticket_id, added_at, actor_kind, actor_id)
+SELECT $1, $2, given.file_id, given.ticket_id, $5, $6, $7
+FROM unnest($3::uuid[], $4::uuid[]) AS given (file_id, ticket_id)
+"""
+
+
+async def load_evidence(
+    tx: Connection, merchant_id: int, dispute_ids: Collection[UUID]
+) -> dict[UUID, list[EvidenceFile]]:
+    """The files of disputes that have any, the oldest first."""
+    found: dict[UUID, list[EvidenceFile]] = {}
+    for row in await tx.fetch(LOAD_FILES, merchant_id, list(dispute_ids)):
+        found.setdefault(row["dispute_id"], []).append(_read(row))
+    return found
+
+
+async def load_evidence_file(
+    tx: Connection, merchant_id: int, claim_id: int, dispute_id: UUID, file_id: UUID
+) -> EvidenceFile | None:
+    row = await tx.fetchrow(_LOAD_ONE, merchant_id, claim_id, dispute_id, file_id)
+    return None if row is None else _read(row)
+
+
+async def count_evidence(tx: Connection, merchant_id: int, dispute_id: UUID) -> int:
+    count: int = await tx.fetchval(_COUNT, merchant_id, dispute_id)
+    return count
+
+
+async def load_evidence_digests(tx: Connection, merchant_id: int, dispute_id: UUID) -> set[bytes]:
+    """What the dispute's files are known by (SHA-256)."""
+    return {row["sha256"] for row in await tx.fetch(_LOAD_DIGESTS, merchant_id, dispute_id)}
+
+
+async def save_evidence(
+    tx: Connection, dispute: tuple[int, UUID], tickets: dict[UUID, UUID], now: datetime,
+    actor: Actor,
+) -> None:  # fmt: skip
+    """To a dispute whose claim is locked. dispute: the merchant's id and its own; tickets: the new
+    files' ids, and the uploads'."""
+    await tx.execute(
+        _SAVE_EVIDENCE,
+        *dispute,
+        list(tickets),
+        list(tickets.values()),
+        now,
+        actor.kind,
+        actor.actor_id,
+    )
+
+
+def _read(row: Row) -> EvidenceFile:
+    return EvidenceFile(
+        file_id=row["file_id"],
+        name=row["name"],
+        content_type=row["content_type"],
+        size_bytes=row["size_bytes"],
+        added_at=row["added_at"],
+        storage_key=row["storage_key"],
+    )
+
+
+# Over all merchants; an open objection is rare, and one is here until its merchant was told. Rides
+# on disputes_overdue, as the next.
+_FIND_MERCHANTS = """
+SELECT DISTINCT merchant_id FROM disputes WHERE state = 'OPEN' AND overdue_told_at IS NULL
+"""
+_FIND = """
+SELECT claim_id, dispute_id
+FROM disputes
+WHERE merchant_id = $1 AND state = 'OPEN' AND overdue_told_at IS NULL AND opened_at < $2
+ORDER BY opened_at
+LIMIT $3
+"""
+# By primary key.
+_SAVE_OVERDUE_TOLD = """
+UPDATE disputes
+SET overdue_told_at = $3
+WHERE merchant_id = $1 AND dispute_id = $2 AND state = 'OPEN' AND overdue_told_at IS NULL
+RETURNING true
+"""
+
+
+async def find_merchants(tx: Connection) -> Sequence[int]:
+    """Those with open objections they were not told of."""
+    return [row["merchant_id"] for row in await tx.fetch(_FIND_MERCHANTS)]
+
+
+async def find_overdue(
+    tx: Connection, merchant_id: int, opened_before: datetime, limit: int
+) -> list[tuple[int, UUID]]:
+    """The claims and the ids of the oldest."""
+    rows = await tx.fetch(_FIND, merchant_id, opened_before, limit)
+    return [(row["claim_id"], row["dispute_id"]) for row in rows]
+
+
+async def save_overdue_told(
+    tx: Connection, merchant_id: int, dispute_id: UUID, now: datetime
+) -> bool:
+    """False: somebody has told of it, or it was answered."""
+    return bool(await tx.fetchval(_SAVE_OVERDUE_TOLD, merchant_id, dispute_id, now))
+
+
+# By primary key.
+_SAVE_ADDRESS = """
+UPDATE disputes SET suppressed_channel = $3, suppressed_digests = $4, key_version = $5
+WHERE merchant_id = $1 AND dispute_id = $2
+"""
+# The same.
+_SAVE_PERSON = """
+UPDATE disputes SET stopped_identities = $3, key_version = $4
+WHERE merchant_id = $1 AND dispute_id = $2
+"""
+# The same.
+_RELEASE = """
+UPDATE disputes SET released_at = $3
+WHERE merchant_id = $1 AND dispute_id = $2
+RETURNING suppressed_channel, suppressed_digests
+"""
+# By primary key.
+_LOCK_SUPPRESSION = """
+SELECT FROM suppressions
+WHERE merchant_id = $1 AND channel = $2 AND address_digest = ANY($3::bytea[])
+FOR UPDATE
+"""
+# By primary key, and by disputes_suppressed.
+_LIFT = """
+DELETE FROM suppressions
+WHERE merchant_id = $1 AND channel = $2 AND address_digest = ANY($3::bytea[])
+    AND reason = 'WRONG_PERSON'
+    AND NOT EXISTS (
+        SELECT FROM disputes other
+        WHERE other.merchant_id = $1 AND other.released_at IS NULL
+            AND other.suppressed_channel = $2 AND other.suppressed_digests && $3::bytea[])
+RETURNING masked_address
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressedAddress:
+    """The digests are those of one address under each version of the secret key."""
+
+    channel: Channel
+    digests: Sequence[bytes]
+
+
+async def save_suppressed_address(
+    tx: Connection, merchant_id: int, dispute_id: UUID, address: SuppressedAddress, key_version: int
+) -> None:
+    await tx.execute(
+        _SAVE_ADDRESS, merchant_id, dispute_id, address.channel, list(address.digests), key_version
+    )
+
+
+async def save_stopped_person(
+    tx: Connection, merchant_id: int, dispute_id: UUID, identities: Sequence[bytes],
+    key_version: int,
+) -> None:  # fmt: skip
+    await tx.execute(_SAVE_PERSON, merchant_id, dispute_id, list(identities), key_version)
+
+
+async def save_release(
+    tx: Connection, merchant_id: int, dispute_id: UUID, now: datetime
+) -> SuppressedAddress | None:
+    """The address that the dispute has suppressed."""
+    channel, digests = await tx.fetchrow(_RELEASE, merchant_id, dispute_id, now)
+    return SuppressedAddress(channel, digests) if channel else None
+
+
+async def lock_suppression(tx: Connection, merchant_id: int, address: SuppressedAddress) -> bool:
+    """Wait for everybody who adds or lifts it. False: the address is not suppressed."""
+    row = await tx.fetchrow(_LOCK_SUPPRESSION, merchant_id, address.channel, list(address.digests))
+    return row is not None
+
+
+async def lift_wrong_person(
+    tx: Connection, merchant_id: int, address: SuppressedAddress
+) -> str | None:
+    """Lift the locked suppression, unless it has another reason or another dispute needs it. The
+    masked address; None: nothing was lifted."""
+    lifted: str | None = await tx.fetchval(
+        _LIFT, merchant_id, address.channel, list(address.digests)
+    )
+    return lifted
+
+
+# By primary keys, as the next.
+_LOAD = compose(
+    """
+SELECT {columns},
+       (SELECT c.reference_number FROM claims c
+        WHERE c.merchant_id = $1 AND c.claim_id = d.claim_id) AS reference_number
+FROM disputes d
+WHERE d.merchant_id = $1 AND d.dispute_id = ANY($2::uuid[])
+""",
+    columns=COLUMNS,
+)
+_LOAD_WAITING = """
+SELECT d.dispute_id, d.assignee_id, d.claim_id, d.type, d.label, d.message, d.opened_at,
+       c.reference_number, c.currency,
+       coalesce(nullif(concat_ws(' ', nullif(n.first_name, ''), nullif(n.last_name, '')), ''),
+                n.company_name, '') AS name,
+       (SELECT coalesce(sum(i.value_cents), 0)::bigint FROM items i
+        WHERE i.merchant_id = $1 AND i.claim_id = d.claim_id)
+       - (SELECT coalesce(sum(a.amount_cents), 0)::bigint FROM allocations a
+          WHERE a.merchant_id = $1 AND a.claim_id = d.claim_id) AS outstanding_cents,
+       (SELECT count(*) FROM dispute_files f
+        WHERE f.merchant_id = $1 AND f.dispute_id = d.dispute_id) AS files
+FROM disputes d
+JOIN claims c ON c.merchant_id = $1 AND c.claim_id = d.claim_id
+JOIN debtors n ON n.merchant_id = $1 AND n.claim_id = d.claim_id
+WHERE d.merchant_id = $1 AND d.dispute_id = ANY($2::uuid[])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDispute:
+    """A dispute with its claim's reference and its files."""
+
+    dispute: Dispute
+    reference_number: str
+    files: Sequence[EvidenceFile] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingDispute:
+    """An open dispute, with what a person needs to choose the next one. name: the debtor's."""
+
+    dispute_id: UUID
+    claim_id: int
+    type: DisputeType
+    label: str | None
+    message: str | None
+    opened_at: datetime
+    reference_number: str
+    currency: str
+    name: str
+    outstanding_cents: int
+    files: int
+    assignee: Assignee | None
+
+
+async def load_listed_disputes(
+    tx: Connection, merchant_id: int, dispute_ids: Sequence[UUID]
+) -> Mapping[UUID, ListedDispute]:
+    """By id."""
+    rows = await tx.fetch(_LOAD, merchant_id, list(dispute_ids))
+    files = await load_evidence(tx, merchant_id, dispute_ids)
+    found = {}
+    for row in rows:
+        values, dispute_id = dict(row), row["dispute_id"]
+        reference = values.pop("reference_number")
+        found[dispute_id] = ListedDispute(
+            read_dispute(values), reference, files.get(dispute_id, ())
+        )
+    return found
+
+
+async def load_waiting_disputes(
+    tx: Connection, merchant_id: int, dispute_ids: Sequence[UUID]
+) -> Mapping[UUID, WaitingDispute]:
+    """By id."""
+    rows = await tx.fetch(_LOAD_WAITING, merchant_id, list(dispute_ids))
+    given = {row["assignee_id"] for row in rows if row["assignee_id"]}
+    people = await find_assignees(tx, merchant_id, given) if given else {}
+    found = {}
+    for row in rows:
+        values = dict(row)
+        assignee = people.get(values.pop("assignee_id"))
+        values["type"] = DisputeType(row["type"])
+        found[row["dispute_id"]] = WaitingDispute(**values, assignee=assignee)
+    return found

@@ -17,7 +17,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.cases.disputes.dispute import Dispute
 from dunwell.cases.disputes.reasons import PERSON_DIED, WRONG_PERSON
-from dunwell.cases.disputes.store_withheld import (
+from dunwell.cases.disputes.store import (
     SuppressedAddress,
     lift_wrong_person,
     lock_suppression,

@@ -4,25 +4,126 @@ One claim's faults never touch another's (spec, Errors 2); only a body that is n
 claims at all is refused as a whole. Pure.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
+from operator import attrgetter
+from typing import Annotated, Any
 
 import msgspec
 import phonenumbers
 from babel import Locale
 from babel.core import get_global
+from msgspec import Meta
 
-from dunwell.cases.intake.given_keys import has_given_keys
-from dunwell.cases.intake.plain_submission import decode_plain, is_plain
-from dunwell.cases.intake.submission import MAX_CLAIMS, ClaimSubmission, ItemSubmission
-from dunwell.core.claims.fields import ContactData
+from dunwell.cases.intake.submission import (
+    MAX_CLAIMS,
+    AttachmentSubmission,
+    ClaimSubmission,
+    ItemSubmission,
+)
+from dunwell.core.claims.balance import MAX_ITEMS
+from dunwell.core.claims.fields import (
+    ADDRESS_FIELDS,
+    FIELDS,
+    AddressSubmission,
+    ContactData,
+    Field,
+    Text,
+)
 from dunwell.platform.errors import Fault, InvalidRequest, ValidationError
-from dunwell.platform.text.json_text import check_amount, find_repeated, has_all_keys, parse_text
+from dunwell.platform.text.json_text import (
+    check_amount,
+    count_keys,
+    find_repeated,
+    has_all_keys,
+    parse_text,
+)
 from dunwell.platform.text.readable import read_readable
 from dunwell.platform.text.shape import MORE_FAULTS, MOST_FAULTS, find_faults, limit_faults
+
+_NAMES = tuple(field.name for field in FIELDS)
+_ADDRESS_NAMES = tuple(field.name for field in ADDRESS_FIELDS)
+_take_fields = attrgetter(*_NAMES)
+_take_address = attrgetter(*_ADDRESS_NAMES)
+_take_days = attrgetter("item_date", "due_date")
+_ITEM_KEYS = len(ItemSubmission.__struct_fields__)
+_ATTACHMENT_KEYS = len(AttachmentSubmission.__struct_fields__)
+# referenceNumber, currency, items.
+_REQUIRED_KEYS = 3
+
+
+def has_given_keys(claims: Sequence[ClaimSubmission], text: bytes) -> bool:
+    """`claims` were read from `text`."""
+    return count_keys(text) == sum(map(_count, claims))
+
+
+def _count(claim: ClaimSubmission) -> int:
+    fields = _take_fields(claim)
+    count = _REQUIRED_KEYS + len(_NAMES) - fields.count(None)
+    for item in claim.items:
+        count += _ITEM_KEYS - _take_days(item).count(None)
+    if claim.attachments:
+        count += 1 + _ATTACHMENT_KEYS * len(claim.attachments)
+    address: Any = claim.address
+    if address is not None:
+        count += len(_ADDRESS_NAMES) - _take_address(address).count(None)
+    if claim.custom_fields:
+        count += len(claim.custom_fields)
+    return count
+
+
+_Text = Annotated[str, Meta(max_length=255)]
+_Reference = Annotated[str, Meta(min_length=1, max_length=255)]
+
+
+def _plain_texts(fields: Iterable[Field]) -> list[tuple[str, Any, Any]]:
+    return [
+        (each.name, _Text | None, msgspec.field(default=None, name=each.wire_name))
+        for each in fields
+        if each.given == Text
+    ]
+
+
+class _PlainItem(ItemSubmission, frozen=True):
+    reference: _Reference
+
+
+_PlainAddress: Any = msgspec.defstruct(
+    "_PlainAddress", _plain_texts(ADDRESS_FIELDS), bases=(AddressSubmission,), frozen=True
+)
+_PlainClaim: Any = msgspec.defstruct(
+    "_PlainClaim",
+    [
+        ("reference_number", _Reference),
+        ("items", Annotated[list[_PlainItem], Meta(min_length=1, max_length=MAX_ITEMS)]),
+        *_plain_texts(FIELDS),
+        ("address", _PlainAddress | None, None),
+    ],
+    bases=(ClaimSubmission,),
+    frozen=True,
+    kw_only=True,
+)
+_decoder = msgspec.json.Decoder(list[_PlainClaim])
+
+
+_HIGH_CONTROL = re.compile(rb"\xc2[\x80-\x9f]")
+
+
+def is_plain(body: bytes) -> bool:
+    if b"\\" in body or b"\x7f" in body:
+        return False
+    # Few bodies have the first byte at all, and whether it is there is found far more quickly.
+    return b"\xc2" not in body or _HIGH_CONTROL.search(body) is None
+
+
+def decode_plain(body: bytes) -> Sequence[ClaimSubmission]:
+    """Raises msgspec.DecodeError, as the full shapes would, and UnicodeDecodeError."""
+    return _decoder.decode(body)
+
 
 _CURRENCIES = frozenset(get_global("all_currencies"))
 _LANGUAGES = frozenset(Locale("en").languages)

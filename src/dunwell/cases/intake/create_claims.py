@@ -6,6 +6,7 @@ number.
 """
 
 import itertools
+from collections import deque
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -19,7 +20,6 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.targets import find_today, load_rulebook
 from dunwell.cases.intake.check_claims import Rejected
-from dunwell.cases.intake.claim_ids import draw_claim_ids
 from dunwell.cases.intake.rows import ItemRow, RequestRow, make_claim_row, make_item_rows
 from dunwell.cases.intake.starts import Start, Submitted, decide_starts
 from dunwell.cases.intake.submission import ClaimSubmission
@@ -28,6 +28,7 @@ from dunwell.core.claims.debtor_rows import define_record, list_columns
 from dunwell.core.claims.fields import DebtorFields
 from dunwell.core.files.store import load_usable_tickets
 from dunwell.platform.children.process import Turns
+from dunwell.platform.database.database import Connection
 from dunwell.platform.database.epochs import WRITTEN_BY
 from dunwell.platform.database.sql import load_statement
 from dunwell.platform.errors import (
@@ -36,6 +37,35 @@ from dunwell.platform.errors import (
     Refusal,
     UnknownTicket,
 )
+
+# Rides on nothing: a sequence.
+_DRAW = """
+SELECT nextval('claims_claim_id_seq') AS claim_id
+FROM generate_series(1, $1)
+"""
+_BLOCK = 100
+
+
+async def draw_claim_ids(tx: Connection, count: int) -> list[int]:
+    return [row["claim_id"] for row in await tx.fetch(_DRAW, count)]
+
+
+class ClaimIds:
+    """What one process has drawn and not used."""
+
+    def __init__(self) -> None:
+        self._left: deque[int] = deque()
+
+    async def take(self, tx: Connection, count: int) -> Sequence[int]:
+        """So many that nobody else has or gets."""
+        while len(self._left) < count:
+            self._left += await draw_claim_ids(tx, max(_BLOCK, count))
+        return [self._left.popleft() for _ in range(count)]
+
+    def forget(self) -> None:
+        """What was drawn is not to be trusted."""
+        self._left.clear()
+
 
 _CREATE = load_statement(
     __file__,

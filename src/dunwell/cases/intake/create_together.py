@@ -16,8 +16,12 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.request_sets import Gathering
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.intake.check_claims import Rejected
-from dunwell.cases.intake.claim_ids import ClaimIds
-from dunwell.cases.intake.create_claims import CreationRequest, CreationResult, create_requests
+from dunwell.cases.intake.create_claims import (
+    ClaimIds,
+    CreationRequest,
+    CreationResult,
+    create_requests,
+)
 from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.platform.resources import Resources
 

@@ -1,9 +1,8 @@
-"""What becomes of a plan or deferment that was asked for: the merchant takes it, and the process
-stands still while it is kept, or does not take it; or the debtor takes it back.
-
-Taking it back raises no event, and the state stays (CONTRACT 5).
+"""A payment plan or deferral is requested, approved, rejected or withdrawn; the claim's workflow
+stops until the answer, and while it is kept.
 """
 
+from datetime import date
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -11,25 +10,195 @@ from msgspec.structs import replace
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import MASKED, keep_changed, save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.modalities.confirmation import tell_modality
+from dunwell.cases.modalities.bounds import (
+    Terms,
+    check_may_ask,
+    find_terms_faults,
+    is_approved_at_once,
+)
 from dunwell.cases.modalities.modality import (
     HOLDS,
     EndReason,
     Modality,
     ModalityState,
+    ModalityType,
     check_answer,
 )
-from dunwell.cases.modalities.progress import decide_course, local_date
-from dunwell.cases.modalities.request_modality import announce, open_modality_hold
-from dunwell.cases.modalities.store import load_modality, save_approval, save_ends, save_rejection
+from dunwell.cases.modalities.progress import (
+    decide_course,
+    find_end,
+    find_next_notice,
+    find_request_answer_day,
+    local_date,
+    start_of_day,
+)
+from dunwell.cases.modalities.store import (
+    load_claim_facts,
+    load_modalities,
+    load_modality,
+    save_approval,
+    save_ends,
+    save_modality,
+    save_rejection,
+)
+from dunwell.contact.notices.occasions.facts import DefermentFacts, PlanFacts, RejectionFacts
+from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
 from dunwell.core.claims.access import access_claim
-from dunwell.core.claims.claim_holds import lift_hold
+from dunwell.core.claims.claim_holds import lift_hold, open_hold
 from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.claims.states import ACTIVE, Status
 from dunwell.core.claims.store import LockedClaim, lift_holds_of_claims
-from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.core.events.payloads import payment_modality_state_change
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.texts import check_printable
+
+
+def is_agreed(modality: Modality) -> bool:
+    """Whether what was agreed still holds, or was kept."""
+    is_kept = modality.ended_reason in (None, EndReason.FULFILLED)
+    return modality.state is ModalityState.APPROVED and is_kept
+
+
+def tell_answer(
+    modality: Modality, reference_number: str, answer_on: date | None = None
+) -> PlanFacts | DefermentFacts | RejectionFacts:
+    """answer_on: by when a request is answered."""
+    if modality.state is ModalityState.REJECTED:
+        return RejectionFacts(
+            reference_number, modality.type is ModalityType.PAYMENT_PLAN, modality.reason
+        )
+    is_approved = modality.state is ModalityState.APPROVED
+    if modality.type is ModalityType.PAYMENT_PLAN:
+        rows = tuple((each.due_on, each.amount_cents) for each in modality.schedule)
+        return PlanFacts(
+            reference_number=reference_number,
+            currency=modality.currency,
+            rows=rows,
+            costs_cents=0,
+            is_approved=is_approved,
+            answer_on=answer_on,
+        )
+    until = modality.schedule[0].due_on
+    return DefermentFacts(
+        reference_number=reference_number,
+        currency=modality.currency,
+        amount_cents=modality.amount_cents,
+        until=until,
+        is_approved=is_approved,
+        answer_on=answer_on,
+    )
+
+
+async def tell_modality(work: Work, claim: LockedClaim, modality: Modality) -> None:
+    """That it was asked for, or how that was answered; of each state once."""
+    subject = f"{modality.modality_id} {modality.state}"
+    configuration, answer_on = work.merchant.configuration, None
+    if modality.state is ModalityState.REQUESTED:
+        within = configuration.modalities.answer_within_days
+        answer_on = find_request_answer_day(modality, within, configuration.timezone)
+    facts = tell_answer(modality, claim.reference_number, answer_on)
+    await tell_debtor(work, claim.claim_id, subject, facts)
+
+
+# Of a claim's earlier modalities; more than anybody can have asked for in the interval that counts.
+_EARLIER = 200
+
+
+async def request_modality(
+    work: Work, claim_id: int, terms: Terms, *, shown_cents: int | None = None
+) -> Modality:
+    """shown_cents: what was outstanding when the terms were looked at; None: they were not.
+
+    Raises NotFound, InvalidState (claim ended, another modality lives, asked too often) and
+    ValidationError with every fault of the terms, or for another amount than the shown one
+    (AMOUNT_CHANGED).
+    """
+    work.need(Right.CHANGE_CLAIMS)
+    claim = await access_claim(work, claim_id)
+    status = claim.status
+    if status not in ACTIVE:
+        raise InvalidState("Only a claim in process can be paid later or in rates.", state=status)
+    earlier = await load_modalities(work.tx, work.merchant_id, claim_id, limit=_EARLIER)
+    check_may_ask(earlier, work.actor.kind, work.now)
+    modality = await _compose(work, claim_id, terms, claim.currency)
+    if shown_cents is not None and shown_cents != modality.amount_cents:
+        message = "The outstanding amount has changed meanwhile. Look at the claim again."
+        raise ValidationError([Fault("/amount", message, "AMOUNT_CHANGED")])
+    modalities = work.merchant.configuration.modalities
+    is_approved = is_approved_at_once(terms, modalities, earlier)
+    if is_approved:
+        modality = replace(modality, state=ModalityState.APPROVED, answered_at=work.now)
+    await _save(work, modality, status)
+    await open_modality_hold(work, modality)
+    await announce(work, replace(modality, state=ModalityState.REQUESTED))
+    if is_approved:
+        await announce(work, modality)
+    await tell_modality(work, claim, modality)
+    await save_audit(
+        work, "modality.request", f"claim:{claim_id}",
+        after={"state": modality.state, "type": modality.type},
+        modalityId=str(modality.modality_id), type=modality.type, state=modality.state,
+    )  # fmt: skip
+    return modality
+
+
+async def open_modality_hold(work: Work, modality: Modality) -> None:
+    """A request holds until it is answered, a deferment until its day is over. A plan holds as long
+    as it is in force and, if it breaks, until that was told: it has no end of its own that could
+    come before."""
+    if modality.state is ModalityState.REQUESTED:
+        await open_hold(work, modality.claim_id, HoldKind.MODALITY_REQUESTED)
+        return
+    until = None
+    if modality.type is ModalityType.PAYMENT_DEFEREMENT:
+        end_on = find_end(modality.type, modality.schedule)
+        until = start_of_day(end_on, work.merchant.configuration.timezone)
+    await open_hold(work, modality.claim_id, HoldKind.MODALITY_ACTIVE, until=until)
+
+
+async def announce(work: Work, modality: Modality) -> None:
+    """PAYMENT_MODALITY_STATE_CHANGE with the modality's state as it is given."""
+    await raise_event(
+        work,
+        modality.claim_id,
+        lambda head: payment_modality_state_change(
+            head, modality.type.value, modality.state.value, modality.modality_id
+        ),
+    )
+
+
+async def _compose(work: Work, claim_id: int, terms: Terms, currency: str) -> Modality:
+    configuration = work.merchant.configuration
+    facts = await load_claim_facts(work.tx, work.merchant_id, claim_id)
+    today = local_date(work.now, configuration.timezone)
+    faults = find_terms_faults(terms, configuration.modalities, facts, today)
+    if faults:
+        raise ValidationError(faults)
+    return Modality(
+        modality_id=work.ids.new(work.now),
+        claim_id=claim_id,
+        type=terms.type,
+        state=ModalityState.REQUESTED,
+        currency=currency,
+        amount_cents=facts.outstanding_cents,
+        schedule=terms.schedule(facts.outstanding_cents),
+        paid_cents=0,
+        requested_at=work.now,
+        actor_kind=work.actor.kind,
+    )
+
+
+async def _save(work: Work, modality: Modality, status: Status) -> None:
+    zone = work.merchant.configuration.timezone
+    look_on = decide_course(modality, status, local_date(work.now, zone))
+    assert not isinstance(look_on, EndReason)
+    look_at = start_of_day(look_on, zone)
+    check_at = min(look_at, find_next_notice(modality, work.now, zone) or look_at)
+    await save_modality(
+        work.tx, work.merchant_id, modality, actor_id=work.actor.actor_id, check_at=check_at
+    )
 
 
 async def approve_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:

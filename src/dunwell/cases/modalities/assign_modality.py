@@ -11,8 +11,12 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import Assignee, check_assignment, no_colleague
 from dunwell.accounts.users.store import find_assignees
 from dunwell.cases.modalities.modality import ModalityState
-from dunwell.cases.modalities.store import load_modality
-from dunwell.cases.modalities.store_assignees import load_assignee, load_assignees, save_assignee
+from dunwell.cases.modalities.store import (
+    load_assignee,
+    load_assignees,
+    load_modality,
+    save_assignee,
+)
 from dunwell.core.claims.access import access_claim
 from dunwell.platform.errors import InvalidState, NotFound
 

@@ -1,4 +1,6 @@
-"""Lists of payment modalities, the newest first: all of a merchant's, and those of one claim."""
+"""A merchant's payment modalities: those of a claim, and those over all claims, the newest
+first.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,12 +1,11 @@
-"""How a modality stands on a day: does it go on, and when is it to be looked at again.
-
-A rate is missed when it is not paid in full at the end of the seventh day after its date; a
-deferment is over at the end of its date. A request nobody has answered by then has no object any
-more and ends as well, so that no claim stands still for ever. Days are the merchant's. Pure.
+"""How a payment modality develops: whether it continues on a day, which instalments its debtor is
+reminded of, and when to look again. Pure.
 """
 
-from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from enum import StrEnum
 from zoneinfo import ZoneInfo
 
 from dunwell.accounts.merchants.answer_days import find_answer_day
@@ -68,3 +67,76 @@ def _day_after(modality_type: ModalityType, awaited: Instalment) -> date:
     """The first day on which it is too late to pay this."""
     grace = GRACE if modality_type is ModalityType.PAYMENT_PLAN else timedelta(0)
     return awaited.due_on + grace + _ONE_DAY
+
+
+_BEFORE = timedelta(days=3)
+_DAY_OF_REMINDER = timedelta(days=1)
+_MORNING = time(9)
+
+
+class RateNotice(StrEnum):
+    DUE = "DUE"
+    MISSED = "MISSED"
+
+
+@dataclass(frozen=True, slots=True)
+class DueNotice:
+    kind: RateNotice
+    rate: Instalment
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """So long something may be told of a rate; `until` is exclusive."""
+
+    notice: DueNotice
+    since: datetime
+    until: datetime
+
+
+def list_due_notices(modality: Modality, now: datetime, timezone: str) -> list[DueNotice]:
+    """In the order of their dates. now: the merchant's."""
+    windows = _list_windows(modality, timezone)
+    return [each.notice for each in windows if each.since <= now < each.until]
+
+
+def find_next_notice(modality: Modality, now: datetime, timezone: str) -> datetime | None:
+    """The first instant after `now` at which there is something new to tell."""
+    coming = (each.since for each in _list_windows(modality, timezone) if each.since > now)
+    return min(coming, default=None)
+
+
+def morning_of(day: date, timezone: str) -> datetime:
+    """Nine o'clock of a day in a zone."""
+    return _open_calendar(timezone).to_instant(datetime.combine(day, _MORNING))
+
+
+def mend_by(rate: Instalment) -> date:
+    """The last day on which it can still be paid and keep its plan."""
+    return rate.due_on + GRACE
+
+
+def _list_windows(modality: Modality, timezone: str) -> Iterator[_Window]:
+    """Of a plan in force; the others have none."""
+    is_agreed = modality.state is ModalityState.APPROVED and modality.ended_at is None
+    if modality.type is not ModalityType.PAYMENT_PLAN or not is_agreed:
+        return
+    agreed_at = modality.answered_at or modality.requested_at
+    calendar = _open_calendar(timezone)
+    for rate in modality.schedule:
+        if rate.is_paid:
+            continue
+        reminded_at = morning_of(rate.due_on - _BEFORE, timezone)
+        missed_on = rate.due_on + _DAY_OF_REMINDER
+        if reminded_at > agreed_at:
+            due = DueNotice(RateNotice.DUE, rate)
+            yield _Window(due, reminded_at, calendar.start_of(missed_on))
+        missed = DueNotice(RateNotice.MISSED, rate)
+        over_at = calendar.start_of(mend_by(rate) + _DAY_OF_REMINDER)
+        yield _Window(missed, morning_of(missed_on, timezone), over_at)
+
+
+def _open_calendar(timezone: str) -> Calendar:
+    return Calendar(
+        zone=ZoneInfo(timezone), weekdays=frozenset(), opens=None, closes=None, holidays=frozenset()
+    )

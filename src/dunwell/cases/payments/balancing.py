@@ -1,19 +1,42 @@
-"""What a claim's account comes to, and what follows from it when items or payments changed beside a
-new payment: what payments had too much pays what is owed again, and a claim of which nothing is
-outstanding any more is collected.
-
-Part of use cases that hold the claim's lock.
+"""What a claim's account comes to, and what follows when items or payments changed beside a new
+payment.
 """
 
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from msgspec.structs import replace
+
 from dunwell.accounts.merchants.account import Work
-from dunwell.cases.modalities.store_checks import hasten_check
-from dunwell.cases.payments.sharing import share_surplus
-from dunwell.cases.payments.store import load_surplus, save_shares
-from dunwell.cases.payments.store_items import save_collected
+from dunwell.accounts.merchants.configuration import Allocation
+from dunwell.cases.modalities.store import hasten_check
+from dunwell.cases.payments.store import load_surplus, save_collected, save_shares
 from dunwell.contact.escalation.store import cancel_contacts
-from dunwell.core.claims.balance import Balance, sum_balance
+from dunwell.core.claims.balance import Balance, Item, allocate, sum_balance
 from dunwell.core.claims.states import Happening, Status, decide_status
 from dunwell.core.claims.store import LockedClaim, load_items, load_paid_cents
+
+Shares = dict[int, int]
+
+
+def share_surplus(
+    items: Sequence[Item], surplus: Mapping[UUID, int], order: Allocation
+) -> dict[UUID, Shares]:
+    """Share out each payment's unused cents in turn: payment id -> item id -> cents.
+
+    So nothing is outstanding beside an overpaid cent.
+    """
+    owing, shared = list(items), {}
+    for payment_id, cents in surplus.items():
+        shares = allocate(owing, cents, order)
+        if shares:
+            shared[payment_id] = shares
+            owing = [_pay(item, shares.get(item.item_id, 0)) for item in owing]
+    return shared
+
+
+def _pay(item: Item, cents: int) -> Item:
+    return replace(item, allocated_cents=item.allocated_cents + cents)
 
 
 async def load_balance(work: Work, claim_id: int) -> Balance:

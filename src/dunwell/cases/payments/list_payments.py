@@ -7,8 +7,8 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.payments.request_states import RequestState
-from dunwell.cases.payments.store_lists import (
+from dunwell.cases.payments.requests.request_states import RequestState
+from dunwell.cases.payments.store import (
     ListedPayment,
     ListedRequest,
     load_payments,

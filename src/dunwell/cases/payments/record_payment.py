@@ -1,8 +1,5 @@
-"""Records a payment: shares it among the items, and collects the claim if nothing is left to pay.
-
-`record_payment` is for those made elsewhere: the same transaction of a claim is one payment,
-however often it is recorded. One of at least the amount of an announced transfer ends the waiting
-for it. `enter_payment` is the part every way of paying has in common.
+"""Records a payment, shares it among the items, collects the claim if nothing is left to pay, and
+sends the debtor a receipt.
 """
 
 from collections.abc import Collection
@@ -13,18 +10,49 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.modalities.store_checks import hasten_check
+from dunwell.cases.modalities.store import hasten_check
 from dunwell.cases.payments.balancing import load_balance
-from dunwell.cases.payments.expire_transfer import complete_transfer, find_arrived
-from dunwell.cases.payments.receipt import tell_payment
+from dunwell.cases.payments.requests.expire_transfer import complete_transfer, find_arrived
+from dunwell.cases.payments.requests.request_states import BANK_TRANSFER
 from dunwell.cases.payments.store import StoredPayment, find_payment, save_payment
 from dunwell.contact.escalation.store import cancel_contacts
+from dunwell.contact.notices.occasions.facts import ReceiptFacts
+from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.balance import Balance, allocate, sum_balance
 from dunwell.core.claims.states import Happening, Status, decide_status
 from dunwell.core.claims.store import LockedClaim, load_items, load_paid_cents
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.text.lazy_text import LazyText
+
+
+def label_provider(name: str) -> str:
+    """As people read it."""
+    return name[:1].upper() + name[1:]
+
+
+async def tell_payment(
+    work: Work, claim: LockedClaim, payment: StoredPayment, outstanding_cents: int | None
+) -> None:
+    """outstanding_cents: none, if the claim is closed and nothing is said of it."""
+    facts = ReceiptFacts(
+        reference_number=claim.reference_number,
+        currency=payment.currency,
+        amount_cents=payment.amount_cents,
+        paid_at=payment.paid_at,
+        number=payment.transaction_id,
+        method=_describe_method(payment),
+        outstanding_cents=outstanding_cents,
+    )
+    await tell_debtor(work, claim.claim_id, str(payment.payment_id), facts)
+
+
+def _describe_method(payment: StoredPayment) -> str | None:
+    """The provider, and what it was paid with, masked. A transfer needs no words."""
+    provider = payment.provider_name
+    shown = None if provider in (None, BANK_TRANSFER) else label_provider(provider)
+    return ", ".join(filter(None, (shown, payment.method))) or None
+
 
 _PAID = "The claim was paid."
 

@@ -1,15 +1,14 @@
-"""Reverses a payment: its cents pay nothing any more; a collected claim that owes again goes on.
-
-What other payments had too much steps in first. The claim returns to the state it left for
-COLLECTED, and its process goes on at its next step (CONTRACT 4).
+"""Reverses a payment: it pays nothing any more, and a collected claim that owes again continues.
+What would follow can be computed beforehand.
 """
 
+from dataclasses import dataclass
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.modalities.store_checks import hasten_check
+from dunwell.cases.modalities.store import hasten_check
 from dunwell.cases.payments.balancing import load_balance, use_surplus
 from dunwell.cases.payments.record_payment import RecordedPayment
 from dunwell.cases.payments.store import (
@@ -19,9 +18,11 @@ from dunwell.cases.payments.store import (
     save_reversal,
     touch_claim,
 )
-from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.access import access_claim, check_claim
+from dunwell.core.claims.balance import Balance
 from dunwell.core.claims.states import Status
-from dunwell.core.claims.store import LockedClaim
+from dunwell.core.claims.store import LockedClaim, load_claim
+from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.text.texts import is_line
 
@@ -70,3 +71,35 @@ async def _decide_status(work: Work, claim: LockedClaim) -> Status:
         return await reopen_claim(work.tx, work.merchant_id, claim_id, work.now)
     await touch_claim(work.tx, work.merchant_id, claim_id, work.now)
     return status
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """before, after: what is owed. reopens: the claim is paid now and its process would go on."""
+
+    before: Balance
+    after: Balance
+    reopens: bool
+
+
+async def foresee_reversal(work: Work, claim_id: int, payment_id: UUID) -> Foreseen:
+    """Of one that is taken back already nothing would change. Raises NotFound."""
+    work.need(Right.READ_CLAIMS)
+    async with snapshot(work.tx):
+        await check_claim(work, claim_id)
+        claim = await load_claim(work.tx, work.merchant_id, claim_id)
+        payment = await load_payment(work.tx, work.merchant_id, claim_id, payment_id)
+        if claim is None or payment is None:
+            raise NotFound(f"There is no payment {payment_id}.")
+        before = await load_balance(work, claim_id)
+    taken = 0 if payment.reversed_at is not None else payment.amount_cents
+    after = take_away(before, taken)
+    reopens = claim.status is Status.COLLECTED and after.outstanding_cents > 0
+    return Foreseen(before, after, reopens)
+
+
+def take_away(balance: Balance, cents: int) -> Balance:
+    """What was paid too much steps in first."""
+    from_surplus = min(cents, balance.overpaid_cents)
+    outstanding = balance.outstanding_cents + cents - from_surplus
+    return Balance(balance.total_cents, outstanding, balance.overpaid_cents - from_surplus)

@@ -1,10 +1,13 @@
-"""The SQL of payments and their allocations: rows in, values out, no rules."""
+"""The SQL of payments, their allocations, and items that change after a claim was created."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from uuid import UUID
 
+from dunwell.cases.payments.requests.request_states import RequestState
+from dunwell.cases.payments.requests.store import PaymentRequest
+from dunwell.core.claims.balance import Item
 from dunwell.core.claims.states import Status
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
@@ -208,3 +211,125 @@ async def load_paid_rows(tx: Connection, merchant_id: int, claim_id: int) -> lis
 
 def _read(row: Row) -> StoredPayment:
     return StoredPayment(**dict(row.items()))
+
+
+_ADD = """
+WITH touched AS (
+    UPDATE claims SET updated_at = $3 WHERE merchant_id = $1 AND claim_id = $2
+)
+INSERT INTO items (merchant_id, claim_id, position, reference, type, value_cents, item_date,
+                   due_date, fee_of)
+VALUES ($1, $2, $4, $5, $6, $7, $8, $9, $10)
+RETURNING item_id
+"""
+# By primary key.
+_DELETE = """
+WITH touched AS (
+    UPDATE claims SET updated_at = $3 WHERE merchant_id = $1 AND claim_id = $2
+)
+DELETE FROM items WHERE merchant_id = $1 AND claim_id = $2 AND item_id = ANY($4::bigint[])
+"""
+# As when a payment collects it: the next step's due time is kept for a reversal.
+_COLLECT = """
+UPDATE claims
+SET status = 'COLLECTED', status_before_collected = $3, resume_at = coalesce(due_at, resume_at),
+    due_at = NULL, updated_at = $4
+WHERE merchant_id = $1 AND claim_id = $2
+"""
+
+
+async def save_item(
+    tx: Connection, merchant_id: int, claim_id: int, item: Item, now: datetime
+) -> int:
+    """The new item's id; the one it has is not looked at."""
+    item_id: int = await tx.fetchval(
+        _ADD, merchant_id, claim_id, now, item.position, item.reference, item.type,
+        item.value_cents, item.item_on, item.due_on, item.fee_of,
+    )  # fmt: skip
+    return item_id
+
+
+async def delete_items(
+    tx: Connection, merchant_id: int, claim_id: int, item_ids: Collection[int], now: datetime
+) -> None:
+    await tx.execute(_DELETE, merchant_id, claim_id, now, list(item_ids))
+
+
+async def save_collected(
+    tx: Connection, merchant_id: int, claim_id: int, left: Status, now: datetime
+) -> None:
+    """`left`: the state it returns to when a payment is reversed."""
+    await tx.execute(_COLLECT, merchant_id, claim_id, left, now)
+
+
+# By primary keys, as the next.
+_LOAD_PAYMENTS = compose(
+    """
+SELECT {columns}, c.reference_number, c.status,
+       p.amount_cents - (SELECT coalesce(sum(a.amount_cents), 0)::bigint
+                         FROM allocations a
+                         WHERE a.merchant_id = $1 AND a.claim_id = p.claim_id
+                           AND a.payment_id = p.payment_id) AS left_cents
+FROM payments p
+JOIN claims c ON c.merchant_id = $1 AND c.claim_id = p.claim_id
+WHERE p.merchant_id = $1 AND p.payment_id = ANY($2::uuid[])
+""",
+    columns=", ".join(f"p.{each.name}" for each in fields(StoredPayment)),
+)
+_LOAD_REQUESTS = compose(
+    """
+SELECT {columns}, c.reference_number
+FROM payment_requests r
+JOIN claims c ON c.merchant_id = $1 AND c.claim_id = r.claim_id
+WHERE r.merchant_id = $1 AND r.request_id = ANY($2::uuid[])
+""",
+    columns=", ".join(f"r.{each.name}" for each in fields(PaymentRequest)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPayment:
+    payment: StoredPayment
+    # The claim's.
+    reference_number: str
+    status: Status
+    # What of it pays no item.
+    left_cents: int = 0
+
+    @property
+    def is_unmatched(self) -> bool:
+        """It stands, and pays more than is owed, or a claim nobody asks for any more."""
+        is_beyond = self.left_cents > 0 or self.status is Status.WITHDRAWN
+        return self.payment.reversed_at is None and is_beyond
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRequest:
+    request: PaymentRequest
+    # The claim's.
+    reference_number: str
+
+
+async def load_payments(
+    tx: Connection, merchant_id: int, payment_ids: Sequence[UUID]
+) -> dict[UUID, ListedPayment]:
+    """By id."""
+    found = {}
+    for row in await tx.fetch(_LOAD_PAYMENTS, merchant_id, list(payment_ids)):
+        values = dict(row)
+        reference, status = values.pop("reference_number"), Status(values.pop("status"))
+        left = values.pop("left_cents")
+        found[row["payment_id"]] = ListedPayment(StoredPayment(**values), reference, status, left)
+    return found
+
+
+async def load_requests(
+    tx: Connection, merchant_id: int, request_ids: Sequence[UUID]
+) -> dict[UUID, ListedRequest]:
+    """By id."""
+    found = {}
+    for row in await tx.fetch(_LOAD_REQUESTS, merchant_id, list(request_ids)):
+        values = {**row, "state": RequestState(row["state"])}
+        reference = values.pop("reference_number")
+        found[row["request_id"]] = ListedRequest(PaymentRequest(**values), reference)
+    return found

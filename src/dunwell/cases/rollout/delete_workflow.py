@@ -1,9 +1,4 @@
-"""Delete a workflow that nothing uses any more (CONTRACT 6).
-
-Its versions stay for the history that names them; it is listed and found no more, and its name is
-free. A collected claim whose payment is reversed runs on by the version it had. One created by a
-request that had read the rules before they let go of the workflow stays unassigned.
-"""
+"""Deletes a workflow that nothing uses any more, or discards its draft (CONTRACT 6)."""
 
 from uuid import UUID
 
@@ -13,7 +8,8 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import lock_merchant, raise_revision
 from dunwell.cases.rollout.store import count_active_claims, load_rule_sets
 from dunwell.cases.rollout.uses import describe_claims, describe_rules, describe_scenario
-from dunwell.core.workflows.change_workflow import check_switched
+from dunwell.core.workflows.change_workflow import check_switched, open_workflow
+from dunwell.core.workflows.drafts.edit_draft import discard_draft
 from dunwell.core.workflows.drafts.store import delete_open_changes
 from dunwell.core.workflows.scenarios.store import find_scenario_id
 from dunwell.core.workflows.store import (
@@ -23,8 +19,45 @@ from dunwell.core.workflows.store import (
     load_name,
     lock_for_deletion,
     mark_deleted,
+    remove_workflow,
 )
+from dunwell.core.workflows.versions.parts import list_parts
 from dunwell.platform.errors import InvalidState, NotFound
+
+
+async def drop_draft(work: Work, workflow_id: UUID, *, expected_id: UUID | None = None) -> bool:
+    """Whether the workflow is gone with it. expected_id: the draft that was looked at, and no
+    other. Raises NotFound and InvalidState (no draft or another one, or rules point at a workflow
+    that would be gone)."""
+    work.need(Right.CONFIGURE)
+    await open_workflow(work, workflow_id)
+    await _check_expected(work, workflow_id, expected_id)
+    if await load_current(work.tx, work.merchant_id, workflow_id) is not None:
+        await discard_draft(work, workflow_id)
+        return False
+    rule_sets = await load_rule_sets(work.tx, work.merchant_id)
+    pointing = list(describe_rules(rule_sets, workflow_id))
+    if pointing:
+        raise InvalidState(
+            f"The workflow would go with its only draft, and is in use: {'; '.join(pointing)}.",
+            state="IN_USE",
+        )
+    name = await load_name(work.tx, work.merchant_id, workflow_id)
+    draft = await load_draft(work.tx, work.merchant_id, workflow_id)
+    await remove_workflow(work.tx, work.merchant_id, workflow_id)
+    await raise_revision(work.tx, work.merchant_id)
+    await save_audit(
+        work, "workflow.discard_draft", f"workflow:{workflow_id}",
+        before={"name": name, **list_parts(draft.definition if draft else None)}, isRemoved=True,
+    )  # fmt: skip
+    return True
+
+
+async def _check_expected(work: Work, workflow_id: UUID, expected_id: UUID | None) -> None:
+    draft = await load_draft(work.tx, work.merchant_id, workflow_id)
+    if expected_id is not None and draft is not None and draft.version_id != expected_id:
+        message = "The draft was changed since it was looked at. Look at it again."
+        raise InvalidState(message, state="DRAFT")
 
 
 async def delete_workflow(work: Work, workflow_id: UUID) -> None:

@@ -1,10 +1,9 @@
-"""Publish a workflow's draft after everything about it was checked.
-
-All faults are told at once, each with its place: what is wrong with the definition by itself, with
-its texts, with what its texts ask of the merchant, and with step ids that stood for something else
-in earlier versions.
+"""Publishes a workflow's draft after everything about it was checked, and says beforehand what that
+would do.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from uuid import UUID
 
 import msgspec
@@ -12,6 +11,9 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.contact_waits import find_contact_warnings
+from dunwell.cases.rollout.store import count_active_claims
+from dunwell.cases.rollout.uses import describe_count
 from dunwell.contact.messages.checking import find_template_faults
 from dunwell.contact.messages.merchant_rules import (
     find_forbidden_words,
@@ -23,11 +25,19 @@ from dunwell.core.workflows.checking import find_definition_faults
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.draft_changes import Ticks
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
-from dunwell.core.workflows.store import load_draft
+from dunwell.core.workflows.store import load_current, load_draft
+from dunwell.core.workflows.versions.differences import find_differences, find_text_changes
 from dunwell.core.workflows.versions.store import load_known_steps
-from dunwell.core.workflows.versions.versions import Version, find_reused_ids
+from dunwell.core.workflows.versions.versions import (
+    Verdict,
+    Version,
+    find_next_number,
+    find_reused_ids,
+    find_verdict,
+    render_version_name,
+)
 from dunwell.platform.children.process import run_apart
-from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
 
 
 async def publish_workflow(
@@ -67,3 +77,73 @@ def find_standing_faults(definition: Definition, configuration: Configuration) -
     faults += find_quiet_faults(configuration, definition)
     faults += find_forbidden_words(definition, configuration.forbidden_words)
     return faults
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationPlan:
+    """No `before`: the workflow was never published, and everything is new."""
+
+    draft_id: UUID
+    before: str | None
+    # What the draft would be called; the same as before when nothing differs.
+    after: str
+    verdict: Verdict
+    differences: list[str]
+    # Place -> lines that begin with -, + or a space.
+    text_changes: Mapping[str, list[str]]
+    # Claims in process that take the draft over, and those that stay with what they have.
+    reached: int
+    staying: int
+    # What keeps it from being published.
+    faults: list[Fault]
+    # What should be changed before, and keeps it from nothing.
+    warnings: list[Fault]
+
+
+async def plan_publication(work: Work, workflow_id: UUID) -> PublicationPlan:
+    """Raises InvalidState: there is no draft."""
+    work.need(Right.CONFIGURE)
+    draft = await load_draft(work.tx, work.merchant_id, workflow_id)
+    if draft is None:
+        raise InvalidState("The workflow has no draft; save one first.", state="PUBLISHED")
+    current = await load_current(work.tx, work.merchant_id, workflow_id)
+    active = await count_active_claims(work.tx, work.merchant_id, workflow_id)
+    verdict = Verdict.MAJOR
+    if current is not None:
+        verdict = find_verdict(current.definition, draft.definition)
+    number = find_next_number(current, verdict)
+    if current is not None and verdict is Verdict.NONE:
+        number = (current.major, current.minor)
+    old = draft.definition if current is None else current.definition
+    reached = count_reached(current, verdict, active.get(workflow_id, {}))
+    return PublicationPlan(
+        draft_id=draft.version_id,
+        before=None if current is None else current.name,
+        after=render_version_name(*number),
+        verdict=verdict,
+        differences=find_differences(old, draft.definition),
+        text_changes=find_text_changes(old, draft.definition),
+        reached=reached,
+        staying=sum(active.get(workflow_id, {}).values()) - reached,
+        faults=await find_publishing_faults(work, workflow_id, draft.definition),
+        warnings=find_contact_warnings(draft.definition),
+    )
+
+
+def count_reached(current: Version | None, verdict: Verdict, active: Mapping[int, int]) -> int:
+    """A minor version reaches the claims of its major, a major none (spec, Workflow version 4, 5).
+
+    `active`: major version -> claims in process on it.
+    """
+    if current is None or verdict is not Verdict.MINOR:
+        return 0
+    return active.get(current.major, 0)
+
+
+def describe_reach(plan: PublicationPlan) -> str:
+    takes = "takes" if plan.reached == 1 else "take"
+    stays = "stays" if plan.staying == 1 else "stay"
+    return (
+        f"{describe_count(plan.reached)} in process {takes} it over, "
+        f"{describe_count(plan.staying)} {stays} on the version of before"
+    )

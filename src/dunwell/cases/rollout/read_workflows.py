@@ -1,20 +1,84 @@
-"""List a merchant's workflows, show one of their versions, compare two."""
+"""A merchant's workflows and their versions for people and programs: lists, one version, two
+compared.
+"""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
 from uuid import UUID
+
+import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.store import count_active_claims
-from dunwell.cases.rollout.views import Comparison, DefinitionView, VersionView, WorkflowView
 from dunwell.core.workflows.change_workflow import check_switched, find_workflow
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.document import render_document
+from dunwell.core.workflows.drafts.draft_changes import DraftChange
+from dunwell.core.workflows.drafts.store import load_open_changes, load_published_changes
 from dunwell.core.workflows.store import Workflow, load_workflows
-from dunwell.core.workflows.versions.differences import find_differences, find_text_changes
+from dunwell.core.workflows.versions.differences import (
+    PartDifference,
+    compare_parts,
+    find_differences,
+    find_text_changes,
+)
+from dunwell.core.workflows.versions.parts import list_parts
 from dunwell.core.workflows.versions.store import VersionRow, load_definition, load_versions
-from dunwell.core.workflows.versions.versions import find_verdict, render_version_name
+from dunwell.core.workflows.versions.versions import Verdict, find_verdict, render_version_name
 from dunwell.platform.errors import NotFound
+
+
+class WorkflowView(msgspec.Struct, frozen=True, rename="camel"):
+    """A workflow in the list; no version: it was never published."""
+
+    id: UUID
+    name: str
+    assignment_enabled: bool
+    created_at: datetime
+    version: str | None
+    version_id: UUID | None
+    draft_id: UUID | None
+    # Claims in process on any version.
+    active_claims: int
+
+
+class VersionView(msgspec.Struct, frozen=True, rename="camel"):
+    """A version, or the draft. Claims in process run on the newest minor of their major."""
+
+    version: str
+    version_id: UUID
+    state: Literal["DRAFT", "PUBLISHED"]
+    created_at: datetime
+    published_at: datetime | None
+    comment: str | None
+    active_claims: int
+
+
+class DefinitionView(msgspec.Struct, frozen=True, rename="camel"):
+    """One version with its definition, and all versions of its workflow, oldest first."""
+
+    workflow_id: UUID
+    name: str
+    assignment_enabled: bool
+    version: str
+    version_id: UUID
+    definition: dict[str, Any]
+    versions: list[VersionView]
+
+
+class Comparison(msgspec.Struct, frozen=True, rename="camel"):
+    """What `after` changes about `before`."""
+
+    before: str
+    after: str
+    verdict: Verdict
+    differences: list[str]
+    # Place -> lines that begin with -, + or a space.
+    text_changes: dict[str, list[str]]
+
 
 DRAFT, LATEST = "draft", "latest"
 
@@ -134,3 +198,47 @@ def _describe_versions(
         )
         for each in versions
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAtVersion:
+    """changes: what was published with it, oldest first; of the draft, what is in it."""
+
+    row: VersionRow
+    definition: Definition
+    parts: Mapping[str, Any]
+    changes: list[DraftChange]
+
+
+@dataclass(frozen=True, slots=True)
+class TwoVersions:
+    verdict: Verdict
+    differences: list[PartDifference]
+
+
+async def list_versions(work: Work, workflow_id: UUID) -> list[VersionRow]:
+    """Oldest first, the draft last. Raises InvalidState: the merchant has scenarios."""
+    work.need(Right.READ_CLAIMS)
+    check_switched(work.merchant)
+    return await load_versions(work.tx, work.merchant_id, workflow_id)
+
+
+async def look_at_version(work: Work, workflow_id: UUID, name: str) -> LookedAtVersion:
+    """name: v1.2, draft or latest. Raises NotFound, and what `list_versions` raises."""
+    work.need(Right.READ_CLAIMS)
+    row = choose_version(await list_versions(work, workflow_id), name)
+    tx, merchant_id = work.tx, work.merchant_id
+    definition = await load_definition(tx, merchant_id, workflow_id, row.version_id)
+    if definition is None:
+        raise NotFound(f"{name} was discarded just now. List the versions again.")
+    if row.state == "DRAFT":
+        changes = await load_open_changes(tx, merchant_id, workflow_id)
+    else:
+        changes = await load_published_changes(tx, merchant_id, row.version_id)
+    return LookedAtVersion(row, definition, list_parts(definition), changes)
+
+
+def compare_two(before: LookedAtVersion, after: LookedAtVersion) -> TwoVersions:
+    return TwoVersions(
+        find_verdict(before.definition, after.definition), compare_parts(before.parts, after.parts)
+    )

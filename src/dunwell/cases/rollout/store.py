@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from dunwell.cases.assignment.rules import RuleSet
-from dunwell.cases.assignment.store import load_published_rules
-from dunwell.cases.assignment.store_drafts import load_rules_draft
+from dunwell.cases.assignment.store import load_published_rules, load_rules_draft
 from dunwell.platform.database.database import Connection
 
 # Reads the merchant's claims once: seldom, and by an operator.

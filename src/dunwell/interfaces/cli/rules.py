@@ -10,14 +10,15 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.cases.assignment.checking import check_rules
 from dunwell.cases.assignment.hypothetical import HypotheticalClaim, check_hypothetical
 from dunwell.cases.assignment.read_rules import RulesView, read_rules
-from dunwell.cases.assignment.review import Review, review_rules
 from dunwell.cases.assignment.rules_draft import (
+    Review,
     RulesPublication,
     discard_rules_draft,
     publish_rules_draft,
+    review_rules,
     save_rules_draft,
 )
-from dunwell.cases.assignment.store_drafts import load_rules_draft
+from dunwell.cases.assignment.store import load_rules_draft
 from dunwell.cases.assignment.targets import Rulebook, load_draft_rulebook, load_rulebook
 from dunwell.cases.assignment.try_claim import Possibility, try_claim
 from dunwell.interfaces.cli.options import data_dir_option

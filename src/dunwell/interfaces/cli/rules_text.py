@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from dunwell.cases.assignment.document import (
+from dunwell.cases.assignment.read_rules import RulesView
+from dunwell.cases.assignment.rules import (
     RuleDocument,
     RulesDocument,
     render_document,
     render_rule,
 )
-from dunwell.cases.assignment.read_rules import RulesView
-from dunwell.cases.assignment.review import Review
+from dunwell.cases.assignment.rules_draft import Review
 from dunwell.cases.assignment.targets import Rulebook
 from dunwell.cases.assignment.try_claim import Possibility
 from dunwell.cases.assignment.wording import describe_default, describe_verdict

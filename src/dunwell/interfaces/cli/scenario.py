@@ -5,8 +5,13 @@ from typing import TextIO
 import click
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.cases.rollout.read_scenarios import ScenarioView, list_scenarios, show_scenario
-from dunwell.cases.rollout.save_scenario import SavedScenario, save_scenario
+from dunwell.cases.rollout.scenarios.save_scenario import (
+    SavedScenario,
+    ScenarioView,
+    list_scenarios,
+    save_scenario,
+    show_scenario,
+)
 from dunwell.core.workflows.checking import read_definition
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table

@@ -6,11 +6,14 @@ from uuid import UUID
 import click
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.cases.rollout.drop_draft import drop_draft
-from dunwell.cases.rollout.plan_publication import PublicationPlan, describe_reach, plan_publication
-from dunwell.cases.rollout.publish_workflow import publish_workflow
-from dunwell.cases.rollout.read_workflows import DRAFT, show_version
-from dunwell.cases.rollout.views import DefinitionView
+from dunwell.cases.rollout.delete_workflow import drop_draft
+from dunwell.cases.rollout.publish_workflow import (
+    PublicationPlan,
+    describe_reach,
+    plan_publication,
+    publish_workflow,
+)
+from dunwell.cases.rollout.read_workflows import DRAFT, DefinitionView, show_version
 from dunwell.core.workflows.change_workflow import check_switched, find_workflow
 from dunwell.core.workflows.checking import read_definition
 from dunwell.core.workflows.document import GivenDefinition

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.cases.rollout.preview_message import (
+from dunwell.cases.rollout.preview.preview_message import (
     MessagePreview,
     Wanted,
     prepare_message,

@@ -7,11 +7,17 @@ from pathlib import Path
 
 import click
 
-from dunwell.cases.rollout.costs import Costs
-from dunwell.cases.rollout.effects import DEFAULT_DAYS, MOST_DAYS, Asked, Sink
-from dunwell.cases.rollout.foresee_costs import foresee_costs_alone, prepare_costs
-from dunwell.cases.rollout.next_contacts import ClaimPreview, NextContact
-from dunwell.cases.rollout.preview_draft import Preview, preview_draft, view_preview
+from dunwell.cases.rollout.preview.costs import Costs
+from dunwell.cases.rollout.preview.effects import (
+    DEFAULT_DAYS,
+    MOST_DAYS,
+    Asked,
+    ClaimPreview,
+    NextContact,
+    Sink,
+)
+from dunwell.cases.rollout.preview.foresee_costs import foresee_costs_alone, prepare_costs
+from dunwell.cases.rollout.preview.preview_draft import Preview, preview_draft, view_preview
 from dunwell.core.workflows.change_workflow import check_switched, find_workflow
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, show_progress

@@ -3,20 +3,21 @@
 from collections.abc import Iterator, Sequence
 from zoneinfo import ZoneInfo
 
-from dunwell.cases.rollout.costs import Costs, Spent
-from dunwell.cases.rollout.effects import Effects
-from dunwell.cases.rollout.effects_views import OutlookView, describe_aspects, view_outlook
-from dunwell.cases.rollout.next_contacts import Kind, NextContact
-from dunwell.cases.rollout.outlook_figures import (
+from dunwell.cases.rollout.preview.costs import Costs, Spent
+from dunwell.cases.rollout.preview.effects import Effects, Kind, NextContact
+from dunwell.cases.rollout.preview.effects_views import (
     CHANNELS,
     DayTable,
     FeeFigures,
+    OutlookView,
     add_up_fees,
     count_held_back,
+    describe_aspects,
     tabulate_days,
+    view_outlook,
 )
-from dunwell.cases.rollout.plan_publication import describe_reach
-from dunwell.cases.rollout.preview_draft import Preview
+from dunwell.cases.rollout.preview.preview_draft import Preview
+from dunwell.cases.rollout.publish_workflow import describe_reach
 from dunwell.cases.rollout.uses import describe_count
 from dunwell.contact.messages.formatting import render_money
 from dunwell.contact.messages.guards.guards import HeldBy

@@ -9,11 +9,13 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.cases.rollout.read_workflows import (
     DRAFT,
     LATEST,
+    Comparison,
+    DefinitionView,
+    WorkflowView,
     compare_versions,
     list_workflows,
     show_version,
 )
-from dunwell.cases.rollout.views import Comparison, DefinitionView, WorkflowView
 from dunwell.core.workflows.versions.versions import Verdict
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table

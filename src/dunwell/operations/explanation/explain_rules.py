@@ -1,10 +1,15 @@
 """What the assignment rules say of a claim: those that chose its process, or today's."""
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.cases.assignment.facts import load_claim_facts
 from dunwell.cases.assignment.matching import Match, match_rules
 from dunwell.cases.assignment.store import load_rules_version
-from dunwell.cases.assignment.targets import Rulebook, find_today, load_rulebook, make_rulebook
+from dunwell.cases.assignment.targets import (
+    Rulebook,
+    find_today,
+    load_claim_facts,
+    load_rulebook,
+    make_rulebook,
+)
 from dunwell.cases.assignment.wording import describe_default, describe_verdict
 from dunwell.operations.explanation.records import Standing
 from dunwell.operations.explanation.views import ExplainedRule, ExplainedRules

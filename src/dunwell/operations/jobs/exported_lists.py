@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.list_audit import list_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.dispute import DisputeState, render_case_number
 from dunwell.cases.disputes.list_disputes import list_disputes
-from dunwell.cases.disputes.store_lists import ListedDispute
+from dunwell.cases.disputes.store import ListedDispute
 from dunwell.cases.modalities.list_modalities import ModalityFilter, list_modalities
 from dunwell.cases.modalities.store import ListedModality
 from dunwell.cases.payments.list_payments import (
@@ -22,7 +22,7 @@ from dunwell.cases.payments.list_payments import (
     list_payment_requests,
     list_payments,
 )
-from dunwell.cases.payments.store_lists import ListedPayment, ListedRequest
+from dunwell.cases.payments.store import ListedPayment, ListedRequest
 from dunwell.contact.messages.communications.communication import FoundCommunication
 from dunwell.contact.messages.list_communications import (
     CommunicationFilter,

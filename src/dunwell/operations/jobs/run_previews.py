@@ -6,10 +6,10 @@ because nothing is changed.
 
 import msgspec
 
-from dunwell.cases.rollout.effects import DEFAULT_DAYS, Asked
-from dunwell.cases.rollout.effects_views import DraftEffectsView, view_draft_effects
-from dunwell.cases.rollout.foresee_costs import foresee_costs_alone, prepare_costs
-from dunwell.cases.rollout.preview_draft import preview_draft
+from dunwell.cases.rollout.preview.effects import DEFAULT_DAYS, Asked
+from dunwell.cases.rollout.preview.effects_views import DraftEffectsView, view_draft_effects
+from dunwell.cases.rollout.preview.foresee_costs import foresee_costs_alone, prepare_costs
+from dunwell.cases.rollout.preview.preview_draft import preview_draft
 from dunwell.operations.jobs.job import JobKind, PreviewDraft
 from dunwell.operations.jobs.runner import RunnableKind, RunningJob, run_due_job
 from dunwell.operations.jobs.store_previews import save_result

@@ -8,7 +8,7 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.effects_views import DraftEffectsView
+from dunwell.cases.rollout.preview.effects_views import DraftEffectsView
 from dunwell.core.workflows.store import load_draft
 from dunwell.operations.jobs.job import Job, JobState, PreviewDraft
 from dunwell.operations.jobs.start_job import TooManyJobs, begin_job

@@ -9,7 +9,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.accounts.merchants.merchant import NewMerchant
 from dunwell.accounts.merchants.rights import Scope
-from dunwell.cases.assignment.document import RulesDocument
+from dunwell.cases.assignment.rules import RulesDocument
 from dunwell.core.events.webhooks.endpoint import WantedEndpoint
 from dunwell.core.workflows.definition import Definition
 

@@ -12,9 +12,8 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.store import lock_merchant
-from dunwell.cases.assignment.document import RuleDocument, RulesDocument, write_rules
-from dunwell.cases.assignment.store import load_published_rules
-from dunwell.cases.assignment.store_drafts import load_rules_draft
+from dunwell.cases.assignment.rules import RuleDocument, RulesDocument, write_rules
+from dunwell.cases.assignment.store import load_published_rules, load_rules_draft
 from dunwell.core.workflows.change_workflow import deactivate_workflow
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
 from dunwell.operations.onboarding.changes import (

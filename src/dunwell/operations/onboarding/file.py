@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from dunwell.accounts.merchants.configuration import Allocation, Basis, Feature, Letters
 from dunwell.accounts.merchants.rights import Scope
-from dunwell.cases.assignment.document import RulesDocument
+from dunwell.cases.assignment.rules import RulesDocument
 from dunwell.core.workflows.definition import Cents, Name, TimeOfDay
 
 Key = Annotated[

@@ -7,10 +7,9 @@ from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.installation.webhook_networks import find_reach
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.store import load_credentials, load_merchant, lock_merchant
-from dunwell.cases.assignment.document import write_rules
-from dunwell.cases.assignment.store import load_published_rules, load_targets
-from dunwell.cases.assignment.store_drafts import load_rules_draft
-from dunwell.cases.rollout.scenario_claims_store import count_standing
+from dunwell.cases.assignment.rules import write_rules
+from dunwell.cases.assignment.store import load_published_rules, load_rules_draft, load_targets
+from dunwell.cases.rollout.scenarios.store import count_standing
 from dunwell.cases.rollout.store import count_active_claims
 from dunwell.core.events.webhooks.endpoints import Endpoint, load_endpoints, open_authorization
 from dunwell.core.workflows.scenarios.store import load_scenarios

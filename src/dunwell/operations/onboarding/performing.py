@@ -19,7 +19,7 @@ from dunwell.cases.assignment.rules_draft import (
     publish_rules_draft,
     save_rules_draft,
 )
-from dunwell.cases.rollout.save_scenario import save_scenario
+from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
 from dunwell.core.events.webhooks.endpoints import add_endpoint, change_endpoint, remove_endpoint
 from dunwell.core.workflows.drafts.draft_changes import Ticks
 from dunwell.core.workflows.drafts.edit_draft import discard_draft

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import UNSET
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.cases.rollout.effects import Progress
+from dunwell.cases.rollout.preview.effects import Progress
 from dunwell.operations.onboarding.configuration import describe_gaps
 from dunwell.operations.onboarding.decision import decide_changes, describe_warnings
 from dunwell.operations.onboarding.opening import open_file, open_standing

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.effects import Asked, Effects, Progress
-from dunwell.cases.rollout.effects_views import describe_next_contacts, view_next_contacts
-from dunwell.cases.rollout.plan_publication import count_reached
-from dunwell.cases.rollout.preview_effects import (
+from dunwell.cases.rollout.preview.effects import Asked, Effects, Progress
+from dunwell.cases.rollout.preview.effects_views import describe_next_contacts, view_next_contacts
+from dunwell.cases.rollout.preview.preview_effects import (
     MinorChange,
     preview_effects,
 )
+from dunwell.cases.rollout.publish_workflow import count_reached
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.versions.differences import find_differences
 from dunwell.core.workflows.versions.versions import (

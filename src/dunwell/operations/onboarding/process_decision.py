@@ -8,10 +8,15 @@ Rules rule new claims alone: those in process keep theirs. Pure.
 from collections.abc import Iterator, Mapping
 from uuid import UUID
 
-from dunwell.cases.assignment.differences import NO_RULES, find_rule_differences
-from dunwell.cases.assignment.document import RulesDocument, list_names, resolve_names
 from dunwell.cases.assignment.matching import RuleTarget
 from dunwell.cases.assignment.overlaps import find_overlaps
+from dunwell.cases.assignment.rules import (
+    NO_RULES,
+    RulesDocument,
+    find_rule_differences,
+    list_names,
+    resolve_names,
+)
 from dunwell.cases.assignment.wording import describe_overlap
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.versions.differences import find_differences

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from dunwell.cases.rollout.effects_views import NextContactsView
+from dunwell.cases.rollout.preview.effects_views import NextContactsView
 
 
 class NewCredentialReport(msgspec.Struct, frozen=True, rename="camel"):

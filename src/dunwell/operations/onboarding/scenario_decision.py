@@ -6,7 +6,7 @@ Pure.
 
 from collections.abc import Iterator
 
-from dunwell.cases.rollout.scenario_edit import ScenarioEdit, decide_edit
+from dunwell.cases.rollout.scenarios.scenario_edit import ScenarioEdit, decide_edit
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.versions.differences import find_differences
 from dunwell.operations.onboarding.changes import Change, SaveScenario

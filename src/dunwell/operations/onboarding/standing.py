@@ -8,7 +8,7 @@ from dunwell.accounts.installation.webhook_networks import PUBLIC_REACH, Webhook
 from dunwell.accounts.merchants.configuration import Channel, Configuration
 from dunwell.accounts.merchants.credentials.access import Credential
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.cases.assignment.document import RulesDocument
+from dunwell.cases.assignment.rules import RulesDocument
 from dunwell.core.workflows.versions.versions import Draft, KnownStep, Scenario, Version
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.cases.assignment.document import render_document
+from dunwell.cases.assignment.rules import render_document
 from dunwell.operations.onboarding.configuration import render_configuration
 from dunwell.operations.onboarding.logo_data import write_data
 from dunwell.operations.onboarding.standing import Standing

@@ -20,7 +20,7 @@ from dunwell.cases.disputes.list_disputes import (
 from dunwell.cases.modalities.list_modalities import MODALITIES, ModalityFilter
 from dunwell.cases.modalities.modality import ModalityState
 from dunwell.cases.payments.list_payments import REQUESTS, RequestFilter
-from dunwell.cases.payments.request_states import RequestState
+from dunwell.cases.payments.requests.request_states import RequestState
 from dunwell.cases.replies.store import count_unseen
 from dunwell.contact.messages.communications.store import count_failed
 from dunwell.contact.messages.list_communications import COMMUNICATIONS, CommunicationFilter

@@ -1,18 +1,123 @@
-"""Change one text of a workflow's draft: of two people who write at once, each for another channel
-or in another language, both get through; of one text, neither's words are lost."""
+"""The texts of a workflow: opened, reviewed and changed one by one, so that two people who edit
+different texts both succeed.
+"""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
+import msgspec
+
 from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.workflows.change_workflow import open_workflow
+from dunwell.cases.rollout.read_workflows import DRAFT, choose_version
+from dunwell.contact.messages.checking import find_template_faults
+from dunwell.contact.messages.merchant_rules import find_forbidden_words, find_value_faults
+from dunwell.contact.messages.placeholders import LINE_MARK, split_sentences
+from dunwell.core.workflows.change_workflow import check_switched, open_workflow
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.definition_rules import find_text_faults
 from dunwell.core.workflows.drafts.draft_changes import find_last_change
 from dunwell.core.workflows.drafts.edit_draft import Edit, EditedDraft, edit_draft
 from dunwell.core.workflows.drafts.store import load_open_changes
-from dunwell.core.workflows.store import load_current, load_draft
+from dunwell.core.workflows.store import load_assignability, load_current, load_draft
 from dunwell.core.workflows.text_places import Place, Written, put_text, read_part, read_text
-from dunwell.platform.errors import EditConflict, InvalidState
+from dunwell.core.workflows.versions.store import VersionRow, load_definition, load_versions
+from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound
 from dunwell.platform.text.differences import compute_revision
+
+# A sentence of more words is told; plain language keeps below it.
+MOST_WORDS = 20
+
+
+def list_sentences(text: str) -> Iterator[str]:
+    """Of each line; a placeholder is one word, and a mark of a list or heading none."""
+    for line in text.splitlines():
+        mark = LINE_MARK.match(line)
+        for each in split_sentences(line[mark.end() if mark else 0 :]):
+            if each.strip():
+                yield each.strip()
+
+
+def count_words(sentence: str) -> int:
+    """`{{ debtor.name }}` is one, whatever blanks stand within the braces."""
+    return len(sentence.replace("{{ ", "{{").replace(" }}", "}}").split())
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    faults: Sequence[Fault]
+    # With how many words each has.
+    long_sentences: Sequence[tuple[str, int]]
+    # Of the longest sentence.
+    most_words: int
+
+
+def review_text(definition: Definition, place: Place, configuration: Configuration) -> Review:
+    """Of what stands at the place, its snippets put in. configuration: the merchant's."""
+    alone = _leave_alone(definition, place)
+    found = [
+        *find_text_faults(alone.templates, alone.snippets, alone.settings.languages),
+        *find_template_faults(alone),
+        *find_forbidden_words(alone, configuration.forbidden_words),
+        *find_value_faults(configuration, alone),
+    ]
+    written = read_text(definition, place) or Written()
+    counted = [(each, count_words(each)) for each in list_sentences(written.body)]
+    return Review(
+        faults=[each for each in dict.fromkeys(found) if each.path in place.pointers],
+        long_sentences=[(each, words) for each, words in counted if words > MOST_WORDS],
+        most_words=max((words for _, words in counted), default=0),
+    )
+
+
+def _leave_alone(definition: Definition, place: Place) -> Definition:
+    """The place's text with the snippets of its language."""
+    written = read_text(definition, place)
+    snippets = {
+        name: {place.language: texts[place.language]}
+        for name, texts in definition.snippets.items()
+        if place.language in texts
+    }
+    settings = msgspec.structs.replace(definition.settings, languages=[place.language])
+    bare = msgspec.structs.replace(definition, settings=settings, templates={}, snippets=snippets)
+    return put_text(bare, place, written)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedTexts:
+    """A definition by its workflow and version, and which others there are, oldest first."""
+
+    workflow_id: UUID
+    workflow: str
+    version: VersionRow
+    versions: Sequence[VersionRow]
+    definition: Definition
+
+    @property
+    def is_newest(self) -> bool:
+        """The draft, or the latest version where there is none: what is edited."""
+        return self.version == self.versions[-1]
+
+
+async def open_texts(work: Work, workflow_id: UUID, version: str | None = None) -> OpenedTexts:
+    """version: v1.2, draft or latest; None: the draft, or the latest version where there is none.
+    Raises NotFound, and InvalidState: the merchant has scenarios."""
+    work.need(Right.CONFIGURE)
+    check_switched(work.merchant)
+    known = await load_assignability(work.tx, work.merchant_id, workflow_id)
+    if known is None:
+        raise NotFound("There is no such workflow.")
+    versions = await load_versions(work.tx, work.merchant_id, workflow_id)
+    has_draft = any(each.name == DRAFT for each in versions)
+    chosen = choose_version(versions, version or (DRAFT if has_draft else None))
+    definition = await load_definition(work.tx, work.merchant_id, workflow_id, chosen.version_id)
+    if definition is None:
+        raise NotFound("The draft was discarded just now. Look at the workflow again.")
+    return OpenedTexts(
+        workflow_id, known[0], version=chosen, versions=versions, definition=definition
+    )
 
 
 async def edit_text(

@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.store import load_user
-from dunwell.cases.rollout.preview_message import PreparedMessage, Wanted, prepare_message
+from dunwell.cases.rollout.preview.preview_message import PreparedMessage, Wanted, prepare_message
 from dunwell.contact.escalation.contacts.compose_contact import make_message
 from dunwell.contact.sending.channel import Message
 from dunwell.core.workflows.definition import Definition

@@ -15,10 +15,9 @@ from typing import Any
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.preview_message import find_reader
-from dunwell.cases.rollout.sample_contact import Case, Reader
-from dunwell.cases.rollout.trials.day_reasons import DayReason
-from dunwell.cases.rollout.trials.simulating import Happening, Part, play_through
+from dunwell.cases.rollout.preview.preview_message import find_reader
+from dunwell.cases.rollout.preview.sample_contact import Case, Reader
+from dunwell.cases.rollout.trials.simulating import DayReason, Happening, Part, play_through
 from dunwell.cases.rollout.trials.writing import TrialWriter, Wish, open_trial
 from dunwell.contact.escalation.contacts.render_leased import foresee_pay_by
 from dunwell.contact.escalation.due_claim import find_usable_channels

@@ -10,9 +10,9 @@ from decimal import Decimal
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.preview_message import Wanted
-from dunwell.cases.rollout.sample_contact import Reader, make_sample
-from dunwell.cases.rollout.trials.store_names import NamedClaim, load_named_claims
+from dunwell.cases.rollout.preview.preview_message import Wanted
+from dunwell.cases.rollout.preview.sample_contact import Reader, make_sample
+from dunwell.cases.rollout.trials.store import NamedClaim, load_named_claims
 from dunwell.cases.rollout.trials.writing import TrialWriter, Wish, open_trial
 from dunwell.contact.messages.facts import ItemFacts
 from dunwell.contact.messages.gsm import count_parts

@@ -1,32 +1,45 @@
-"""Messages of a definition written before any is sent: as they would be, for a claim that is made
-up or the merchant's own, at a price that its line names. Nothing is stored.
+"""Messages of a definition written before any is sent, and the placeholders that its texts may
+use.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from uuid import UUID
 
 from dunwell.accounts.installation.delivery_providers import Line
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.sample_contact import NOBODYS_ID, Reader
+from dunwell.cases.rollout.preview.sample_contact import NOBODYS_ID, Reader, make_sample
 from dunwell.contact.escalation.contacts.compose_contact import (
     Letterhead,
     Occasion,
     find_layout,
+    gather_facts,
     render_contact,
 )
 from dunwell.contact.escalation.process import Process, build_process
+from dunwell.contact.messages.codes import CODE_MASK
 from dunwell.contact.messages.contact import RenderedContact
+from dunwell.contact.messages.formatting import Values
 from dunwell.contact.messages.gsm import count_parts
+from dunwell.contact.messages.links import TOKEN_MASK
+from dunwell.contact.messages.placeholders import (
+    GREETING,
+    GREETING_USED,
+    ITEMS,
+    LANDING_CODE,
+    NAMES,
+    SNIPPET_PREFIX,
+)
 from dunwell.contact.sending.channel import Permanent
 from dunwell.contact.sending.report import Weight, find_country, price_of
 from dunwell.core.workflows.definition import CommunicationStep, Definition
+from dunwell.core.workflows.text_places import Place
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.codes import find_home
@@ -103,3 +116,52 @@ async def open_trial(work: Work, resources: Resources, definition: Definition) -
     )
     process = build_process(definition, work.merchant.configuration)
     return TrialWriter(head, definition, process, lines)
+
+
+_TO_PAY = timedelta(days=13)
+_HIDDEN = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPlaceholder:
+    """`name`: as it stands between the braces. `becomes`: of a snippet, its own text."""
+
+    name: str
+    becomes: str
+
+    @property
+    def is_snippet(self) -> bool:
+        return self.name.startswith(SNIPPET_PREFIX)
+
+
+def show_placeholders(work: Work, writer: TrialWriter, place: Place) -> list[ShownPlaceholder]:
+    """Those that may stand there, snippets last. Raises MerchantNotConfigured."""
+    work.need(Right.CONFIGURE)
+    today = writer.process.calendar.local_date(work.now)
+    sample = make_sample(work.merchant.configuration.currency, today)
+    planned = sample.plan(place.channel or CHANNELS[0])
+    values = Values(gather_facts(writer.head, planned, today, today + _TO_PAY), place.language)
+    shown = [ShownPlaceholder(name, _hide(values.text(name))) for name in _list_names(place)]
+    if place.group == "snippets":
+        return shown
+    snippets = writer.definition.snippets
+    shown += [
+        ShownPlaceholder(f"{SNIPPET_PREFIX}{name}", texts.get(place.language, ""))
+        for name, texts in snippets.items()
+    ]
+    if GREETING not in snippets:
+        shown.append(ShownPlaceholder(GREETING_USED, values.text(GREETING_USED)))
+    return shown
+
+
+def _list_names(place: Place) -> Iterator[str]:
+    """A table stands in no SMS, and a code on letters alone."""
+    kept_out: dict[str, tuple[Channel | None, ...]] = {
+        ITEMS: ("EMAIL", "LETTER", None), LANDING_CODE: ("LETTER",),
+    }  # fmt: skip
+    yield from (name for name in NAMES if place.channel in kept_out.get(name, (place.channel,)))
+
+
+def _hide(text: str) -> str:
+    """Without what leads nowhere."""
+    return text.replace(TOKEN_MASK, _HIDDEN).replace(CODE_MASK, _HIDDEN)

@@ -5,8 +5,7 @@ from typing import Any
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.intake.check_claims import find_faulty_dates
 from dunwell.cases.intake.submission import ItemSubmission
-from dunwell.cases.payments.add_item import AddedItem, NewItem, add_fee, add_item
-from dunwell.cases.payments.delete_item import delete_item
+from dunwell.cases.payments.change_items import AddedItem, NewItem, add_fee, add_item, delete_item
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Body, Endpoint, Operation
 from dunwell.interfaces.api.paths import read_claim_id, read_item_id

@@ -7,24 +7,24 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.disputes.dispute import Dispute as StoredDispute
-from dunwell.cases.disputes.dispute import (
-    DisputeState,
-    NewDispute,
-    find_reason_faults,
-    render_case_number,
-)
-from dunwell.cases.disputes.end_dispute import (
+from dunwell.cases.disputes.answer_dispute import (
     Outcome,
     Resolution,
     find_faulty_outcome,
     resolve_dispute,
 )
-from dunwell.cases.disputes.evidence import EvidenceFile
-from dunwell.cases.disputes.evidence_store import load_evidence
+from dunwell.cases.disputes.dispute import Dispute as StoredDispute
+from dunwell.cases.disputes.dispute import (
+    DisputeState,
+    EvidenceFile,
+    NewDispute,
+    find_reason_faults,
+    render_case_number,
+)
 from dunwell.cases.disputes.list_disputes import get_dispute, get_evidence, list_claim_disputes
 from dunwell.cases.disputes.open_dispute import open_dispute
 from dunwell.cases.disputes.reasons import list_reasons
+from dunwell.cases.disputes.store import load_evidence
 from dunwell.core.files.upload import ALLOWED_TYPES
 from dunwell.interfaces.api.answer import answer_file
 from dunwell.interfaces.api.call import Call

@@ -8,8 +8,8 @@ from dunwell.cases.payments.list_payments import (
     list_payment_requests,
     list_payments,
 )
-from dunwell.cases.payments.request_states import RequestState
-from dunwell.cases.payments.store_lists import ListedPayment, ListedRequest
+from dunwell.cases.payments.requests.request_states import RequestState
+from dunwell.cases.payments.store import ListedPayment, ListedRequest
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Endpoint, Operation, Parameter, Span
 from dunwell.interfaces.api.routes.parameters import (

@@ -9,9 +9,8 @@ from uuid import UUID
 from msgspec import UNSET
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.assign_claims import assign_to_workflow
-from dunwell.cases.assignment.outcome import Assignment, AssignmentOutcome
-from dunwell.cases.assignment.start_assignment import start_assignment
+from dunwell.cases.assignment.assign_claims import assign_to_workflow, start_assignment
+from dunwell.cases.assignment.decision import Assignment, AssignmentOutcome
 from dunwell.core.workflows.scenarios.store import find_scenario_id, load_scenarios
 from dunwell.core.workflows.store import load_workflows
 from dunwell.interfaces.api.call import Call

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
+from dunwell.cases.modalities.answer_modality import request_modality
 from dunwell.cases.modalities.bounds import ClaimFacts, Terms
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.progress import local_date
-from dunwell.cases.modalities.request_modality import request_modality
 from dunwell.cases.modalities.store import load_modalities
 from dunwell.interfaces.landing.arranging.asking import Ground, find_live, may_ask
 from dunwell.interfaces.landing.render.pages import DebtorPageContext

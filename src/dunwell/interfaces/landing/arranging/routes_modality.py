@@ -7,8 +7,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.cases.modalities.answer_modality import withdraw_modality
-from dunwell.cases.modalities.confirmation import is_agreed, tell_answer
+from dunwell.cases.modalities.answer_modality import is_agreed, tell_answer, withdraw_modality
 from dunwell.cases.modalities.modality import Modality, ModalityType
 from dunwell.cases.modalities.store import read_modality
 from dunwell.contact.messages.letters.paper import write_paper

@@ -7,8 +7,8 @@ from typing import ClassVar
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Configuration
+from dunwell.cases.modalities.answer_modality import is_agreed
 from dunwell.cases.modalities.bounds import DefermentTerms, PlanTerms, is_approved_at_once
-from dunwell.cases.modalities.confirmation import is_agreed
 from dunwell.cases.modalities.modality import (
     EndReason,
     Modality,

@@ -4,8 +4,7 @@ from contextlib import nullcontext
 from datetime import datetime
 
 from dunwell.cases.modalities.bounds import ClaimFacts
-from dunwell.cases.modalities.nearest_offer import find_nearest_offer, get_terms
-from dunwell.cases.modalities.offers import Offer
+from dunwell.cases.modalities.offers import Offer, find_nearest_offer, get_terms
 from dunwell.cases.modalities.progress import local_date
 from dunwell.cases.modalities.store import load_modalities
 from dunwell.interfaces.landing.arranging.asking import may_ask

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from dunwell.cases.disputes.questions import (
+from dunwell.cases.disputes.reasons import (
     MESSAGE,
     Kind,
     Question,
+    Reason,
     find_answer_faults,
     list_questions,
 )
-from dunwell.cases.disputes.reasons import Reason
 from dunwell.interfaces.web.amounts import read_amount
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.texts import is_printable

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.disputes.evidence import MOST_AT_ONCE
+from dunwell.cases.disputes.dispute import MOST_AT_ONCE
 from dunwell.core.files.upload import PreparedUpload
 from dunwell.interfaces.landing.session.drafts import (
     DRAFT_LASTS,

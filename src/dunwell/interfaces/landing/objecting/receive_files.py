@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from dunwell.cases.disputes.evidence import MOST_AT_ONCE
+from dunwell.cases.disputes.dispute import MOST_AT_ONCE
 from dunwell.core.files.upload import (
     MAX_FILE_BYTES,
     NewUpload,

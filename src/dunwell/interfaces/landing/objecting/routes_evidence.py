@@ -5,10 +5,9 @@ from contextlib import suppress
 
 from starlette.responses import Response
 
-from dunwell.cases.disputes.add_evidence import add_evidence
+from dunwell.cases.disputes.answer_dispute import add_evidence, withdraw_dispute
 from dunwell.cases.disputes.dispute import Dispute, DisputeState, render_case_number
-from dunwell.cases.disputes.end_dispute import withdraw_dispute
-from dunwell.cases.disputes.evidence_store import load_evidence_digests
+from dunwell.cases.disputes.store import load_evidence_digests
 from dunwell.core.claims.store import lock_claim
 from dunwell.core.files.upload import PreparedUpload
 from dunwell.core.files.uploads import throw_away

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.disputes.add_evidence import add_evidence
+from dunwell.cases.disputes.answer_dispute import add_evidence
 from dunwell.cases.disputes.dispute import Dispute, NewDispute
-from dunwell.cases.disputes.evidence_store import load_evidence_digests
 from dunwell.cases.disputes.open_dispute import open_dispute
+from dunwell.cases.disputes.store import load_evidence_digests
 from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.objecting.disputing import SUBJECT
 from dunwell.interfaces.landing.objecting.keep_draft import KeptDraft, keep_draft

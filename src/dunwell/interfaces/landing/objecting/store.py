@@ -4,10 +4,8 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.cases.disputes.dispute import Dispute
-from dunwell.cases.disputes.evidence import EvidenceFile
-from dunwell.cases.disputes.evidence_store import LOAD_FILES
-from dunwell.cases.disputes.store import LOAD_DISPUTE
+from dunwell.cases.disputes.dispute import Dispute, EvidenceFile
+from dunwell.cases.disputes.store import LOAD_DISPUTE, LOAD_FILES
 from dunwell.interfaces.landing.session.details import KEY, Detail
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose, nest, nest_rows

@@ -14,8 +14,12 @@ from dunwell.accounts.merchants.answer_days import find_answer_day, find_overdue
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.disputes.dispute import Dispute, render_case_number
-from dunwell.cases.disputes.store import load_dispute
-from dunwell.cases.disputes.store_overdue import find_merchants, find_overdue, save_overdue_told
+from dunwell.cases.disputes.store import (
+    find_merchants,
+    find_overdue,
+    load_dispute,
+    save_overdue_told,
+)
 from dunwell.cases.modalities.progress import local_date
 from dunwell.contact.messages.creditors import find_creditor
 from dunwell.contact.notices.notice import Addressee, TooMany, Unreachable

@@ -9,10 +9,15 @@ import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.answer_days import find_answer_day
-from dunwell.cases.disputes.dispute import Dispute, DisputeState, render_case_number
-from dunwell.cases.disputes.evidence import MOST_AT_ONCE
-from dunwell.cases.disputes.questions import Question, list_questions, needs_message
-from dunwell.cases.disputes.reasons import BUILT_IN, DisputeType, Reason
+from dunwell.cases.disputes.dispute import MOST_AT_ONCE, Dispute, DisputeState, render_case_number
+from dunwell.cases.disputes.reasons import (
+    BUILT_IN,
+    DisputeType,
+    Question,
+    Reason,
+    list_questions,
+    needs_message,
+)
 from dunwell.interfaces.landing.objecting.disputing import can_dispute
 from dunwell.interfaces.landing.objecting.receive_files import FileRefusal
 from dunwell.interfaces.landing.objecting.store import DisputeWithFiles

@@ -5,7 +5,7 @@ import msgspec
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.payments.choice import allow_rate
 from dunwell.cases.payments.provider import Providers
-from dunwell.cases.payments.receipt import label_provider
+from dunwell.cases.payments.record_payment import label_provider
 from dunwell.interfaces.landing.paying.choosing import Options, find_options
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.states import decide_state, find_next_rate, is_payable

@@ -6,7 +6,7 @@ Of a closed claim it says what was paid and nothing of what is left.
 from collections.abc import Callable
 
 from dunwell.accounts.installation.operator import Operator
-from dunwell.cases.payments.find_request import Paid
+from dunwell.cases.payments.requests.request_states import Paid
 from dunwell.contact.messages.creditors import find_creditor
 from dunwell.contact.messages.formatting import render_money
 from dunwell.contact.messages.letters.paper import Body, Paper, compose_paper

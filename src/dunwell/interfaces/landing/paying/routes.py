@@ -12,7 +12,11 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.cases.payments.choice import Choice
 from dunwell.cases.payments.provider import ProviderAway
-from dunwell.cases.payments.start_payment import REQUEST_ID_MARK, StartPayment, start_payment
+from dunwell.cases.payments.requests.start_payment import (
+    REQUEST_ID_MARK,
+    StartPayment,
+    start_payment,
+)
 from dunwell.interfaces.landing.paying.choosing import (
     FIELDS,
     Options,

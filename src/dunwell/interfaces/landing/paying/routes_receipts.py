@@ -9,10 +9,15 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.cases.payments.find_request import LOAD_RECEIPT, Paid, Receipt
 from dunwell.cases.payments.provider import ProviderAway
-from dunwell.cases.payments.request_states import BANK_TRANSFER, RequestState
-from dunwell.cases.payments.settle_payment import settle_payment
+from dunwell.cases.payments.requests.request_states import (
+    BANK_TRANSFER,
+    LOAD_RECEIPT,
+    Paid,
+    Receipt,
+    RequestState,
+)
+from dunwell.cases.payments.requests.settle_payment import settle_payment
 from dunwell.contact.messages.letters.paper import write_paper
 from dunwell.contact.notices.notice import Addressee
 from dunwell.contact.notices.occasions.facts import ReceiptFacts

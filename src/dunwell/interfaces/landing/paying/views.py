@@ -8,8 +8,8 @@ from uuid import UUID
 import msgspec
 
 from dunwell.cases.payments.choice import Bounds, Choice, Group
-from dunwell.cases.payments.find_request import Paid, Receipt
-from dunwell.cases.payments.receipt import label_provider
+from dunwell.cases.payments.record_payment import label_provider
+from dunwell.cases.payments.requests.request_states import Paid, Receipt
 from dunwell.contact.messages.identities import mask_address
 from dunwell.interfaces.landing.paying.choosing import Options, Refused, render_choice
 from dunwell.interfaces.landing.paying.methods import Method

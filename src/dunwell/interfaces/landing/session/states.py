@@ -12,7 +12,7 @@ from dunwell.cases.modalities.modality import (
     find_open_rate,
 )
 from dunwell.cases.modalities.plans import Instalment
-from dunwell.cases.payments.request_states import BANK_TRANSFER, RequestState
+from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, RequestState
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
 from dunwell.interfaces.landing.session.facts import ClaimFacts, HoldFacts

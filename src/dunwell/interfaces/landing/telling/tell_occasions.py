@@ -14,11 +14,10 @@ import structlog
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.cases.disputes.rest_after_answer import rest_after_answer
+from dunwell.cases.disputes.answer_dispute import rest_after_answer
 from dunwell.cases.modalities.progress import local_date
-from dunwell.cases.modalities.rest_after_break import rest_after_break
 from dunwell.cases.modalities.store import load_claim_facts
-from dunwell.cases.modalities.tell_plan import is_still_true
+from dunwell.cases.modalities.sweep_modalities import is_still_true, rest_after_break
 from dunwell.contact.escalation.due_claim import has_postal_address
 from dunwell.contact.messages.identities import render_postal_address
 from dunwell.contact.messages.letters.address import render_address

@@ -9,8 +9,8 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.disputes.answer_dispute import Outcome, Resolution, lock_dispute, resolve_dispute
 from dunwell.cases.disputes.dispute import Dispute, DisputeState
-from dunwell.cases.disputes.end_dispute import Outcome, Resolution, lock_dispute, resolve_dispute
 from dunwell.interfaces.portal.disputes.store_drafts import load_draft_row, save_draft_row
 from dunwell.operations.explanation.life_store import load_user_names
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, ValidationError

@@ -11,10 +11,9 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import Assignee, Whose
+from dunwell.cases.disputes.answer_dispute import read_assignee
 from dunwell.cases.disputes.answer_texts import list_answer_texts
-from dunwell.cases.disputes.assign_dispute import read_assignee
-from dunwell.cases.disputes.dispute import Dispute, DisputeState, render_case_number
-from dunwell.cases.disputes.evidence import EvidenceFile
+from dunwell.cases.disputes.dispute import Dispute, DisputeState, EvidenceFile, render_case_number
 from dunwell.cases.disputes.list_disputes import (
     count_waiting_disputes,
     get_evidence,
@@ -22,7 +21,7 @@ from dunwell.cases.disputes.list_disputes import (
     list_disputes,
     list_waiting_disputes,
 )
-from dunwell.cases.disputes.store_lists import ListedDispute, WaitingDispute
+from dunwell.cases.disputes.store import ListedDispute, WaitingDispute
 from dunwell.contact.messages.formatting import render_name
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.interfaces.portal.disputes.drafts import (

@@ -2,8 +2,7 @@
 
 from starlette.responses import Response
 
-from dunwell.cases.disputes.assign_dispute import assign_dispute
-from dunwell.cases.disputes.end_dispute import confirm_right_person
+from dunwell.cases.disputes.answer_dispute import assign_dispute, confirm_right_person
 from dunwell.core.claims.access import check_claim
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.assigning import read_assignee

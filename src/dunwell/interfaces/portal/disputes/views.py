@@ -7,9 +7,8 @@ from uuid import UUID
 
 from dunwell.accounts.users.assignee import Assignee
 from dunwell.cases.disputes.answer_texts import AnswerText
-from dunwell.cases.disputes.dispute import Dispute
-from dunwell.cases.disputes.evidence import EvidenceFile
-from dunwell.cases.disputes.store_lists import ListedDispute, WaitingDispute
+from dunwell.cases.disputes.dispute import Dispute, EvidenceFile
+from dunwell.cases.disputes.store import ListedDispute, WaitingDispute
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.interfaces.portal.disputes.drafts import Answer, Draft
 from dunwell.interfaces.portal.disputes.preview import Preview

@@ -5,8 +5,6 @@ be taken back; a request, of which the provider can be asked, and which can be e
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.payments.cancel_request import cancel_request, is_cancellable
-from dunwell.cases.payments.foresee_reversal import foresee_reversal
 from dunwell.cases.payments.list_payments import (
     PaymentFilter,
     RequestFilter,
@@ -16,9 +14,10 @@ from dunwell.cases.payments.list_payments import (
     list_payments,
 )
 from dunwell.cases.payments.provider import ProviderAway
-from dunwell.cases.payments.request_states import BANK_TRANSFER, LIVE, RequestState
-from dunwell.cases.payments.reverse_payment import reverse_payment
-from dunwell.cases.payments.settle_payment import settle_payment
+from dunwell.cases.payments.requests.cancel_request import cancel_request, is_cancellable
+from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, LIVE, RequestState
+from dunwell.cases.payments.requests.settle_payment import settle_payment
+from dunwell.cases.payments.reverse_payment import foresee_reversal, reverse_payment
 from dunwell.core.claims.access import check_unchanged, load_seen
 from dunwell.interfaces.portal.payments.views import PaymentPage, PaymentRequestPage, PaymentsPage
 from dunwell.interfaces.portal.render.sorting import read_sorting

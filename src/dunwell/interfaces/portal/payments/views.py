@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import date
 from typing import ClassVar
 
-from dunwell.cases.payments.foresee_reversal import Foreseen
-from dunwell.cases.payments.store_lists import ListedPayment, ListedRequest
+from dunwell.cases.payments.reverse_payment import Foreseen
+from dunwell.cases.payments.store import ListedPayment, ListedRequest
 from dunwell.interfaces.portal.render.sorting import Sorting
 from dunwell.interfaces.web.templates import Page
 

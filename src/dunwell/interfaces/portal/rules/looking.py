@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.document import RulesDocument, write_rules
 from dunwell.cases.assignment.matching import RuleOutcome
 from dunwell.cases.assignment.overlaps import Overlap, find_overlaps
 from dunwell.cases.assignment.read_rules import RulesView, read_rules
-from dunwell.cases.assignment.store import TargetRow
-from dunwell.cases.assignment.store_drafts import DraftChange
+from dunwell.cases.assignment.rules import RulesDocument, write_rules
+from dunwell.cases.assignment.store import DraftChange, TargetRow
 from dunwell.cases.assignment.targets import Rulebook, make_rulebook
 from dunwell.interfaces.portal.rules.views import WorkflowChoice
 from dunwell.interfaces.portal.web.access import Access

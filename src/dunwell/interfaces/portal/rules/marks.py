@@ -4,13 +4,11 @@ draft is new. It reads and writes nothing."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dunwell.cases.assignment.document import RuleDocument, RulesDocument
 from dunwell.cases.assignment.known_facts import KnownFact, find_shared
 from dunwell.cases.assignment.matching import RuleOutcome
-from dunwell.cases.assignment.overlaps import Extent, Overlap
-from dunwell.cases.assignment.rules import Rule, list_shares
+from dunwell.cases.assignment.overlaps import Extent, Overlap, find_witness
+from dunwell.cases.assignment.rules import Rule, RuleDocument, RulesDocument, list_shares
 from dunwell.cases.assignment.targets import Rulebook
-from dunwell.cases.assignment.witness import find_witness
 from dunwell.platform.text.differences import compute_revision
 
 

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.cases.assignment.differences import compare_rules
 from dunwell.cases.assignment.edit_rules import edit_rules_draft
 from dunwell.cases.assignment.editing import CopyRule, MoveRule, RemoveRule, SetDefault
+from dunwell.cases.assignment.rules import compare_rules
 from dunwell.interfaces.portal.rules.looking import Looked, check_may, look
 from dunwell.interfaces.portal.rules.marks import list_shown
 from dunwell.interfaces.portal.rules.views import RulesPage

@@ -7,9 +7,13 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.cases.assignment.checking import check_rules, find_unknown_names
-from dunwell.cases.assignment.differences import compare_rules
-from dunwell.cases.assignment.document import RulesDocument, render_document, write_rules
 from dunwell.cases.assignment.read_rules import RulesView, read_rules
+from dunwell.cases.assignment.rules import (
+    RulesDocument,
+    compare_rules,
+    render_document,
+    write_rules,
+)
 from dunwell.cases.assignment.rules_draft import save_rules_draft
 from dunwell.interfaces.portal.rules.looking import check_may
 from dunwell.interfaces.portal.rules.views import FilePage

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.differences import compare_rules
 from dunwell.cases.assignment.read_rules import list_versions, read_rules, read_version
+from dunwell.cases.assignment.rules import compare_rules
 from dunwell.cases.assignment.rules_draft import (
     Wish,
     discard_rules_draft,
@@ -14,7 +14,7 @@ from dunwell.cases.assignment.rules_draft import (
     publish_rules_draft,
     save_rules_draft,
 )
-from dunwell.cases.assignment.store_drafts import DraftChange
+from dunwell.cases.assignment.store import DraftChange
 from dunwell.interfaces.portal.rules.looking import check_may, look, name_writers
 from dunwell.interfaces.portal.rules.marks import list_shown
 from dunwell.interfaces.portal.rules.views import PublishPage, VersionPage, VersionsPage

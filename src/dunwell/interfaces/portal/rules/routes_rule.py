@@ -5,7 +5,6 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.document import RuleDocument, write_rules
 from dunwell.cases.assignment.edit_rules import (
     CheckedRule,
     check_rule,
@@ -13,6 +12,7 @@ from dunwell.cases.assignment.edit_rules import (
 )
 from dunwell.cases.assignment.editing import PutRule, find_rule
 from dunwell.cases.assignment.read_rules import RulesView, read_rules
+from dunwell.cases.assignment.rules import RuleDocument, write_rules
 from dunwell.cases.assignment.targets import make_rulebook
 from dunwell.interfaces.portal.rules.looking import check_may, list_choices, name_writers
 from dunwell.interfaces.portal.rules.marks import Marks, find_marks

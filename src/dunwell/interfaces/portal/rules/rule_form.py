@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.cases.assignment.document import RuleDocument
+from dunwell.cases.assignment.rules import RuleDocument
 from dunwell.interfaces.web.condition_form import (
     CONDITION_FIELDS,
     build_condition,

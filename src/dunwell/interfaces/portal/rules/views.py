@@ -7,12 +7,11 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.cases.assignment.differences import RuleDifference
-from dunwell.cases.assignment.document import RuleDocument
-from dunwell.cases.assignment.effect import Effect
 from dunwell.cases.assignment.known_facts import Trial
+from dunwell.cases.assignment.preview.effect import Effect
 from dunwell.cases.assignment.read_rules import RulesView, VersionView
-from dunwell.cases.assignment.store_drafts import DraftChange, PublishedVersion
+from dunwell.cases.assignment.rules import RuleDifference, RuleDocument
+from dunwell.cases.assignment.store import DraftChange, PublishedVersion
 from dunwell.interfaces.portal.rules.marks import Marks, ShownRule
 from dunwell.interfaces.web.forms import Form, PlacedFaults
 from dunwell.interfaces.web.templates import Page

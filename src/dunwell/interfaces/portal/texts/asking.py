@@ -6,9 +6,9 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.preview_message import Wanted
-from dunwell.cases.rollout.sample_contact import CASES, Case
-from dunwell.cases.rollout.texts.open_texts import OpenedTexts, open_texts
+from dunwell.cases.rollout.preview.preview_message import Wanted
+from dunwell.cases.rollout.preview.sample_contact import CASES, Case
+from dunwell.cases.rollout.texts.edit_text import OpenedTexts, open_texts
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.text_places import Group, Place
 from dunwell.interfaces.portal.web.access import Access

@@ -8,18 +8,15 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.preview_message import (
+from dunwell.cases.rollout.preview.preview_message import (
     PreparedMessage,
     Wanted,
     prepare_message,
     render_preview,
 )
-from dunwell.cases.rollout.texts.edit_text import edit_text
+from dunwell.cases.rollout.texts.edit_text import MOST_WORDS, edit_text, review_text
 from dunwell.cases.rollout.texts.grid import lay_out_texts
-from dunwell.cases.rollout.texts.review import review_text
-from dunwell.cases.rollout.texts.sentences import MOST_WORDS
-from dunwell.cases.rollout.trials.placeholders import ShownPlaceholder, show_placeholders
-from dunwell.cases.rollout.trials.writing import open_trial
+from dunwell.cases.rollout.trials.writing import ShownPlaceholder, open_trial, show_placeholders
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.text_places import Place, Written, put_text, read_text
 from dunwell.interfaces.portal.render.labels import TEXT_FAULTS, describe_text_fault

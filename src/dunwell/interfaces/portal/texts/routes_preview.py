@@ -12,15 +12,15 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.preview_message import (
+from dunwell.cases.rollout.preview.preview_message import (
     MessagePreview,
     PreparedMessage,
     Wanted,
     prepare_message,
     render_preview,
 )
-from dunwell.cases.rollout.sample_contact import CASES
-from dunwell.cases.rollout.texts.open_texts import OpenedTexts
+from dunwell.cases.rollout.preview.sample_contact import CASES
+from dunwell.cases.rollout.texts.edit_text import OpenedTexts
 from dunwell.cases.rollout.trials.send_trial import begin_trial, prepare_trial, write_trial
 from dunwell.cases.rollout.trials.sms_costs import (
     PreparedSmsCosts,

@@ -6,7 +6,7 @@ from datetime import date
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.sample_contact import CASES
+from dunwell.cases.rollout.preview.sample_contact import CASES
 from dunwell.cases.rollout.trials.simulate import (
     Played,
     PreparedSimulation,

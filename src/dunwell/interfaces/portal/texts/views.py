@@ -5,14 +5,13 @@ from datetime import date
 from typing import ClassVar
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.cases.rollout.preview_message import MessagePreview
-from dunwell.cases.rollout.sample_contact import Case
+from dunwell.cases.rollout.preview.preview_message import MessagePreview
+from dunwell.cases.rollout.preview.sample_contact import Case
+from dunwell.cases.rollout.texts.edit_text import OpenedTexts, Review
 from dunwell.cases.rollout.texts.grid import TextGrid
-from dunwell.cases.rollout.texts.open_texts import OpenedTexts
-from dunwell.cases.rollout.texts.review import Review
-from dunwell.cases.rollout.trials.placeholders import ShownPlaceholder
 from dunwell.cases.rollout.trials.simulate import Simulation
 from dunwell.cases.rollout.trials.sms_costs import SmsCosts
+from dunwell.cases.rollout.trials.writing import ShownPlaceholder
 from dunwell.core.workflows.text_places import Place, Written
 from dunwell.interfaces.portal.texts.asking import Subject
 from dunwell.interfaces.web.templates import Page

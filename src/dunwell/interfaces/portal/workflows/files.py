@@ -5,8 +5,8 @@ import re
 import msgspec
 from starlette.responses import Response
 
-from dunwell.cases.rollout.look_at_version import LookedAtVersion
 from dunwell.cases.rollout.look_at_workflows import LookedAtWorkflow
+from dunwell.cases.rollout.read_workflows import LookedAtVersion
 from dunwell.core.files.upload import render_disposition
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.document import render_document

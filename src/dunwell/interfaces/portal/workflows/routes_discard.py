@@ -2,8 +2,8 @@
 
 from starlette.responses import Response
 
-from dunwell.cases.rollout.drop_draft import drop_draft
-from dunwell.cases.rollout.look_at_draft import look_at_draft
+from dunwell.cases.rollout.delete_workflow import drop_draft
+from dunwell.cases.rollout.look_at_workflows import look_at_draft
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id, read_known_id

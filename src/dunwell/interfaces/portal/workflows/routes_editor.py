@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.look_at_draft import look_at_draft
+from dunwell.cases.rollout.look_at_workflows import look_at_draft
 from dunwell.core.workflows.drafts.edit_draft import (
     Edit,
     double_step,

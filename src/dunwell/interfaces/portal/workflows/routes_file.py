@@ -5,8 +5,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from dunwell.cases.rollout.look_at_draft import look_at_draft
-from dunwell.cases.rollout.look_at_workflows import look_at_workflow
+from dunwell.cases.rollout.look_at_workflows import look_at_draft, look_at_workflow
 from dunwell.core.workflows.checking import read_definition
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.document import (

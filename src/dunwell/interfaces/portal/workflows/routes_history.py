@@ -6,13 +6,13 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.look_at_version import (
+from dunwell.cases.rollout.look_at_workflows import MOST_COUNTED, LookedAtWorkflow, look_at_workflow
+from dunwell.cases.rollout.read_workflows import (
     LookedAtVersion,
     compare_two,
     list_versions,
     look_at_version,
 )
-from dunwell.cases.rollout.look_at_workflows import MOST_COUNTED, LookedAtWorkflow, look_at_workflow
 from dunwell.core.workflows.drafts.save_draft import replace_draft
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant

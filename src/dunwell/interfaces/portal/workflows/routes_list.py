@@ -13,8 +13,8 @@ from dunwell.cases.rollout.look_at_workflows import (
     look_at_workflow,
     look_at_workflows,
 )
-from dunwell.cases.rollout.read_scenarios import list_scenarios
-from dunwell.cases.rollout.switch import SwitchReport, preview_switch, switch_to_workflows
+from dunwell.cases.rollout.scenarios.save_scenario import list_scenarios
+from dunwell.cases.rollout.scenarios.switch import SwitchReport, preview_switch, switch_to_workflows
 from dunwell.core.workflows.change_workflow import (
     activate_workflow,
     deactivate_workflow,

@@ -6,11 +6,16 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.effects import Asked
-from dunwell.cases.rollout.effects_views import NextContactsView, view_next_contacts
-from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
-from dunwell.cases.rollout.look_at_workflows import MOST_COUNTED, LookedAtWorkflow, look_at_workflow
-from dunwell.cases.rollout.preview_effects import MinorChange, preview_effects
+from dunwell.cases.rollout.look_at_workflows import (
+    MOST_COUNTED,
+    LookedAtDraft,
+    LookedAtWorkflow,
+    look_at_draft,
+    look_at_workflow,
+)
+from dunwell.cases.rollout.preview.effects import Asked
+from dunwell.cases.rollout.preview.effects_views import NextContactsView, view_next_contacts
+from dunwell.cases.rollout.preview.preview_effects import MinorChange, preview_effects
 from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.core.workflows.drafts.draft_changes import DraftChange, Ticks
 from dunwell.core.workflows.drafts.publish_draft import ChangesUnseen

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from dunwell.cases.rollout.look_at_draft import LookedAtDraft, look_at_draft
+from dunwell.cases.rollout.look_at_workflows import LookedAtDraft, look_at_draft
 from dunwell.core.workflows.drafts.edit_draft import Edit
 from dunwell.core.workflows.versions.parts import SETTINGS
 from dunwell.interfaces.portal.web.access import Access

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 from uuid import UUID
 
-from dunwell.cases.rollout.look_at_version import LookedAtVersion
 from dunwell.cases.rollout.look_at_workflows import LookedAtWorkflow
+from dunwell.cases.rollout.read_workflows import LookedAtVersion
 from dunwell.core.workflows.document import PlacedFault
 from dunwell.core.workflows.versions.differences import PartDifference
 from dunwell.core.workflows.versions.store import VersionRow

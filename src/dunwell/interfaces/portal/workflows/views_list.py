@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from dunwell.cases.rollout.look_at_workflows import LookedAtWorkflow
-from dunwell.cases.rollout.read_scenarios import ScenarioView
-from dunwell.cases.rollout.switch import SwitchReport
+from dunwell.cases.rollout.scenarios.save_scenario import ScenarioView
+from dunwell.cases.rollout.scenarios.switch import SwitchReport
 from dunwell.interfaces.web.templates import Page
 
 

@@ -5,12 +5,14 @@ from typing import ClassVar
 
 import msgspec
 
-from dunwell.cases.rollout.costs import Costs
-from dunwell.cases.rollout.effects_views import DraftEffectsView, NextContactsView, OutlookView
-from dunwell.cases.rollout.look_at_draft import LookedAtDraft
-from dunwell.cases.rollout.outlook_figures import (
+from dunwell.cases.rollout.look_at_workflows import LookedAtDraft
+from dunwell.cases.rollout.preview.costs import Costs
+from dunwell.cases.rollout.preview.effects_views import (
     DayTable,
+    DraftEffectsView,
     FeeFigures,
+    NextContactsView,
+    OutlookView,
     add_up_fees,
     count_held_back,
     tabulate_days,

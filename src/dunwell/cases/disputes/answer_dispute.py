@@ -1,0 +1,289 @@
+"""The merchant answers a dispute, assigns it, or the debtor withdraws it or adds files to it; then
+the claim rests until the answer has arrived.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit_log import MASKED, save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.assignee import Assignee, check_assignment, no_colleague
+from dunwell.accounts.users.store import find_assignees
+from dunwell.cases.disputes.dispute import (
+    Dispute,
+    DisputeState,
+    check_evidence_space,
+    check_move,
+    decide_rest,
+    render_case_number,
+)
+from dunwell.cases.disputes.reasons import BUILT_IN
+from dunwell.cases.disputes.store import (
+    count_evidence,
+    load_assignee,
+    load_dispute,
+    save_assignee,
+    save_dispute_end,
+    save_evidence,
+    save_hold_of,
+    save_told,
+)
+from dunwell.cases.disputes.withheld import release_claim
+from dunwell.contact.escalation.end_claim import end_claim
+from dunwell.contact.notices.occasions.facts import DisputeAnswerFacts, Told
+from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.claim_holds import let_stand, lift_hold
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import ACTIVE, Happening
+from dunwell.core.claims.store import LockedClaim, end_hold_at
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.platform.text.lazy_text import LazyText
+
+Outcome = Literal[DisputeState.ACCEPTED, DisputeState.REJECTED]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    outcome: Outcome
+    # Of an accepted one; none: yes.
+    end_claim: bool | None = None
+    # For the debtor.
+    message: str | None = None
+
+
+def find_faulty_outcome(outcome: str, *, ends_claim: bool | None) -> Iterator[Fault]:
+    if ends_claim and outcome == DisputeState.REJECTED:
+        message = "Rejecting a dispute does not end the claim; leave it out, or accept the dispute."
+        yield Fault("/endClaim", message, "NOT_ALLOWED")
+
+
+async def resolve_dispute(
+    work: Work, claim_id: int, dispute_id: UUID, resolution: Resolution
+) -> Dispute:
+    """The same outcome again changes nothing, whatever else is said with it.
+
+    Raises NotFound, ValidationError (a rejection ends no claim) and InvalidState (the other outcome
+    was given, or the dispute was withdrawn).
+    """
+    work.need(Right.ANSWER)
+    claim, dispute = await lock_dispute(work, claim_id, dispute_id)
+    is_accepted = resolution.outcome is DisputeState.ACCEPTED
+    if faults := list(find_faulty_outcome(resolution.outcome, ends_claim=resolution.end_claim)):
+        raise ValidationError(faults)
+    if not check_move(dispute, resolution.outcome):
+        return dispute
+    resolved = replace(
+        dispute if is_accepted else await release_claim(work, dispute),
+        state=resolution.outcome,
+        resolved_at=work.now,
+        resolution=resolution.message,
+        ended_claim=_ends_claim(claim, resolution) if is_accepted else None,
+    )
+    await save_dispute_end(work.tx, work.merchant_id, resolved)
+    is_told = not resolved.withholds_claim
+    is_closed = claim.status not in ACTIVE or bool(resolved.ended_claim)
+    if is_told and not is_closed:
+        await _let_rest(work, resolved)
+    else:
+        await _let_go(work, resolved)
+    if resolved.ended_claim:
+        await end_claim(work, claim, Happening.WITHDRAWN_BY_MERCHANT)
+    if is_told:
+        await _tell(work, claim.reference_number, resolved, is_closed=is_closed)
+    await save_audit(
+        work, "dispute.resolve", f"claim:{claim_id}",
+        before={"state": dispute.state},
+        after={"state": resolved.state, "message": None if resolution.message is None else MASKED},
+        disputeId=str(dispute_id), state=resolved.state, endedClaim=bool(resolved.ended_claim),
+    )  # fmt: skip
+    return resolved
+
+
+async def withdraw_dispute(work: Work, claim_id: int, dispute_id: UUID) -> Dispute:
+    """Withdrawing again changes nothing. Raises NotFound and InvalidState (it was resolved)."""
+    work.need(Right.CHANGE_CLAIMS)
+    _, dispute = await lock_dispute(work, claim_id, dispute_id)
+    if not check_move(dispute, DisputeState.WITHDRAWN):
+        return dispute
+    released = await release_claim(work, dispute)
+    withdrawn = replace(released, state=DisputeState.WITHDRAWN, resolved_at=work.now)
+    await save_dispute_end(work.tx, work.merchant_id, withdrawn)
+    await _let_go(work, withdrawn)
+    await save_audit(
+        work, "dispute.withdraw", f"claim:{claim_id}",
+        before={"state": dispute.state}, after={"state": withdrawn.state},
+        disputeId=str(dispute_id),
+    )  # fmt: skip
+    return withdrawn
+
+
+async def confirm_right_person(work: Work, claim_id: int, dispute_id: UUID) -> Dispute:
+    """The merchant knows that the claim has reached the right person, who lives: a dispute that
+    withholds it is rejected if it is open, and the claim is released. Again it changes nothing.
+
+    Raises NotFound, and InvalidState for a dispute that has never withheld its claim.
+    """
+    work.need(Right.ANSWER)
+    _, dispute = await lock_dispute(work, claim_id, dispute_id)
+    if dispute.reason not in BUILT_IN:
+        raise InvalidState(
+            LazyText("This dispute does not say that the person is the wrong one."),
+            state=str(dispute.state),
+        )
+    if dispute.state is DisputeState.OPEN:
+        return await resolve_dispute(work, claim_id, dispute_id, Resolution(DisputeState.REJECTED))
+    return await release_claim(work, dispute)
+
+
+async def lock_dispute(work: Work, claim_id: int, dispute_id: UUID) -> tuple[LockedClaim, Dispute]:
+    """The locked claim and the dispute. Raises NotFound."""
+    claim = await access_claim(work, claim_id)
+    dispute = await load_dispute(work.tx, work.merchant_id, claim_id, dispute_id)
+    if dispute is None:
+        raise NotFound(f"There is no dispute {dispute_id}.")
+    return claim, dispute
+
+
+async def _let_rest(work: Work, answered: Dispute) -> None:
+    """The hold gets its end when the answer was told. A sandbox's clock stands meanwhile: there it
+    is told at the instant it was given."""
+    if work.merchant.is_sandbox:
+        quiet_days = work.merchant.configuration.disputes.quiet_days_after_answer
+        until = decide_rest(work.now, None, quiet_days)
+        await end_hold_at(
+            work.tx,
+            work.merchant_id,
+            claim_id=answered.claim_id,
+            hold_id=answered.hold_id,
+            until=until,
+        )
+
+
+async def _let_go(work: Work, ended: Dispute) -> None:
+    await lift_hold(work, ended.claim_id, HoldKind.DISPUTE, hold_id=ended.hold_id)
+
+
+async def _tell(work: Work, reference_number: str, answered: Dispute, *, is_closed: bool) -> None:
+    facts = DisputeAnswerFacts(
+        reference_number=reference_number,
+        case_number=render_case_number(answered.dispute_id),
+        is_accepted=answered.state is DisputeState.ACCEPTED,
+        is_closed=is_closed,
+        reason=answered.resolution,
+        quiet_days=work.merchant.configuration.disputes.quiet_days_after_answer,
+    )
+    await tell_debtor(work, answered.claim_id, str(answered.dispute_id), facts)
+
+
+def _ends_claim(claim: LockedClaim, resolution: Resolution) -> bool:
+    return resolution.end_claim is not False and claim.status in ACTIVE
+
+
+async def assign_dispute(
+    work: Work, claim_id: int, dispute_id: UUID, assignee_id: UUID | None, *, known: UUID | None
+) -> None:
+    """known: whose it was when it was looked at. Giving it to whose it is changes nothing.
+
+    Raises NotFound, InvalidState (it has ended), EditConflict, and ValidationError for who may
+    not answer here.
+    """
+    work.need(Right.ANSWER)
+    _, dispute = await lock_dispute(work, claim_id, dispute_id)
+    if dispute.state is not DisputeState.OPEN:
+        raise InvalidState("The dispute has ended already.", state=str(dispute.state))
+    wanted = None
+    if assignee_id is not None:
+        wanted = (await find_assignees(work.tx, work.merchant_id, [assignee_id])).get(assignee_id)
+        if wanted is None:
+            raise no_colleague()
+    present = await load_assignee(work.tx, work.merchant_id, dispute_id)
+    if not check_assignment(present, known, wanted):
+        return
+    await save_assignee(work.tx, work.merchant_id, dispute_id, assignee_id)
+    await save_audit(
+        work, "dispute.assign", f"claim:{claim_id}",
+        before={"assignee": present and str(present)},
+        after={"assignee": assignee_id and str(assignee_id)},
+        disputeId=str(dispute_id),
+    )  # fmt: skip
+
+
+async def read_assignee(work: Work, dispute_id: UUID) -> Assignee | None:
+    """None: it is nobody's, or there is no such dispute."""
+    work.need(Right.READ_CLAIMS)
+    assignee_id = await load_assignee(work.tx, work.merchant_id, dispute_id)
+    if assignee_id is None:
+        return None
+    return (await find_assignees(work.tx, work.merchant_id, [assignee_id]))[assignee_id]
+
+
+async def add_evidence(
+    work: Work, claim_id: int, dispute_id: UUID, ticket_ids: Collection[UUID]
+) -> None:
+    """ticket_ids: uploads of this merchant that nothing else uses.
+
+    Raises NotFound, InvalidState (it was answered or withdrawn) and ValidationError (too many).
+    """
+    work.need(Right.CHANGE_CLAIMS)
+    _, dispute = await lock_dispute(work, claim_id, dispute_id)
+    if dispute.state is not DisputeState.OPEN:
+        raise InvalidState(
+            f"The dispute is {dispute.state} already and takes no more files.",
+            state=str(dispute.state),
+        )
+    key = (work.merchant_id, dispute_id)
+    present = await count_evidence(work.tx, *key)
+    check_evidence_space(present, len(ticket_ids))
+    tickets = {work.ids.new(work.now): ticket_id for ticket_id in ticket_ids}
+    await save_evidence(work.tx, key, tickets=tickets, now=work.now, actor=work.actor)
+    await save_audit(
+        work, "dispute.addFiles", f"claim:{claim_id}",
+        before={"files": present}, after={"files": present + len(tickets)},
+        disputeId=str(dispute_id), files=len(tickets),
+    )  # fmt: skip
+
+
+_WHY = "The answer did not arrive; it is told by the next way."
+
+
+async def rest_after_answer(work: Work, claim_id: int, subject: str, told: Told) -> None:
+    """subject: the dispute's id. The claim must be locked. A sandbox's hold has its end already,
+    and one that has fallen stays so, unless an answer that was not told is under way."""
+    dispute = await load_dispute(work.tx, work.merchant_id, claim_id, UUID(subject))
+    if dispute is None or dispute.resolved_at is None:
+        return
+    await save_told(work.tx, work.merchant_id, dispute.dispute_id, told.at)
+    if not told.is_under_way:
+        await save_audit(
+            work, "dispute.tell", f"claim:{claim_id}",
+            disputeId=subject, isTold=told.at is not None,
+        )  # fmt: skip
+    if work.merchant.is_sandbox:
+        return
+    if told.is_under_way:
+        await _stand_still(work, dispute)
+        return
+    quiet_days = work.merchant.configuration.disputes.quiet_days_after_answer
+    until = decide_rest(dispute.resolved_at, told.at, quiet_days)
+    if until > work.now:
+        await end_hold_at(
+            work.tx, work.merchant_id, claim_id=claim_id, hold_id=dispute.hold_id, until=until
+        )
+    else:
+        # Nobody can be reached, and the days since the answer itself are over.
+        await lift_hold(work, claim_id, HoldKind.DISPUTE, hold_id=dispute.hold_id)
+
+
+async def _stand_still(work: Work, dispute: Dispute) -> None:
+    """By the dispute's hold, or by one in its place; what has ended needs none."""
+    hold_id = await let_stand(
+        work, dispute.claim_id, HoldKind.DISPUTE, hold_id=dispute.hold_id, reason=_WHY
+    )
+    if hold_id not in (None, dispute.hold_id):
+        await save_hold_of(work.tx, work.merchant_id, dispute.dispute_id, hold_id)

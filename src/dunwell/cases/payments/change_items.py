@@ -1,0 +1,132 @@
+"""Adds items and fees to a claim in process, and deletes them (spec, Events: no event is
+raised).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import msgspec
+from msgspec.structs import replace
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.payments.balancing import collect_if_paid, load_balance, use_surplus
+from dunwell.cases.payments.store import delete_items, save_item
+from dunwell.contact.escalation.contacts.sending_hours import find_days
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.balance import (
+    Balance,
+    Item,
+    check_changeable,
+    check_fee_of,
+    check_room,
+    find_going,
+)
+from dunwell.core.claims.states import Status
+from dunwell.core.claims.store import LockedClaim, load_items
+from dunwell.platform.errors import NotFound
+
+
+class NewItem(msgspec.Struct, frozen=True, gc=False):
+    type: str
+    value_cents: int
+    reference: str | None = None
+    item_on: date | None = None
+    due_on: date | None = None
+    # The item a fee is added for.
+    fee_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddedItem:
+    item: Item
+    status: Status
+    balance: Balance
+
+
+async def add_item(work: Work, claim_id: int, new: NewItem) -> AddedItem:
+    """Raises NotFound, InvalidState (not in process) and ValidationError (too many)."""
+    work.need(Right.RECORD_MONEY)
+    claim, items = await _load_changeable(work, claim_id)
+    return await _enter(work, claim, items, new)
+
+
+async def add_fee(work: Work, claim_id: int, fee: NewItem) -> AddedItem:
+    """A fee without a date is of today. Raises NotFound, InvalidState (not in process) and
+    ValidationError (it is for an item the claim does not have, too many items)."""
+    work.need(Right.RECORD_MONEY)
+    claim, items = await _load_changeable(work, claim_id)
+    check_fee_of(items, fee.fee_of)
+    if fee.item_on is None:
+        days = find_days(work.merchant.configuration.timezone)
+        fee = replace(fee, item_on=days.local_date(work.now))
+    return await _enter(work, claim, items, fee)
+
+
+async def _load_changeable(work: Work, claim_id: int) -> tuple[LockedClaim, list[Item]]:
+    """The claim, locked, and its items. Raises NotFound, InvalidState."""
+    claim = await access_claim(work, claim_id)
+    check_changeable(claim.status)
+    return claim, await load_items(work.tx, work.merchant_id, claim_id)
+
+
+async def _enter(work: Work, claim: LockedClaim, items: Sequence[Item], new: NewItem) -> AddedItem:
+    """Raises ValidationError."""
+    check_room(items)
+    claim_id = claim.claim_id
+    item = Item(
+        item_id=0,
+        position=1 + max(each.position for each in items),
+        type=new.type,
+        value_cents=new.value_cents,
+        due_on=new.due_on,
+        reference=new.reference,
+        item_on=new.item_on,
+        fee_of=new.fee_of,
+    )
+    item_id = await save_item(work.tx, work.merchant_id, claim_id, item=item, now=work.now)
+    await use_surplus(work, claim_id)
+    balance = await load_balance(work, claim_id)
+    status = await collect_if_paid(work, claim, balance)
+    await save_audit(
+        work, "item.add", f"claim:{claim_id}",
+        before={"status": claim.status},
+        after={
+            "type": new.type, "value": new.value_cents, "status": status,
+            "outstanding": balance.outstanding_cents,
+        },
+        itemId=item_id, type=new.type,
+    )  # fmt: skip
+    return AddedItem(replace(item, item_id=item_id), status, balance)
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedItems:
+    """The item and its fees."""
+
+    items: Sequence[Item]
+    status: Status
+    balance: Balance
+
+
+async def delete_item(work: Work, claim_id: int, item_id: int) -> DeletedItems:
+    """Raises NotFound (no claim, no item) and InvalidState (not in process, paid, the last)."""
+    work.need(Right.RECORD_MONEY)
+    claim = await access_claim(work, claim_id)
+    items = await load_items(work.tx, work.merchant_id, claim_id)
+    if not any(each.item_id == item_id for each in items):
+        raise NotFound(f"There is no item {item_id}.")
+    check_changeable(claim.status)
+    going = find_going(items, item_id)
+    ids = [each.item_id for each in going]
+    await delete_items(work.tx, work.merchant_id, claim_id, item_ids=ids, now=work.now)
+    balance = await load_balance(work, claim_id)
+    status = await collect_if_paid(work, claim, balance)
+    await save_audit(
+        work, "item.delete", f"claim:{claim_id}",
+        before={"items": [{"type": each.type, "value": each.value_cents} for each in going]},
+        after={"status": status, "outstanding": balance.outstanding_cents}, itemIds=ids,
+    )  # fmt: skip
+    return DeletedItems(going, status, balance)

@@ -1,0 +1,183 @@
+"""Hands a debtor off to a payment provider.
+
+1. tx 1: lock the claim, check what is paid, take its live request or write a new one (CREATED)
+2. call the provider, the request's id being the key: a repeated call finds the same checkout
+3. tx 2: the first one to store the checkout raises PAYMENT_IN_PROGRESS; all get its address
+
+A click that finds the request OPEN asks the provider first, so that nobody is sent to a checkout
+that is over. Dying between 2 and 3 leaves the request CREATED: the next click makes the same call.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from uuid import UUID
+
+import structlog
+
+from dunwell.accounts.merchants.account import Work, check_right
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.payments.provider import (
+    Checkout,
+    CheckoutRequest,
+    PaymentProvider,
+    ProviderAway,
+    Providers,
+)
+from dunwell.cases.payments.requests.request_states import RequestState
+from dunwell.cases.payments.requests.settle_payment import settle_payment
+from dunwell.cases.payments.requests.store import PaymentRequest, load_request, save_checkout
+from dunwell.cases.payments.requests.take_request import (
+    Start,
+    StartPayment,
+    audit_request,
+    give_up_request,
+    is_for_amount,
+    take_request,
+)
+from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.claims.states import ACTIVE
+from dunwell.core.claims.store import lock_claim
+from dunwell.core.events.payloads import Payment, payment_in_progress
+from dunwell.platform.errors import Fault, InvalidState, Unavailable, ValidationError
+from dunwell.platform.resources import Resources
+
+__all__ = ["REQUEST_ID_MARK", "StartPayment", "StartedPayment", "start_payment"]
+
+# Where `return_url` holds this, the request's id is put in.
+REQUEST_ID_MARK = "{request_id}"
+_CALL_SECONDS = 20
+# A request that ends between two looks is replaced, and one look more does.
+_LOOKS = 3
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class StartedPayment:
+    request_id: UUID
+    # The provider's page.
+    url: str
+
+
+async def start_payment(
+    resources: Resources,
+    providers: Providers,
+    merchant: Merchant,
+    actor: Actor,
+    claim_id: int,
+    wanted: StartPayment,
+) -> StartedPayment:
+    """Raises NotFound, InvalidState (not payable, or money is under way), ValidationError (another
+    amount is due by now: AMOUNT_CHANGED) and ProviderAway (try again; nothing was lost)."""
+    check_right(actor, Right.CHANGE_CLAIMS)
+    provider = _choose_provider(resources, providers, merchant, wanted.provider)
+    start = Start(
+        resources=resources,
+        providers=providers,
+        merchant_id=merchant.merchant_id,
+        actor=actor,
+        claim_id=claim_id,
+        wanted=wanted,
+    )
+    for _ in range(_LOOKS):
+        request = await take_request(start)
+        if request.state is RequestState.CREATED:
+            checkout = await _call(provider, _compose(start, merchant, request))
+            started = await _hand_off(start, request, checkout)
+        else:
+            started = await _reuse(start, request)
+        if started is not None:
+            return started
+    raise Unavailable("The payment changed while it was being started. Try again.")
+
+
+def _choose_provider(
+    resources: Resources, providers: Providers, merchant: Merchant, name: str
+) -> PaymentProvider:
+    offered = {method.provider for method in merchant.configuration.payment.methods}
+    provider = providers.get(name)
+    if provider is None or name not in offered:
+        message = "This way to pay is not offered. Choose another."
+        raise ValidationError([Fault("/provider", message, "NOT_ALLOWED")])
+    if provider.moves_money and merchant.is_sandbox:
+        raise InvalidState("A sandbox merchant's claims take no real money.", state="SANDBOX")
+    if not (provider.moves_money or merchant.is_sandbox or resources.settings.is_development):
+        raise InvalidState("This provider only rehearses payments.", state="LIVE")
+    return provider
+
+
+def _compose(start: Start, merchant: Merchant, request: PaymentRequest) -> CheckoutRequest:
+    legal = merchant.configuration.legal
+    creditor = merchant.name if legal is None else legal.name
+    return_url = start.wanted.return_url.replace(REQUEST_ID_MARK, str(request.request_id))
+    public_url = start.resources.settings.public_url
+    return CheckoutRequest(
+        merchant_id=start.merchant_id,
+        request_id=request.request_id,
+        amount_cents=request.amount_cents,
+        currency=request.currency,
+        reference=request.reference,
+        description=f"{creditor}, {request.reference}",
+        return_url=return_url,
+        notice_url=f"{public_url}/callbacks/payments/{request.provider}",
+        language=start.wanted.language or merchant.configuration.language,
+    )
+
+
+async def _call(provider: PaymentProvider, asked: CheckoutRequest) -> Checkout:
+    """Raises ProviderAway whatever happens: the request stays as it is, and the key the same."""
+    try:
+        async with asyncio.timeout(_CALL_SECONDS):
+            return await provider.start(asked)
+    except ProviderAway:
+        log.warning("provider away", provider=provider.name, merchant_id=asked.merchant_id)
+        raise
+    except Exception as error:
+        log.exception("provider failed", provider=provider.name, merchant_id=asked.merchant_id)
+        raise ProviderAway("The payment provider does not answer. Try again shortly.") from error
+
+
+async def _hand_off(
+    start: Start, request: PaymentRequest, checkout: Checkout
+) -> StartedPayment | None:
+    """Store the checkout; None: the request or the claim ended meanwhile, so look again."""
+    async with start.transaction() as work:
+        claim = await lock_claim(work.tx, work.merchant_id, start.claim_id)
+        is_payable = claim is not None and claim.status in ACTIVE
+        state = RequestState.OPEN if is_payable else RequestState.CANCELLED
+        place = (checkout.provider_reference, checkout.url)
+        is_first = await save_checkout(
+            work.tx, work.merchant_id, request_id=request.request_id, state=state, checkout=place
+        )
+        if is_first and is_payable:
+            await _announce(work, request)
+        stored = await load_request(work.tx, work.merchant_id, request.request_id)
+    if stored is None or stored.state is not RequestState.OPEN or stored.checkout_url is None:
+        return None
+    return StartedPayment(stored.request_id, stored.checkout_url)
+
+
+async def _announce(work: Work, request: PaymentRequest) -> None:
+    payment = Payment(request.provider, request.amount_cents, request.currency, request.request_id)
+    await raise_event(
+        work, request.claim_id, lambda head: payment_in_progress(head, payment, request.reference)
+    )
+    await audit_request(work, "handOff", request)
+
+
+async def _reuse(start: Start, request: PaymentRequest) -> StartedPayment | None:
+    """An open request's address, if its checkout still is; None: look again."""
+    try:
+        state = await settle_payment(
+            start.resources, start.providers, start.merchant_id, request.request_id
+        )
+    except ProviderAway:
+        state = request.state
+    if state is not RequestState.OPEN:
+        return None
+    if is_for_amount(request, start) and request.checkout_url is not None:
+        return StartedPayment(request.request_id, request.checkout_url)
+    await give_up_request(start, request)
+    return None

@@ -1,0 +1,212 @@
+"""The SQL of payment requests and of the hold that each opens while its money is on the way."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import date, datetime
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import debtor_actor
+from dunwell.cases.payments.requests.request_states import Asked, RequestState
+from dunwell.core.claims.claim_holds import lift_hold, open_hold
+from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.store import load_holds
+from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentRequest:
+    request_id: UUID
+    claim_id: int
+    provider: str
+    amount_cents: int
+    currency: str
+    reference: str
+    state: RequestState
+    # None as long as the provider's answer is not stored.
+    provider_reference: str | None
+    checkout_url: str | None = field(repr=False)
+    # Real time, as all instants of a request are.
+    created_at: datetime
+    settled_at: datetime | None
+    checks: int
+    # The items it is for, where the debtor chose some; in the order of their ids.
+    item_ids: Sequence[int] = ()
+    # Of an announced bank transfer: when the debtor sent it.
+    sent_on: date | None = None
+
+    @property
+    def asked(self) -> Asked:
+        return Asked(self.amount_cents, self.currency, self.created_at)
+
+
+_COLUMNS = ", ".join(each.name for each in fields(PaymentRequest))
+_LOAD = compose(
+    """
+SELECT {columns}
+FROM payment_requests
+WHERE merchant_id = $1 AND request_id = $2
+""",
+    columns=_COLUMNS,
+)
+_LOCK = compose("{load} FOR NO KEY UPDATE", load=_LOAD)
+# Rides on payment_requests_one_open.
+_LOAD_LIVE = compose(
+    """
+SELECT {columns}
+FROM payment_requests
+WHERE merchant_id = $1 AND claim_id = $2 AND state IN ('CREATED', 'OPEN', 'PENDING')
+ORDER BY created_at, request_id
+""",
+    columns=_COLUMNS,
+)
+# By the unique key (provider, provider_reference).
+_FIND_BY_REFERENCE = """
+SELECT request_id
+FROM payment_requests
+WHERE merchant_id = $1 AND provider = $2 AND provider_reference = $3
+"""
+_INSERT = """
+INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amount_cents, currency,
+                              reference, state, created_at, next_check_at, item_ids,
+                              sent_on)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+"""
+# Only the first of those who asked the provider at once stores its answer.
+_OPEN = """
+UPDATE payment_requests
+SET state = $3, provider_reference = $4, checkout_url = $5
+WHERE merchant_id = $1 AND request_id = $2 AND state = 'CREATED'
+RETURNING request_id
+"""
+_MOVE = """
+UPDATE payment_requests
+SET state = $3,
+    settled_at = CASE WHEN $3 IN ('CREATED', 'OPEN', 'PENDING') THEN NULL
+                      ELSE coalesce(settled_at, $4) END,
+    next_check_at = CASE WHEN $5 THEN next_check_at END
+WHERE merchant_id = $1 AND request_id = $2
+"""
+# Rides on payment_requests_check.
+_FIND_MERCHANTS = """
+SELECT m.merchant_id
+FROM merchants m
+WHERE EXISTS (SELECT FROM payment_requests r
+              WHERE r.merchant_id = m.merchant_id AND r.next_check_at <= $1)
+ORDER BY m.merchant_id
+LIMIT $2
+"""
+# The same index. Others' rows are passed over, so that no request is looked at twice at once.
+_LOCK_DUE = compose(
+    """
+SELECT {columns}
+FROM payment_requests
+WHERE merchant_id = $1 AND next_check_at <= $2
+ORDER BY next_check_at
+LIMIT $3
+FOR NO KEY UPDATE SKIP LOCKED
+""",
+    columns=_COLUMNS,
+)
+_POSTPONE = """
+UPDATE payment_requests r
+SET checks = r.checks + 1, next_check_at = n.next_check_at
+FROM unnest($2::uuid[], $3::timestamptz[]) AS n (request_id, next_check_at)
+WHERE r.merchant_id = $1 AND r.request_id = n.request_id
+"""
+
+
+async def load_request(tx: Connection, merchant_id: int, request_id: UUID) -> PaymentRequest | None:
+    row = await tx.fetchrow(_LOAD, merchant_id, request_id)
+    return None if row is None else _read(row)
+
+
+async def lock_request(tx: Connection, merchant_id: int, request_id: UUID) -> PaymentRequest | None:
+    """Its claim must be locked before it."""
+    row = await tx.fetchrow(_LOCK, merchant_id, request_id)
+    return None if row is None else _read(row)
+
+
+async def load_live_requests(
+    tx: Connection, merchant_id: int, claim_id: int
+) -> Sequence[PaymentRequest]:
+    return [_read(row) for row in await tx.fetch(_LOAD_LIVE, merchant_id, claim_id)]
+
+
+async def find_request_id(
+    tx: Connection, merchant_id: int, provider: str, provider_reference: str
+) -> UUID | None:
+    """The request behind a checkout; none also when it is another merchant's."""
+    found: UUID | None = await tx.fetchval(
+        _FIND_BY_REFERENCE, merchant_id, provider, provider_reference
+    )
+    return found
+
+
+async def save_request(
+    tx: Connection, merchant_id: int, request: PaymentRequest, next_check_at: datetime | None
+) -> None:
+    """next_check_at: none when there is no provider to ask."""
+    await tx.execute(
+        _INSERT, merchant_id, request.request_id, request.claim_id, request.provider,
+        request.amount_cents, request.currency, request.reference, request.state,
+        request.created_at, next_check_at, list(request.item_ids), request.sent_on,
+    )  # fmt: skip
+
+
+async def save_checkout(
+    tx: Connection,
+    merchant_id: int,
+    request_id: UUID,
+    state: RequestState,
+    checkout: tuple[str, str],
+) -> bool:
+    """checkout: the provider's reference and address. False: it is not CREATED any more."""
+    saved = await tx.fetchval(_OPEN, merchant_id, request_id, state, *checkout)
+    return saved is not None
+
+
+async def move_request(
+    tx: Connection, merchant_id: int, request_id: UUID, state: RequestState,
+    *, now: datetime, keeps_checking: bool,
+) -> None:  # fmt: skip
+    await tx.execute(_MOVE, merchant_id, request_id, state, now, keeps_checking)
+
+
+async def find_merchants_to_check(tx: Connection, now: datetime, limit: int) -> list[int]:
+    return [row["merchant_id"] for row in await tx.fetch(_FIND_MERCHANTS, now, limit)]
+
+
+async def lock_due_requests(
+    tx: Connection, merchant_id: int, now: datetime, limit: int
+) -> Sequence[PaymentRequest]:
+    return [_read(row) for row in await tx.fetch(_LOCK_DUE, merchant_id, now, limit)]
+
+
+async def postpone_checks(
+    tx: Connection, merchant_id: int, next_checks: dict[UUID, datetime]
+) -> None:
+    """Request id -> its next look; this one is counted."""
+    await tx.execute(_POSTPONE, merchant_id, list(next_checks), list(next_checks.values()))
+
+
+def _read(row: Row) -> PaymentRequest:
+    return PaymentRequest(**{**row, "state": RequestState(row["state"])})
+
+
+async def open_request_hold(work: Work, request: PaymentRequest, until: datetime) -> None:
+    """As the debtor's. Raises InvalidState (claim ended, too many in 30 days) and
+    ValidationError."""
+    debtor = debtor_actor(str(request.request_id))
+    await open_hold(
+        replace(work, actor=debtor), request.claim_id, HoldKind.PAYMENT_PENDING, until=until
+    )
+
+
+async def lift_request_hold(work: Work, request: PaymentRequest) -> None:
+    """Nothing changes where the request has opened none, or it was lifted."""
+    for hold in await load_holds(work.tx, work.merchant_id, request.claim_id):
+        is_its_own = hold.actor_id == str(request.request_id) and hold.lifted_at is None
+        if is_its_own and hold.kind is HoldKind.PAYMENT_PENDING:
+            await lift_hold(work, request.claim_id, hold.kind, hold_id=hold.hold_id)

@@ -1,0 +1,162 @@
+"""The claim's live payment request with a provider, or a new one, for an amount that is owed
+now.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.cases.modalities.modality import find_open_rate
+from dunwell.cases.modalities.store import load_live_modalities
+from dunwell.cases.payments.choice import Choice, ChoiceKind, allow_rate, may_pay
+from dunwell.cases.payments.provider import Providers
+from dunwell.cases.payments.requests.expire_transfer import load_awaited_requests
+from dunwell.cases.payments.requests.request_states import RequestState, decide_next_check
+from dunwell.cases.payments.requests.store import (
+    PaymentRequest,
+    lock_request,
+    move_request,
+    save_request,
+)
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.states import ACTIVE
+from dunwell.core.claims.store import LockedClaim, load_items, lock_claim
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.platform.resources import Resources
+
+
+async def check_choice(work: Work, claim_id: int, choice: Choice) -> None:
+    """Raises ValidationError (AMOUNT_CHANGED): the sum is another one by now, or is not taken."""
+    items = await load_items(work.tx, work.merchant_id, claim_id)
+    partial = work.merchant.configuration.payment.partial
+    if choice.kind is ChoiceKind.PART:
+        partial = allow_rate(partial, await _load_rate_cents(work, claim_id))
+    if not may_pay(partial, items, choice):
+        message = "The amount due has changed meanwhile. Look at the claim again."
+        raise ValidationError([Fault("/amount", message, "AMOUNT_CHANGED")])
+
+
+async def _load_rate_cents(work: Work, claim_id: int) -> int | None:
+    """What is left of the next rate of the claim's plan; None: no plan is in force."""
+    for modality, _, _ in await load_live_modalities(work.tx, work.merchant_id, [claim_id]):
+        rate = find_open_rate(modality)
+        if rate is not None:
+            return rate.left_cents
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class StartPayment:
+    provider: str
+    # What the debtor saw.
+    amount_cents: int
+    # Where the provider sends the debtor back to; "{request_id}" in it is filled in.
+    return_url: str
+    # None: the merchant's.
+    language: str | None = None
+    # All that is outstanding, a part of it, or the items of these ids.
+    kind: ChoiceKind = ChoiceKind.WHOLE
+    item_ids: tuple[int, ...] = ()
+
+    @property
+    def choice(self) -> Choice:
+        return Choice(self.kind, self.amount_cents, self.item_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One click: what stays the same over its transactions."""
+
+    resources: Resources
+    providers: Providers
+    merchant_id: int
+    actor: Actor
+    claim_id: int
+    wanted: StartPayment
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Work]:
+        """With the merchant as it is now: a sandbox merchant's clock may have moved."""
+        async with self.resources.database.transaction() as tx:
+            merchant = await load_merchant(tx, self.merchant_id)
+            if merchant is None:
+                raise NotFound(f"There is no claim {self.claim_id}.")
+            yield Work.open(self.resources, tx, merchant, self.actor)
+
+
+async def take_request(start: Start) -> PaymentRequest:
+    """An OPEN request may be of an amount that is not due any more: it is for the caller to look
+    at, as it may be paid. Raises NotFound, InvalidState and ValidationError (AMOUNT_CHANGED)."""
+    async with start.transaction() as work:
+        claim = await access_claim(work, start.claim_id)
+        if claim.status not in ACTIVE:
+            message = "There is nothing to pay on this claim any more."
+            raise InvalidState(message, state=claim.status)
+        live = await load_awaited_requests(work, start.claim_id)
+        if any(request.state is RequestState.PENDING for request in live):
+            raise InvalidState("A payment is under way already.", state=RequestState.PENDING)
+        await check_choice(work, start.claim_id, start.wanted.choice)
+        for request in live:
+            if request.provider != start.wanted.provider:
+                continue
+            if request.state is RequestState.OPEN or is_for_amount(request, start):
+                return request
+            await _end(work, request)
+        return await _write(work, start, claim)
+
+
+def is_for_amount(request: PaymentRequest, start: Start) -> bool:
+    """The same amount, for the same items."""
+    wanted = start.wanted
+    return (request.amount_cents, tuple(request.item_ids)) == (wanted.amount_cents, wanted.item_ids)
+
+
+async def give_up_request(start: Start, request: PaymentRequest) -> None:
+    """End an open request for an amount that is not due any more."""
+    async with start.transaction() as work:
+        await lock_claim(work.tx, work.merchant_id, start.claim_id)
+        stored = await lock_request(work.tx, work.merchant_id, request.request_id)
+        if stored is not None and stored.state is RequestState.OPEN:
+            await _end(work, stored)
+
+
+async def audit_request(work: Work, action: str, request: PaymentRequest) -> None:
+    subject = f"claim:{request.claim_id}"
+    await save_audit(
+        work, f"paymentRequest.{action}", subject, paymentRequestId=str(request.request_id)
+    )
+
+
+async def _end(work: Work, request: PaymentRequest) -> None:
+    """The provider is still asked about a checkout it knows, as that can still be paid."""
+    await move_request(
+        work.tx, work.merchant_id, request.request_id, RequestState.CANCELLED,
+        now=work.real_now, keeps_checking=request.state is RequestState.OPEN,
+    )  # fmt: skip
+    await audit_request(work, "giveUp", request)
+
+
+async def _write(work: Work, start: Start, claim: LockedClaim) -> PaymentRequest:
+    now = work.real_now
+    request = PaymentRequest(
+        request_id=work.ids.new(now),
+        claim_id=start.claim_id,
+        provider=start.wanted.provider,
+        amount_cents=start.wanted.amount_cents,
+        currency=claim.currency,
+        reference=claim.reference_number,
+        state=RequestState.CREATED,
+        provider_reference=None,
+        checkout_url=None,
+        created_at=now,
+        settled_at=None,
+        checks=0,
+        item_ids=start.wanted.item_ids,
+    )
+    await save_request(work.tx, work.merchant_id, request, decide_next_check(now, 0, now))
+    await audit_request(work, "create", request)
+    return request

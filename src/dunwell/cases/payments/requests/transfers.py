@@ -1,0 +1,117 @@
+"""Bank transfers that a debtor has announced: nobody is dunned until the money arrives or is given
+up.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.payments.choice import Choice
+from dunwell.cases.payments.requests.expire_transfer import load_awaited_requests
+from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, RequestState
+from dunwell.cases.payments.requests.store import PaymentRequest, open_request_hold, save_request
+from dunwell.cases.payments.requests.take_request import audit_request, check_choice
+from dunwell.contact.escalation.contacts.sending_hours import find_days
+from dunwell.contact.notices.occasions.facts import TransferFacts
+from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
+from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.claims.states import ACTIVE
+from dunwell.core.claims.store import LockedClaim
+from dunwell.core.events.payloads import Payment, payment_in_progress
+from dunwell.platform.banking_days import find_known_on
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
+
+_ONE_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class SentTransfer:
+    choice: Choice
+    # A day of the merchant's.
+    sent_on: date
+
+
+async def announce_transfer(work: Work, claim_id: int, sent: SentTransfer) -> UUID:
+    """The request's id. Raises NotFound; InvalidState (claim ended, no bank account, another
+    payment under way, or asked for in the last 30 days); ValidationError (IN_FUTURE, TOO_EARLY;
+    AMOUNT_CHANGED)."""
+    work.need(Right.CHANGE_CLAIMS)
+    claim = await access_claim(work, claim_id)
+    _check_claim(work, claim)
+    live = await load_awaited_requests(work, claim_id)
+    for request in live:
+        if request.provider == BANK_TRANSFER:
+            return request.request_id
+    if any(request.state is RequestState.PENDING for request in live):
+        raise InvalidState("A payment is under way already.", state=RequestState.PENDING)
+    await check_choice(work, claim_id, sent.choice)
+    until = _find_end(work, sent.sent_on)
+    request = _compose(work, claim, sent)
+    await open_request_hold(work, request, until)
+    await save_request(work.tx, work.merchant_id, request, next_check_at=None)
+    payment = Payment(BANK_TRANSFER, request.amount_cents, request.currency, request.request_id)
+    await raise_event(
+        work, claim_id, lambda head: payment_in_progress(head, payment, request.reference)
+    )
+    await _confirm(work, request, sent.sent_on)
+    await audit_request(work, "announce", request)
+    return request.request_id
+
+
+async def _confirm(work: Work, request: PaymentRequest, sent_on: date) -> None:
+    facts = TransferFacts(
+        reference_number=request.reference,
+        currency=request.currency,
+        amount_cents=request.amount_cents,
+        sent_on=sent_on,
+        known_on=find_known_on(sent_on),
+    )
+    await tell_debtor(work, request.claim_id, str(request.request_id), facts)
+
+
+def _check_claim(work: Work, claim: LockedClaim) -> None:
+    if claim.status not in ACTIVE:
+        message = "There is nothing to pay on this claim any more."
+        raise InvalidState(message, state=claim.status)
+    if work.merchant.configuration.payment.bank_account is None:
+        raise InvalidState("This merchant takes no bank transfers.", state="NO_BANK_ACCOUNT")
+
+
+def find_end_of_waiting(sent_on: date, timezone: str) -> datetime:
+    """Return the end, where the merchant is, of the day by which the transfer is recorded."""
+    return find_days(timezone).start_of(find_known_on(sent_on) + _ONE_DAY)
+
+
+def _find_end(work: Work, sent_on: date) -> datetime:
+    timezone = work.merchant.configuration.timezone
+    today = find_days(timezone).local_date(work.now)
+    if sent_on > today:
+        message = "Say it once the transfer is sent: the day is still to come."
+        raise ValidationError([Fault("/sentOn", message, "IN_FUTURE")])
+    until = find_end_of_waiting(sent_on, timezone)
+    if until <= work.now:
+        message = "A transfer of that day would have arrived by now."
+        raise ValidationError([Fault("/sentOn", message, "TOO_EARLY")])
+    return until
+
+
+def _compose(work: Work, claim: LockedClaim, sent: SentTransfer) -> PaymentRequest:
+    return PaymentRequest(
+        request_id=work.ids.new(work.real_now),
+        claim_id=claim.claim_id,
+        provider=BANK_TRANSFER,
+        amount_cents=sent.choice.cents,
+        currency=claim.currency,
+        reference=claim.reference_number,
+        state=RequestState.PENDING,
+        provider_reference=None,
+        checkout_url=None,
+        created_at=work.real_now,
+        settled_at=None,
+        checks=0,
+        item_ids=sent.choice.item_ids,
+        sent_on=sent.sent_on,
+    )

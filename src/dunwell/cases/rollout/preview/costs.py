@@ -1,0 +1,129 @@
+"""What the contacts foreseen by a preview cost by their lines' prices: by channel, line and
+country, under the process as it stands and under its change. In cents, and parts of cents. Pure.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+
+import msgspec
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.cases.rollout.preview.effects import SentTo
+from dunwell.contact.sending.report import UNKNOWN_COUNTRY, Priced, Weight, price_of
+
+# A step and its channel -> an SMS's parts, a letter's sheets; none: it could not be measured.
+Units = Mapping[tuple[int, Channel], int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedLine:
+    name: str
+    line: Priced
+
+
+class Spent(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """cents: of those that have a price."""
+
+    messages: int = 0
+    # Of these, those without a price for their country, or whose size is not known.
+    unpriced: int = 0
+    cents: Decimal = Decimal(0)
+
+    @property
+    def has_no_price(self) -> bool:
+        """There are messages, and the price of none of them is known."""
+        return self.messages > 0 and self.messages == self.unpriced
+
+    @property
+    def whole_cents(self) -> int:
+        """The cost as it is shown for a sum of many messages."""
+        return int(self.cents.to_integral_value(ROUND_HALF_UP))
+
+    def plus(self, other: "Spent") -> "Spent":
+        return Spent(
+            self.messages + other.messages, self.unpriced + other.unpriced,
+            self.cents + other.cents,
+        )  # fmt: skip
+
+
+class CostRow(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    channel: Channel
+    # None: the channel has no line, as the outbox.
+    line: str | None
+    # None: its price does not go by the country, or that is not known.
+    country: str | None
+    before: Spent
+    after: Spent
+
+
+class Costs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """Of the days played forward, if each message is accepted at once and nobody pays."""
+
+    rows: list[CostRow]
+    before: Spent
+    after: Spent
+
+
+def add_up(before: list["Priceable"], after: list["Priceable"]) -> Costs:
+    """By channel, line and country."""
+    sides = [_group(before), _group(after)]
+    keys = sorted({key for side in sides for key in side}, key=str)
+    nothing = Spent()
+    rows = [CostRow(*key, *(side.get(key, nothing) for side in sides)) for key in keys]
+    return Costs(rows, _sum(each.before for each in rows), _sum(each.after for each in rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Priceable:
+    """So many messages of a step by a channel to a country."""
+
+    messages: int
+    channel: Channel
+    line: NamedLine | None
+    country: str
+    units: int | None
+
+    @property
+    def key(self) -> tuple[Channel, str | None, str | None]:
+        is_told = self.channel != "EMAIL" and self.country != UNKNOWN_COUNTRY
+        line = self.line.name if self.line else None
+        return self.channel, line, self.country if is_told else None
+
+    def price(self) -> Spent:
+        if self.line is None or self.units is None:
+            return Spent(self.messages, self.messages)
+        price = price_of(self.line.line, Weight(self.units, self.country))
+        if price is None:
+            return Spent(self.messages, self.messages)
+        return Spent(self.messages, 0, price * self.messages)
+
+
+def list_priceable(
+    sent: Mapping[SentTo, int], units: Units, lines: Mapping[Channel, NamedLine]
+) -> list[Priceable]:
+    return [
+        Priceable(
+            messages,
+            channel,
+            line=lines.get(channel),
+            country=country,
+            units=units.get((step_id, channel)),
+        )
+        for (step_id, channel, country), messages in sent.items()
+    ]
+
+
+def _group(all_of: Iterable[Priceable]) -> Mapping[tuple[Channel, str | None, str | None], Spent]:
+    found: dict[tuple[Channel, str | None, str | None], Spent] = defaultdict(Spent)
+    for each in all_of:
+        found[each.key] = found[each.key].plus(each.price())
+    return found
+
+
+def _sum(spent: Iterable[Spent]) -> Spent:
+    total = Spent()
+    for each in spent:
+        total = total.plus(each)
+    return total

@@ -1,0 +1,318 @@
+"""What a preview adds up: how next contacts change, and what a workflow would do over a window of
+days. Pure.
+"""
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+
+import msgspec
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.escalation.forecast.forecast import Foreseen, Guard, UnderWay, forecast
+from dunwell.contact.escalation.process import Process
+from dunwell.contact.escalation.schedule import (
+    Archived,
+    FeeAdded,
+    NobodyReachable,
+    Position,
+    StepFacts,
+    list_channels,
+)
+from dunwell.contact.messages.guards.guards import HeldBy
+from dunwell.contact.messages.placeholders import find_snippets
+from dunwell.contact.sending.report import UNKNOWN_COUNTRY
+from dunwell.core.workflows.definition import CommunicationStep, Definition, Texts
+from dunwell.platform.errors import Fault, ValidationError
+
+# A contact that is farther away is none.
+_FARTHEST = timedelta(days=3_650)
+_MOST_KNOWN = 1_000
+
+
+class Kind(StrEnum):
+    """What becomes of a claim's next contact; each claim that a draft reaches is of one kind."""
+
+    UNCHANGED = "UNCHANGED"
+    CHANGED = "CHANGED"
+    GONE = "GONE"
+    NEW = "NEW"
+    # Held without end: not contacted until somebody lifts the hold.
+    HELD = "HELD"
+    # Whether its last contact was made has to be settled by a person first.
+    UNSETTLED = "UNSETTLED"
+
+
+class Aspect(StrEnum):
+    """What of a contact differs."""
+
+    TIME = "TIME"
+    CHANNEL = "CHANNEL"
+    STEP = "STEP"
+    # Its template, snippets or attachments.
+    CONTENT = "CONTENT"
+
+
+class NextContact(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    at: datetime
+    channel: Channel
+    step_id: int
+    name: str
+
+
+class ClaimPreview(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """One claim's next contact before and after; both are None for those that are not played."""
+
+    claim_id: int
+    reference_number: str
+    kind: Kind
+    before: NextContact | None = None
+    after: NextContact | None = None
+    # Of a changed one.
+    aspects: tuple[Aspect, ...] = ()
+
+
+# Step and channel of contacts that would say or carry something else.
+ChangedContents = frozenset[tuple[int, Channel]]
+
+
+class NextContacts:
+    """The next contacts of many claims under one process. Where no step asks for the claim's own
+    facts, claims that stand alike (those of one request, as a rule) are asked for once."""
+
+    def __init__(self, process: Process, now: datetime, quiet: Guard) -> None:
+        """`quiet`: holds back what falls into quiet hours."""
+        self._process = process
+        self._now = now
+        self._quiet = quiet
+        self._has_guards = any(step.when is not None for step in process.steps)
+        self._known: dict[object, NextContact | None] = {}
+
+    def find(self, standing: Position | UnderWay, facts: StepFacts) -> NextContact | None:
+        if self._has_guards or isinstance(standing, UnderWay):
+            return self._foresee(standing, facts)
+        key = (
+            standing.next_step_id,
+            standing.due_at,
+            facts.usable_channels,
+            facts.tried,
+            facts.letter_sent_at,
+        )
+        if key not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = self._foresee(standing, facts)
+        return self._known[key]
+
+    def _foresee(self, standing: Position | UnderWay, facts: StepFacts) -> NextContact | None:
+        until = self._now + _FARTHEST
+        for each in forecast(
+            self._process, standing, facts, self._now, until=until, guard=self._quiet
+        ):
+            if each.channel is not None and each.step is not None:
+                return NextContact(each.at, each.channel, each.step.id, each.step.name)
+        return None
+
+
+def compare_contacts(
+    before: NextContact | None, after: NextContact | None, changed: ChangedContents
+) -> tuple[Kind, tuple[Aspect, ...]]:
+    if before is None:
+        return (Kind.UNCHANGED if after is None else Kind.NEW), ()
+    if after is None:
+        return Kind.GONE, ()
+    aspects = tuple(_find_aspects(before, after, changed))
+    return (Kind.CHANGED if aspects else Kind.UNCHANGED), aspects
+
+
+def find_changed_contents(before: Definition, after: Definition) -> ChangedContents:
+    """Where a step that both have would say or carry something else by a channel."""
+    steps_before = {step.id: step for step in before.steps}
+    return frozenset(
+        (step.id, channel)
+        for step in after.steps
+        if isinstance(step, CommunicationStep)
+        and isinstance(old := steps_before.get(step.id), CommunicationStep)
+        for channel in list_channels(step)
+        if _content_of(before, old, channel) != _content_of(after, step, channel)
+    )
+
+
+def plays_alike(before: Definition, after: Definition) -> bool:
+    """Whether every claim has the same contacts and fees at the same instants under both."""
+    return before.settings == after.settings and [*map(_course_of, before.steps)] == [
+        *map(_course_of, after.steps)
+    ]
+
+
+def _course_of(step: object) -> object:
+    if isinstance(step, CommunicationStep):
+        return step.id, step.name, step.when, step.send, list_channels(step)
+    return step
+
+
+def _find_aspects(
+    before: NextContact, after: NextContact, changed: ChangedContents
+) -> Iterator[Aspect]:
+    if before.at != after.at:
+        yield Aspect.TIME
+    if before.channel != after.channel:
+        yield Aspect.CHANNEL
+    if before.step_id != after.step_id:
+        yield Aspect.STEP
+    elif (after.step_id, after.channel) in changed:
+        yield Aspect.CONTENT
+
+
+def _content_of(definition: Definition, step: CommunicationStep, channel: Channel) -> object:
+    """All that a message is made of, but for the claim; no template: the step's name of one."""
+    template = definition.templates.get(step.template)
+    if template is None:
+        return step.template
+    part = {"EMAIL": template.email, "SMS": template.sms, "LETTER": template.letter}[channel]
+    texts: list[Texts] = [getattr(part, name) for name in part.__struct_fields__] if part else []
+    used = {name for text in texts for each in text.values() for name in find_snippets(each)}
+    snippets = {name: definition.snippets.get(name) for name in used}
+    return part, snippets, step.attachments
+
+
+# The examples kept: the highest fees, the first claims nobody can reach.
+EXAMPLES = 10
+
+
+# A step, the channel it contacts by, and the country that goes to.
+SentTo = tuple[int, Channel, str]
+
+
+class DebtorFees(msgspec.Struct, frozen=True, gc=False, order=True, rename="camel"):
+    """The fees of one debtor, and one of the claims they are added to."""
+
+    cents: int
+    fees: int
+    claims: int
+    reference_number: str
+
+
+@dataclass(slots=True)
+class Outlook:
+    """Days are the merchant's."""
+
+    since: datetime
+    until: datetime
+    claims: int = 0
+    persons: int = 0
+    contacts: Counter[tuple[date, Channel]] = field(default_factory=Counter)
+    # Contacts kept back, on the day that happens; one may be kept back more than once.
+    held_back: Counter[tuple[date, HeldBy]] = field(default_factory=Counter)
+    # Sum in cents -> debtors who get fees of that sum.
+    fee_sums: Counter[int] = field(default_factory=Counter)
+    fees: int = 0
+    highest_fees: list[DebtorFees] = field(default_factory=list)
+    # Claims with contacts to come, and no usable address for any of them.
+    unreachable: int = 0
+    unreachable_examples: list[str] = field(default_factory=list)
+    # Steps that would find no usable channel in the window.
+    missed_contacts: int = 0
+    archived: int = 0
+    # Contacts by what their price goes by.
+    sent: Counter[SentTo] = field(default_factory=Counter)
+
+    def add_claim(self, reference_number: str, *, is_reachable: bool) -> None:
+        self.claims += 1
+        if is_reachable:
+            return
+        self.unreachable += 1
+        if len(self.unreachable_examples) < EXAMPLES:
+            self.unreachable_examples.append(reference_number)
+
+    def add_foreseen(
+        self, foreseen: Iterable[Foreseen], day: date, countries: Mapping[Channel, str]
+    ) -> list[int]:
+        """What one claim does on a day; answers the fees in cents. countries: where a contact by a
+        channel goes, of those whose price goes by it."""
+        fees = []
+        for each in foreseen:
+            if each.channel is not None:
+                self.contacts[day, each.channel] += 1
+                if each.step is not None:
+                    country = countries.get(each.channel, UNKNOWN_COUNTRY)
+                    self.sent[each.step.id, each.channel, country] += 1
+            elif isinstance(each.outcome, FeeAdded):
+                fees.append(int(each.outcome.step.value))
+            elif isinstance(each.outcome, NobodyReachable):
+                self.missed_contacts += 1
+            elif isinstance(each.outcome, Archived):
+                self.archived += 1
+        return fees
+
+    def add_debtor(self, fees: DebtorFees) -> None:
+        self.persons += 1
+        if not fees.cents:
+            return
+        self.fee_sums[fees.cents] += 1
+        self.fees += fees.fees
+        if len(self.highest_fees) < EXAMPLES:
+            heapq.heappush(self.highest_fees, fees)
+        else:
+            heapq.heappushpop(self.highest_fees, fees)
+
+    def add_hold(self, day: date, held_by: HeldBy) -> None:
+        self.held_back[day, held_by] += 1
+
+
+MOST_DAYS = 365
+DEFAULT_DAYS = 30
+
+# Claims done, and all.
+Progress = Callable[[int, int], None]
+Sink = Callable[[ClaimPreview], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is wanted of a preview. 0 days: next contacts alone, nothing is played forward."""
+
+    days: int = DEFAULT_DAYS
+    # Claims kept in `listed`; those whose next contact does not differ are not among them.
+    listed: int = 20
+    progress: Progress | None = None
+    # Is given every claim that is reached, in the order of persons.
+    sink: Sink | None = None
+    # Whether what messages cost is foreseen too: the process as it stands is played beside the
+    # change.
+    costs: bool = False
+
+    def check(self) -> None:
+        """Raises ValidationError."""
+        if not 0 <= self.days <= MOST_DAYS:
+            message = f"Give a number of days from 0 to {MOST_DAYS}."
+            raise ValidationError([Fault("/days", message, "OUT_OF_RANGE")])
+
+
+@dataclass(slots=True)
+class Effects:
+    """What a change does to the claims it reaches."""
+
+    claims: int = 0
+    counts: Counter[Kind] = field(default_factory=Counter)
+    # Of the changed ones; one may differ in several.
+    aspects: Counter[Aspect] = field(default_factory=Counter)
+    listed: list[ClaimPreview] = field(default_factory=list)
+    outlook: Outlook | None = None
+    # Of the process as it stands; none unless costs were asked for.
+    outlook_before: Outlook | None = None
+
+    def add(self, claim: ClaimPreview, asked: Asked) -> None:
+        self.claims += 1
+        self.counts[claim.kind] += 1
+        self.aspects.update(claim.aspects)
+        if claim.kind in _LISTED and len(self.listed) < asked.listed:
+            self.listed.append(claim)
+        if asked.sink is not None:
+            asked.sink(claim)
+
+
+_LISTED = frozenset({Kind.CHANGED, Kind.GONE, Kind.NEW})

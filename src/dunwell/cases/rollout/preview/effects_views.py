@@ -1,0 +1,216 @@
+"""A preview's figures for programs and as tables, so that command line and portal show the same
+rows. Pure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+import msgspec
+
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.cases.rollout.preview.costs import Costs
+from dunwell.cases.rollout.preview.effects import (
+    Aspect,
+    ClaimPreview,
+    DebtorFees,
+    Effects,
+    Kind,
+    Outlook,
+)
+from dunwell.cases.rollout.uses import describe_count
+
+_KIND_WORDS = {
+    Kind.CHANGED: "changed",
+    Kind.GONE: "gone",
+    Kind.NEW: "new",
+    Kind.UNCHANGED: "unchanged",
+    Kind.HELD: "held without end",
+    Kind.UNSETTLED: "waiting for a person",
+}
+
+
+class NextContactsView(msgspec.Struct, frozen=True, rename="camel"):
+    """How many claims of each kind, and of the changed ones what differs."""
+
+    claims: int
+    kinds: dict[str, int]
+    aspects: dict[str, int]
+    listed: list[ClaimPreview]
+
+
+class DraftEffectsView(NextContactsView, frozen=True, rename="camel"):
+    """The next contacts, and what the draft does in the days after them. Stored with its job."""
+
+    days: int = 0
+    outlook: "OutlookView | None" = None
+    # None: nothing was played forward, or no line of the merchant has prices.
+    costs: Costs | None = None
+
+
+class ContactsView(msgspec.Struct, frozen=True, rename="camel"):
+    day: date
+    # By channel, and what was held back by what.
+    contacts: dict[str, int]
+    held_back: dict[str, int]
+
+
+class FeeSumView(msgspec.Struct, frozen=True, rename="camel"):
+    cents: int
+    debtors: int
+
+
+class OutlookView(msgspec.Struct, frozen=True, rename="camel"):
+    """What the draft does in the window to the claims that are not held."""
+
+    since: datetime
+    until: datetime
+    claims: int
+    persons: int
+    days: list[ContactsView]
+    fees: int
+    fee_sums: list[FeeSumView]
+    highest_fees: list[DebtorFees]
+    unreachable: int
+    unreachable_examples: list[str]
+    missed_contacts: int
+    archived: int
+
+
+def view_next_contacts(effects: Effects) -> NextContactsView:
+    return NextContactsView(
+        claims=effects.claims,
+        kinds={kind.value: effects.counts[kind] for kind in Kind},
+        aspects={aspect.value: effects.aspects[aspect] for aspect in Aspect},
+        listed=effects.listed,
+    )
+
+
+def view_draft_effects(effects: Effects, days: int, costs: Costs | None) -> DraftEffectsView:
+    """days: of the window that was played forward."""
+    contacts = view_next_contacts(effects)
+    return DraftEffectsView(
+        claims=contacts.claims,
+        kinds=contacts.kinds,
+        aspects=contacts.aspects,
+        listed=contacts.listed,
+        days=days,
+        outlook=None if effects.outlook is None else view_outlook(effects.outlook),
+        costs=costs,
+    )
+
+
+def view_outlook(outlook: Outlook) -> OutlookView:
+    days = sorted({day for day, _ in [*outlook.contacts, *outlook.held_back]})
+    return OutlookView(
+        since=outlook.since,
+        until=outlook.until,
+        claims=outlook.claims,
+        persons=outlook.persons,
+        days=[_view_day(outlook, day) for day in days],
+        fees=outlook.fees,
+        fee_sums=[
+            FeeSumView(cents, debtors) for cents, debtors in sorted(outlook.fee_sums.items())
+        ],
+        highest_fees=sorted(outlook.highest_fees, reverse=True),
+        unreachable=outlook.unreachable,
+        unreachable_examples=outlook.unreachable_examples,
+        missed_contacts=outlook.missed_contacts,
+        archived=outlook.archived,
+    )
+
+
+def describe_next_contacts(effects: Effects) -> str:
+    """`next contacts of 12 claims: 3 changed (time 2, content 1), 9 unchanged`."""
+    told = []
+    for kind, words in _KIND_WORDS.items():
+        count = effects.counts[kind]
+        if not count:
+            continue
+        aspects = describe_aspects(effects) if kind is Kind.CHANGED else ""
+        told.append(f"{count:,} {words}{f' ({aspects})' if aspects else ''}")
+    return f"next contacts of {describe_count(effects.claims)}: {', '.join(told)}"
+
+
+def describe_aspects(effects: Effects) -> str:
+    found = [(aspect, effects.aspects[aspect]) for aspect in Aspect]
+    return ", ".join(f"{aspect.lower()} {count:,}" for aspect, count in found if count)
+
+
+def _view_day(outlook: Outlook, day: date) -> ContactsView:
+    return ContactsView(
+        day,
+        {channel: n for (on, channel), n in sorted(outlook.contacts.items()) if on == day},
+        {by.value: n for (on, by), n in sorted(outlook.held_back.items()) if on == day},
+    )
+
+
+CHANNELS: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
+# Six weeks of single days are read at a glance; a longer window is shown by weeks.
+MOST_DAYS_SHOWN = 42
+# Fees are few different sums as a rule; more than this would hide the total.
+MOST_SUMS_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class DayRow:
+    """The contacts of a day, or of the week that begins with it, in the order of `CHANNELS`."""
+
+    first: date
+    contacts: Sequence[int]
+    held_back: int
+
+
+@dataclass(frozen=True, slots=True)
+class DayTable:
+    is_by_week: bool
+    rows: Sequence[DayRow]
+    contacts: Sequence[int]
+    held_back: int
+
+
+@dataclass(frozen=True, slots=True)
+class FeeFigures:
+    fees: int
+    debtors: int
+    cents: int
+    # The lowest sums; `more_debtors` get fees of a higher one.
+    sums: Sequence[FeeSumView]
+    more_debtors: int
+    highest: DebtorFees | None
+
+
+def tabulate_days(outlook: OutlookView, days: int) -> DayTable:
+    """days: of the window, which decides whether the rows are days or weeks."""
+    is_by_week = days > MOST_DAYS_SHOWN
+    found: dict[date, list[int]] = {}
+    for each in outlook.days:
+        first = each.day - timedelta(days=each.day.weekday()) if is_by_week else each.day
+        row = found.setdefault(first, [0] * (len(CHANNELS) + 1))
+        for place, channel in enumerate(CHANNELS):
+            row[place] += each.contacts.get(channel, 0)
+        row[-1] += sum(each.held_back.values())
+    rows = [DayRow(first, row[:-1], row[-1]) for first, row in sorted(found.items())]
+    contacts = [sum(row.contacts[place] for row in rows) for place in range(len(CHANNELS))]
+    return DayTable(is_by_week, rows, contacts, sum(row.held_back for row in rows))
+
+
+def count_held_back(outlook: OutlookView) -> dict[str, int]:
+    """How many contacts were held back by what; each is sent later."""
+    counts: dict[str, int] = {}
+    for day in outlook.days:
+        for by, count in day.held_back.items():
+            counts[by] = counts.get(by, 0) + count
+    return counts
+
+
+def add_up_fees(outlook: OutlookView) -> FeeFigures:
+    sums = sorted(outlook.fee_sums, key=lambda each: each.cents)
+    return FeeFigures(
+        fees=outlook.fees,
+        debtors=sum(each.debtors for each in sums),
+        cents=sum(each.cents * each.debtors for each in sums),
+        sums=sums[:MOST_SUMS_SHOWN],
+        more_debtors=sum(each.debtors for each in sums[MOST_SUMS_SHOWN:]),
+        highest=max(outlook.highest_fees, default=None),
+    )

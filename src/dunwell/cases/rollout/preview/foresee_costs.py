@@ -1,0 +1,136 @@
+"""What the messages of a previewed draft cost, before and after: for the command line, and for
+whoever shows a preview. The facts are loaded in the preview's transaction; messages are rendered
+and printed after it.
+
+How large a step's message is, is measured once for each step and channel, on a made-up claim in the
+merchant's language: an SMS's parts are counted, a letter is printed. What a claim encloses is not
+known beforehand and not priced.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.preview.costs import Costs, NamedLine, Units, add_up, list_priceable
+from dunwell.cases.rollout.preview.effects import Outlook, SentTo
+from dunwell.cases.rollout.preview.preview_draft import Preview
+from dunwell.cases.rollout.preview.preview_message import (
+    PreparedMessage,
+    Wanted,
+    prepare_message,
+    render_preview,
+)
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.core.workflows.definition import CommunicationStep, Definition
+from dunwell.core.workflows.store import load_current, load_draft
+from dunwell.platform.errors import Refusal
+from dunwell.platform.resources import Resources
+
+
+@dataclass(frozen=True, slots=True)
+class _PreparedSide:
+    """What a definition sends, and its message of each step and channel; None: it cannot be
+    written, which the draft's own checks tell."""
+
+    sent: Mapping[SentTo, int]
+    messages: Mapping[tuple[int, Channel], PreparedMessage | None]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCosts:
+    before: _PreparedSide
+    after: _PreparedSide
+    lines: Mapping[Channel, NamedLine]
+
+
+async def prepare_costs(work: Work, resources: Resources, preview: Preview) -> PreparedCosts | None:
+    """preview: made with `Asked(costs=True)`. None: nothing was played forward, or no line of the
+    merchant's has prices."""
+    work.need(Right.CONFIGURE)
+    before, after = preview.effects.outlook_before, preview.effects.outlook
+    workflow_id = preview.workflow_id
+    current = await load_current(work.tx, work.merchant_id, workflow_id)
+    draft = await load_draft(work.tx, work.merchant_id, workflow_id)
+    lines = await _load_lines(work)
+    if before is None or after is None or current is None or draft is None:
+        return None
+    if not any(each.line.prices for each in lines.values()):
+        return None
+    return PreparedCosts(
+        await _prepare_side(work, resources, current.definition, before),
+        await _prepare_side(work, resources, draft.definition, after),
+        lines,
+    )
+
+
+async def foresee_costs(prepared: PreparedCosts, *, printer: LetterPrinter) -> Costs:
+    """Outside any transaction."""
+    sides = [
+        list_priceable(each.sent, await _measure(each, printer), prepared.lines)
+        for each in (prepared.before, prepared.after)
+    ]
+    return add_up(*sides)
+
+
+async def foresee_costs_alone(prepared: PreparedCosts, fonts: Sequence[Path]) -> Costs:
+    """With a printer that is opened for this one preview. Outside any transaction."""
+    printer = LetterPrinter(1, fonts=fonts)
+    try:
+        return await foresee_costs(prepared, printer=printer)
+    finally:
+        await printer.close()
+
+
+async def _load_lines(work: Work) -> dict[Channel, NamedLine]:
+    lines = (await load_installation(work.tx)).installation.lines or {}
+    setups = work.merchant.configuration.channels
+    return {
+        channel: NamedLine(setup.line, lines[setup.line])
+        for channel, setup in setups.items()
+        if setup.line in lines
+    }
+
+
+async def _prepare_side(
+    work: Work, resources: Resources, definition: Definition, outlook: Outlook
+) -> _PreparedSide:
+    """Of the steps that contact anybody."""
+    used = {(step_id, channel) for step_id, channel, _ in outlook.sent}
+    messages: dict[tuple[int, Channel], PreparedMessage | None] = {}
+    for step in _list_contacts(definition):
+        for channel in sorted({channel for step_id, channel in used if step_id == step.id}):
+            wanted = Wanted(step.template, channel)
+            try:
+                found = await prepare_message(work, resources, definition, wanted)
+            except Refusal:
+                messages[step.id, channel] = None
+            else:
+                messages[step.id, channel] = found
+    return _PreparedSide(outlook.sent, messages)
+
+
+async def _measure(side: _PreparedSide, printer: LetterPrinter) -> Units:
+    units: dict[tuple[int, Channel], int | None] = {}
+    for (step_id, channel), message in side.messages.items():
+        is_one = channel == "EMAIL"
+        units[step_id, channel] = 1 if is_one else await _count_units(message, printer)
+    return units
+
+
+def _list_contacts(definition: Definition) -> Iterable[CommunicationStep]:
+    return (each for each in definition.steps if isinstance(each, CommunicationStep))
+
+
+async def _count_units(prepared: PreparedMessage | None, printer: LetterPrinter) -> int | None:
+    """None: it cannot be rendered."""
+    if prepared is None:
+        return None
+    try:
+        message = await render_preview(prepared, printer=printer)
+    except Refusal:
+        return None
+    return message.parts.count if message.parts is not None else message.pages

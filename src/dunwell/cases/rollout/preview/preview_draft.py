@@ -1,0 +1,107 @@
+"""What publishing a workflow's draft would do, seen beforehand: differences and verdict, whom it
+reaches, how their next contacts change, and what the draft would do over a window of days.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.preview.costs import Costs
+from dunwell.cases.rollout.preview.effects import Asked, Effects
+from dunwell.cases.rollout.preview.effects_views import (
+    NextContactsView,
+    OutlookView,
+    view_next_contacts,
+    view_outlook,
+)
+from dunwell.cases.rollout.preview.preview_effects import MinorChange, preview_effects
+from dunwell.cases.rollout.publish_workflow import PublicationPlan, plan_publication
+from dunwell.core.workflows.store import load_current, load_draft
+from dunwell.core.workflows.versions.versions import Verdict
+from dunwell.platform.crypto import KeyRing
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    workflow_id: UUID
+    plan: PublicationPlan
+    # The merchant's time and zone at which it was made.
+    at: datetime
+    timezone: str
+    currency: str
+    days: int
+    # Empty when the draft reaches no claim: a major version, or a first one.
+    effects: Effects
+
+
+class PreviewView(msgspec.Struct, frozen=True, rename="camel"):
+    """What programs are answered."""
+
+    workflow: str
+    draft_id: UUID
+    before: str | None
+    after: str
+    verdict: str
+    differences: list[str]
+    claims_reached: int
+    claims_staying: int
+    timezone: str
+    currency: str
+    next_contacts: NextContactsView
+    # None: no claim is reached, or nothing was to be played forward.
+    outlook: OutlookView | None
+    # None: as above, or no line has prices.
+    costs: Costs | None = None
+
+
+async def preview_draft(
+    work: Work, keys: KeyRing, workflow_id: UUID, asked: Asked | None = None
+) -> Preview:
+    """Reads alone. Open it in `kit.db.snapshot`, so that all claims are seen at one instant.
+
+    Raises InvalidState (there is no draft) and ValidationError (days out of range).
+    """
+    work.need(Right.CONFIGURE)
+    asked = asked or Asked()
+    asked.check()
+    plan = await plan_publication(work, workflow_id)
+    draft = await load_draft(work.tx, work.merchant_id, workflow_id)
+    current = await load_current(work.tx, work.merchant_id, workflow_id)
+    effects = Effects()
+    if plan.verdict is Verdict.MINOR and current is not None and draft is not None:
+        change = MinorChange(current, draft.definition, plan.reached)
+        effects = await preview_effects(work, keys, change, asked)
+    configuration = work.merchant.configuration
+    currency = draft.definition.settings.currency if draft else None
+    return Preview(
+        workflow_id=workflow_id,
+        plan=plan,
+        at=work.now,
+        timezone=configuration.timezone,
+        currency=currency or configuration.currency,
+        days=asked.days,
+        effects=effects,
+    )
+
+
+def view_preview(name: str, preview: Preview, costs: Costs | None = None) -> PreviewView:
+    plan, effects = preview.plan, preview.effects
+    return PreviewView(
+        workflow=name,
+        draft_id=plan.draft_id,
+        before=plan.before,
+        after=plan.after,
+        verdict=plan.verdict,
+        differences=plan.differences,
+        claims_reached=plan.reached,
+        claims_staying=plan.staying,
+        timezone=preview.timezone,
+        currency=preview.currency,
+        next_contacts=view_next_contacts(effects),
+        outlook=None if effects.outlook is None else view_outlook(effects.outlook),
+        costs=costs,
+    )

@@ -1,0 +1,205 @@
+"""Show a message as a debtor would get it, of any version, in any channel and language.
+
+Nothing is sent and nothing is stored. The link and the code in it are masked, or lead nowhere. The
+facts are loaded in a transaction, which is over before the message is rendered and printed.
+"""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.preview.sample_contact import (
+    NOBODYS_ID,
+    Case,
+    Reader,
+    make_sample,
+    read_reader,
+)
+from dunwell.cases.rollout.trials.writing import TrialWriter, Wish, open_trial
+from dunwell.contact.escalation.contacts.render_leased import foresee_pay_by
+from dunwell.contact.escalation.due_claim import find_usable_channels
+from dunwell.contact.escalation.schedule import ContactPlanned
+from dunwell.contact.escalation.store import load_claims
+from dunwell.contact.messages.contact import RenderedContact
+from dunwell.contact.messages.gsm import Parts, count_parts
+from dunwell.contact.messages.letters.printer import (
+    LetterPrinter,
+    ScriptMissing,
+    Unprintable,
+    describe_missing,
+)
+from dunwell.contact.sending.channel import Permanent, find_logo, show_logo
+from dunwell.core.claims.read_claim import read_claim
+from dunwell.core.workflows.definition import CommunicationStep, Definition
+from dunwell.core.workflows.definition_rules import channels_of
+from dunwell.platform.children.process import run_apart
+from dunwell.platform.errors import Fault, NotFound, ValidationError
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.shape import render_nearest
+
+# From today to the day to pay by, where no step tells.
+_MADE_UP = timedelta(days=13)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which message is to be shown."""
+
+    template: str
+    channel: Channel
+    # None: the claim's, the merchant's, or the definition's first.
+    language: str | None = None
+    # None: a made-up one.
+    claim_id: int | None = None
+    # Which made-up one.
+    case: Case = "USUAL"
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePreview:
+    recipient: str
+    language: str
+    subject: str | None
+    text: str
+    html: str | None
+    # How long an SMS is.
+    parts: Parts | None
+    # A letter's, and how many pages it has.
+    pdf: bytes | None
+    pages: int | None = None
+    # In cents, where the line it would leave by has prices.
+    cost: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedMessage:
+    """All that a message for a claim is written from: no transaction is needed any more."""
+
+    writer: TrialWriter
+    reader: Reader
+    wish: Wish
+
+    async def write(self) -> RenderedContact:
+        """Raises ValidationError: the channel could not carry it."""
+        rendered = await run_apart(self.writer.write, self.reader, self.wish)
+        if isinstance(rendered, Permanent):
+            raise ValidationError([Fault("/channel", rendered.reason, "TOO_LONG")])
+        return rendered
+
+
+async def render_preview(
+    prepared: PreparedMessage, *, printer: LetterPrinter | None
+) -> MessagePreview:
+    """Outside any transaction. printer: None: a letter is not printed. Raises ValidationError where
+    the channel could not carry it, or a letter cannot be printed."""
+    rendered = await prepared.write()
+    content, sheet = rendered.content, rendered.sheet
+    html = content.body_html
+    pdf = await print_letter(printer, sheet) if sheet and printer else None
+    pages = await printer.count_pages(pdf) if pdf and printer else None
+    channel = prepared.wish.channel
+    return MessagePreview(
+        recipient=content.recipient,
+        language=content.language,
+        subject=content.subject,
+        text=content.body_text,
+        html=html and show_logo(html, find_logo(prepared.writer.merchant, html)),
+        parts=count_parts(content.body_text) if channel == "SMS" else None,
+        pdf=pdf,
+        pages=pages,
+        cost=prepared.writer.price(rendered, pages),
+    )
+
+
+async def prepare_message(
+    work: Work, resources: Resources, definition: Definition, wanted: Wanted,
+    *, contact_id: UUID = NOBODYS_ID,
+) -> PreparedMessage:  # fmt: skip
+    """contact_id: what its link and codes are made from. Raises NotFound (template, channel,
+    claim), ValidationError (language, or the claim has no address for the channel) and
+    MerchantNotConfigured."""
+    work.need(Right.CONFIGURE)
+    _check_wanted(definition, wanted)
+    writer = await open_trial(work, resources, definition)
+    today = writer.process.calendar.local_date(work.now)
+    reader = await find_reader(work, definition, wanted.claim_id, wanted.case, today=today)
+    _check_reachable(reader, wanted)
+    pay_by = await _find_pay_by(work, resources, writer=writer, wanted=wanted, reader=reader)
+    wish = Wish(
+        wanted.template,
+        wanted.channel,
+        today=today,
+        pay_by=pay_by,
+        language=wanted.language,
+        contact_id=contact_id,
+    )
+    return PreparedMessage(writer, reader, wish)
+
+
+async def find_reader(
+    work: Work, definition: Definition, claim_id: int | None, case: Case, *, today: date
+) -> Reader:
+    """A claim of the merchant's, or one that is made up. Raises NotFound."""
+    work.need(Right.CONFIGURE)
+    if claim_id is not None:
+        return read_reader(await read_claim(work, claim_id))
+    currency = definition.settings.currency or work.merchant.configuration.currency
+    return make_sample(currency, today, case)
+
+
+async def print_letter(printer: LetterPrinter, sheet: bytes) -> bytes:
+    """Raises ValidationError where the letter would not be printed."""
+    try:
+        return await printer.print_sheet(sheet)
+    except ScriptMissing as missing:
+        raise ValidationError([Fault("/channel", describe_missing(missing), "INVALID")]) from None
+    except Unprintable:
+        words = "The letter takes too much time or memory to print; shorten it."
+        raise ValidationError([Fault("/channel", words, "TOO_LONG")]) from None
+
+
+async def _find_pay_by(
+    work: Work, resources: Resources, writer: TrialWriter, wanted: Wanted, reader: Reader
+) -> date | None:
+    """As if the first step with this template ran now; of one that no step uses, made up."""
+    today = writer.process.calendar.local_date(work.now)
+    steps = (each for each in writer.process.steps if isinstance(each, CommunicationStep))
+    step = next((each for each in steps if each.template == wanted.template), None)
+    if step is None:
+        return today + _MADE_UP
+    facts = reader.step_facts(today)
+    if wanted.claim_id is not None:
+        [claim] = await load_claims(work.tx, resources.keys, work.merchant, [wanted.claim_id])
+        facts = claim.step_facts(today)
+    planned = ContactPlanned(step, 0, wanted.channel)
+    return foresee_pay_by(writer.process, planned, facts, work.now)
+
+
+def _check_wanted(definition: Definition, wanted: Wanted) -> None:
+    template = definition.templates.get(wanted.template)
+    if template is None:
+        nearest = render_nearest(wanted.template, list(definition.templates))
+        raise NotFound(f'There is no template "{wanted.template}". {nearest}')
+    channels = channels_of(template)
+    if wanted.channel not in channels:
+        raise NotFound(
+            f'"{wanted.template}" has no text for {wanted.channel}; it has {", ".join(channels)}.'
+        )
+    languages = definition.settings.languages
+    if wanted.language is not None and wanted.language not in languages:
+        message = f"The texts are in {', '.join(languages)}; choose one of them."
+        raise ValidationError([Fault("/language", message, "UNKNOWN_LANGUAGE")])
+
+
+def _check_reachable(reader: Reader, wanted: Wanted) -> None:
+    usable = find_usable_channels(
+        [wanted.channel],
+        email=reader.email, mobile_number=reader.mobile_number, address=reader.address,
+    )  # fmt: skip
+    if not usable:
+        message = f"The claim has no address for {wanted.channel}; take another claim or channel."
+        raise ValidationError([Fault("/claim", message, "NO_ADDRESS")])

@@ -1,0 +1,1 @@
+"""Scenarios: edited in place until the merchant switches to workflows."""

@@ -1,0 +1,200 @@
+"""Lists, creates and edits scenarios (CONTRACT 7); claims under way follow an edited scenario with
+their next step.
+"""
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.audit_log import keep_changed, save_audit
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store import raise_revision
+from dunwell.cases.assignment.store import load_rules
+from dunwell.cases.rollout.contact_waits import find_contact_warnings
+from dunwell.cases.rollout.publish_workflow import find_standing_faults
+from dunwell.cases.rollout.scenarios.scenario_edit import ScenarioEdit, decide_edit, is_same_course
+from dunwell.cases.rollout.scenarios.store import (
+    Moving,
+    count_standing,
+    lock_scenario_claims,
+    move_claims,
+)
+from dunwell.cases.rollout.store import count_active_claims
+from dunwell.core.workflows.change_workflow import open_scenarios
+from dunwell.core.workflows.checking import check_workflow_name
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.document import render_document
+from dunwell.core.workflows.scenarios.store import (
+    load_scenarios,
+    save_new_scenario,
+    save_scenario_definition,
+    save_scenario_description,
+)
+from dunwell.core.workflows.store import lock_for_deletion
+from dunwell.core.workflows.versions.versions import Scenario
+from dunwell.platform.children.process import run_apart
+from dunwell.platform.errors import NotFound, ValidationError
+from dunwell.platform.text.shape import render_nearest
+
+
+class ScenarioView(msgspec.Struct, frozen=True, rename="camel"):
+    id: int
+    name: str
+    description: str
+    # Whether new claims get it when no rule matches, and whether they can be assigned to it.
+    is_default: bool
+    is_active: bool
+    # What it becomes, or became, by the switch.
+    workflow_id: UUID
+    # Claims in process on it, or on what it became.
+    active_claims: int
+    definition: dict[str, Any]
+
+
+async def list_scenarios(work: Work) -> list[ScenarioView]:
+    """In the order of their ids."""
+    work.need(Right.READ_CLAIMS)
+    default = (await load_rules(work.tx, work.merchant_id)).default
+    active = await count_active_claims(work.tx, work.merchant_id)
+    return [
+        ScenarioView(
+            id=each.scenario_id,
+            name=each.name,
+            description=each.description,
+            is_default=each.workflow_id == default,
+            is_active=each.is_active,
+            workflow_id=each.workflow_id,
+            active_claims=sum(active.get(each.workflow_id, {}).values()),
+            definition=render_document(each.definition),
+        )
+        for each in await load_scenarios(work.tx, work.merchant_id)
+    ]
+
+
+async def show_scenario(work: Work, name: str) -> ScenarioView:
+    """Raises NotFound, which names the nearest."""
+    work.need(Right.READ_CLAIMS)
+    scenarios = {each.name: each for each in await list_scenarios(work)}
+    if name not in scenarios:
+        nearest = render_nearest(name, list(scenarios))
+        raise NotFound(f'There is no scenario "{name}". {nearest}')
+    return scenarios[name]
+
+
+class SavedScenario(msgspec.Struct, frozen=True, rename="camel"):
+    scenario_id: int
+    # The workflow that the switch will make of it.
+    workflow_id: UUID
+    is_new: bool
+    # Whether it says anything else than before.
+    is_changed: bool
+    # What it means for claims under way.
+    words: list[str] = []
+    # What should be changed about it.
+    warnings: list[str] = []
+
+
+async def save_scenario(
+    work: Work, name: str, definition: Definition, description: str | None = None
+) -> SavedScenario:
+    """The scenario of this name says `definition` from now on; no description: the one it has.
+
+    Raises ValidationError (all faults, pointers from the definition's root, or /name) and
+    InvalidState: the merchant works with workflows.
+    """
+    work.need(Right.PUBLISH)
+    check_workflow_name(name)
+    await open_scenarios(work)
+    faults = await run_apart(find_standing_faults, definition, work.merchant.configuration)
+    if faults:
+        raise ValidationError(list(dict.fromkeys(faults)))
+    standing = {each.name: each for each in await load_scenarios(work.tx, work.merchant_id)}
+    if name not in standing:
+        saved = await _create(work, name, definition, description or "")
+    else:
+        saved = await _edit(work, standing[name], definition, description)
+    warnings = [str(each.message) for each in find_contact_warnings(definition)]
+    return msgspec.structs.replace(saved, warnings=warnings)
+
+
+async def _create(work: Work, name: str, definition: Definition, description: str) -> SavedScenario:
+    workflow_id, copy_version_id, version_id = (work.ids.new(work.now) for _ in range(3))
+    scenario = Scenario(
+        scenario_id=0, workflow_id=workflow_id, copy_version_id=copy_version_id, name=name,
+        description=description, is_active=True, created_at=work.now, version_id=version_id,
+        definition=definition, retired={},
+    )  # fmt: skip
+    scenario_id = await save_new_scenario(work.tx, work.merchant_id, scenario)
+    await raise_revision(work.tx, work.merchant_id)
+    await save_audit(
+        work, "scenario.create", f"scenario:{scenario_id}",
+        after={"name": name, **_list_values(definition, description)},
+        workflowId=str(workflow_id),
+    )  # fmt: skip
+    return SavedScenario(scenario_id, workflow_id, is_new=True, is_changed=True)
+
+
+async def _edit(
+    work: Work, scenario: Scenario, definition: Definition, description: str | None
+) -> SavedScenario:
+    """1. Keep new claims away, and where steps come or go hold its claims still.
+    2. Decide where they go on. 3. Store the definition under a new version id; move them.
+    """
+    said = SavedScenario(scenario.scenario_id, scenario.workflow_id, is_new=False, is_changed=False)
+    if description is not None and description != scenario.description:
+        await save_scenario_description(
+            work.tx, work.merchant_id, scenario.workflow_id, description
+        )
+        said = msgspec.structs.replace(said, is_changed=True)
+    if definition != scenario.definition:
+        edit = await _change_definition(work, scenario, definition)
+        said = msgspec.structs.replace(said, is_changed=True, words=list(edit.words))
+    if said.is_changed:
+        await raise_revision(work.tx, work.merchant_id)
+        after = scenario.description if description is None else description
+        was, now = keep_changed(
+            _list_values(scenario.definition, scenario.description), _list_values(definition, after)
+        )
+        await save_audit(
+            work, "scenario.edit", f"scenario:{scenario.scenario_id}", before=was, after=now
+        )
+    return said
+
+
+def _list_values(definition: Definition, description: str) -> dict[str, Any]:
+    return {"description": description, **msgspec.to_builtins(definition)}
+
+
+async def _change_definition(
+    work: Work, scenario: Scenario, definition: Definition
+) -> ScenarioEdit:
+    workflow_id = scenario.workflow_id
+    await lock_for_deletion(work.tx, work.merchant_id, workflow_id)
+    is_same = is_same_course(scenario.definition, definition)
+    standing: dict[int | None, int] = {}
+    if not is_same:
+        await lock_scenario_claims(work.tx, work.merchant_id, workflow_id)
+        standing = await count_standing(work.tx, work.merchant_id, workflow_id)
+    edit = decide_edit(scenario.definition, definition, scenario.retired, standing)
+    if edit.faults:
+        raise ValidationError(list(edit.faults))
+    version_id = work.ids.new(work.now)
+    edited = replace(
+        scenario, version_id=version_id, definition=definition,
+        retired={**scenario.retired, **edit.removed},
+    )  # fmt: skip
+    await save_scenario_definition(work.tx, work.merchant_id, edited, work.now)
+    if not is_same:
+        first, removed = definition.steps[0].id, list(edit.removed)
+        moving = Moving(
+            workflow_id=workflow_id,
+            version_id=version_id,
+            first_step_id=first,
+            moves=edit.moves,
+            removed_step_ids=removed,
+        )
+        await move_claims(work.tx, work.merchant_id, moving, work.now)
+    return edit
