@@ -21,10 +21,16 @@ from dunwell.accounts.installation.alerts.alert import (
 from dunwell.accounts.installation.alerts.alert_settings import Alarms, Failing
 from dunwell.accounts.installation.installation_file import Installation, check_installation
 from dunwell.operations.alerts.mail_words import Telling, describe, write_mail
-from dunwell.operations.alerts.seen import OfLine, OfMerchant, Seen
-from dunwell.operations.alerts.sender import choose_lines, find_sender
-from dunwell.operations.alerts.signs import LineFigures, Outside, find_signs
-from dunwell.operations.explanation.line_figures import Delivery, Sent
+from dunwell.operations.alerts.send_mails import choose_lines, find_sender
+from dunwell.operations.alerts.signs import (
+    LineFigures,
+    OfLine,
+    OfMerchant,
+    Outside,
+    Seen,
+    find_signs,
+)
+from dunwell.operations.explanation.deliveries.figures import Delivery, Sent
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.translation import find_staff_language
 from tests.support.durations import JUST

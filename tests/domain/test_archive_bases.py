@@ -8,8 +8,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dunwell.operations.recovery.archive import BASE_FILES, Archive, Base, Reach, load_reach
-from dunwell.operations.recovery.bases import extend_bases
+from dunwell.operations.recovery.archive import (
+    BASE_FILES,
+    Archive,
+    Base,
+    Reach,
+    extend_bases,
+    load_reach,
+)
 from dunwell.operations.recovery.wal_file import ENDING
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)

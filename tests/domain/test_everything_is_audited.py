@@ -64,16 +64,14 @@ from dunwell.interfaces.portal.disputes import drafts
 from dunwell.interfaces.portal.jobs import bulk
 from dunwell.interfaces.portal.web import looking
 from dunwell.interfaces.portal.workflows import beginning, parts_shown
-from dunwell.operations.alerts import read_alarms
-from dunwell.operations.explanation import read_letter_batches, read_lines
-from dunwell.operations.jobs import read_export, start_job, start_preview
-from dunwell.operations.onboarding import (
-    apply_given,
-    change_settings,
-    open_merchant,
-    performing,
-    preview_workflows,
-)
+from dunwell.operations.alerts import look as read_alarms
+from dunwell.operations.explanation.deliveries import delivery_providers as read_lines
+from dunwell.operations.explanation.deliveries import print_batches as read_letter_batches
+from dunwell.operations.jobs import read_jobs as read_export
+from dunwell.operations.jobs import start_job
+from dunwell.operations.jobs.previews import start_preview
+from dunwell.operations.onboarding import apply as preview_workflows
+from dunwell.operations.onboarding import apply_given, change_settings, open_merchant, performing
 from dunwell.operations.sandbox import advance_clock
 from tests.support.use_cases import (
     find_modules,

@@ -11,8 +11,7 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.contact.escalation.engine import Engine
 from dunwell.interfaces.api.readiness import Readiness
 from dunwell.interfaces.worker.loops import Loop, run_loops
-from dunwell.operations.alerts.look import look_for_alarms
-from dunwell.operations.alerts.read_alarms import read_alarms
+from dunwell.operations.alerts.look import look_for_alarms, read_alarms
 from dunwell.operations.alerts.tell_clocks import tell_clocks
 from dunwell.platform.clock import Clock, MovableClock
 from dunwell.platform.resources import Resources

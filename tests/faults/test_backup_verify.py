@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dunwell.operations.recovery.scratch import remove_abandoned
+from dunwell.operations.recovery.verify_backup import remove_abandoned
 from dunwell.platform.embedded.folder_lock import FolderLock
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources

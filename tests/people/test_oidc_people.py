@@ -20,7 +20,7 @@ from dunwell.accounts.users.single_sign_on.let_in import Reason, Unwelcome
 from dunwell.accounts.users.single_sign_on.link_identity import link_identity
 from dunwell.accounts.users.store import load_user
 from dunwell.accounts.users.user import Place, User
-from dunwell.operations.jobs.starters import find_rights
+from dunwell.operations.jobs.runner import find_rights
 from dunwell.platform.errors import InvalidState, ValidationError
 from tests.support.merchants import AT_NOON, a_merchant
 from tests.support.people import (

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from dunwell.contact.sending.batches.release_batches import TAKEN_BACK
-from dunwell.operations.alerts.signs_store import load_seen
-from dunwell.operations.explanation.lines_store import (
+from dunwell.operations.alerts.store import load_seen
+from dunwell.operations.explanation.deliveries.store import (
     Looked,
     load_backlogs,
     load_deliveries,

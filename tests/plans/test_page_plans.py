@@ -19,7 +19,7 @@ from dunwell.cases.rollout import look_at_workflows
 from dunwell.core.claims.lists import store as store_lists
 from dunwell.core.claims.lists.list_claims import CLAIMS
 from dunwell.core.claims.searching import store as searching
-from dunwell.operations.explanation import read_overview
+from dunwell.operations.explanation import overview as read_overview
 from dunwell.platform.database import listed_table
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources

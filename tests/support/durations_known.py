@@ -108,7 +108,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_a_merchant_is_told_once_after_an_hour_and_once_when_it_works"
         ),
     ),
-    "operations/alerts/read_alarms.py STALE_AFTER": (f"{_ALARMS}::test_that_nobody_looks_is_seen",),
+    "operations/alerts/look.py STALE_AFTER": (f"{_ALARMS}::test_that_nobody_looks_is_seen",),
     "operations/alerts/send_mails.py _ANSWERED_WITHIN": (
         "tests/usecases/test_alarms.py::test_what_a_dead_worker_held_is_not_sent_again",
     ),
@@ -127,7 +127,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/escalation/reports/join_reports.py _PATIENCE": (
         f"{_REPORTS}::test_it_waits_a_day_and_no_longer",
     ),
-    "operations/explanation/read_lines.py LOOKED_BACK": (
+    "operations/explanation/deliveries/delivery_providers.py LOOKED_BACK": (
         "tests/portal/test_lines.py::test_what_left_and_what_came_back_is_shown",
     ),
     "contact/sending/take_incoming_sms.py _KEPT_FOR": (
@@ -341,16 +341,16 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_gaps_grow_from_a_minute_to_a_day_with_a_look_when_the_request_expires"
         ),
     ),
-    "operations/recovery/bases.py BASE_EVERY": (
+    "operations/recovery/archive.py BASE_EVERY": (
         "tests/domain/test_archive_bases.py::test_a_base_is_taken_when_the_last_is_a_week_old",
     ),
-    "operations/recovery/bases.py KEPT_FOR": (
+    "operations/recovery/archive.py KEPT_FOR": (
         "tests/domain/test_archive_bases.py::test_a_base_goes_once_the_next_is_two_weeks_old",
     ),
-    "operations/explanation/read_overview.py MONEY_DAYS": (
+    "operations/explanation/overview.py MONEY_DAYS": (
         "tests/usecases/test_read_overview.py::test_money_is_of_today_and_the_thirteen_days_before",
     ),
-    "operations/explanation/read_overview.py RECENT": (
+    "operations/explanation/overview.py RECENT": (
         "tests/usecases/test_read_overview.py::test_messages_are_those_of_seven_days",
     ),
     "operations/jobs/job.py _EXPORTS_KEPT": (
@@ -422,7 +422,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/users/sign_in/limits.py WINDOW": (
         "tests/people/test_sign_in.py::test_ten_wrong_passwords_lock_whoever_is_meant",
     ),
-    "operations/waiting/read_waiting.py _BOUNCES_FOR": (
+    "operations/explanation/overview.py _BOUNCES_FOR": (
         (
             "tests/usecases/test_read_waiting.py"
             "::test_a_message_that_did_not_arrive_waits_for_seven_days"

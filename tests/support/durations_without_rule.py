@@ -15,8 +15,8 @@ NO_RULE: Mapping[str, str] = {
     "operations/alerts/send_mails.py _CALL_SECONDS": _PATIENCE,
     "operations/alerts/send_mails.py _FIRST_PAUSE": _PAUSE,
     "operations/alerts/send_mails.py _LONGEST_PAUSE": _PAUSE,
-    "operations/alerts/signs_store.py _LONGEST_PAUSE": _BOUND,
-    "operations/alerts/signs_store.py _TAKE_TURN": (
+    "operations/alerts/store.py _LONGEST_PAUSE": _BOUND,
+    "operations/alerts/store.py _TAKE_TURN": (
         "room for clocks that differ, not a time that is over"
     ),
     "operations/alerts/tell_clocks.py _TELL_SECONDS": _PAUSE,
@@ -72,7 +72,7 @@ NO_RULE: Mapping[str, str] = {
     "core/files/storage.py _RETRY": _PATIENCE,
     "platform/database/lists.py _Reading.bound_times": _UNIT,
     "accounts/installation/current_installation.py _SECONDS": _PAUSE,
-    "operations/jobs/run_previews.py _BEAT_SECONDS": _PAUSE,
+    "operations/jobs/previews/run_previews.py _BEAT_SECONDS": _PAUSE,
     "operations/jobs/run_jobs.py JOB_SECONDS": _PAUSE,
     "operations/jobs/run_jobs.py _PAUSE": _PAUSE,
     "operations/jobs/run_jobs.py _SLICE_SECONDS": (

@@ -42,8 +42,10 @@ from dunwell.interfaces.landing.entering import store_tries, store_ways
 from dunwell.interfaces.landing.reaching import store as reaching_store
 from dunwell.interfaces.landing.session import details, store_drafts
 from dunwell.interfaces.landing.session import store as session_store
-from dunwell.operations.alerts import backlog_store, signs_store
-from dunwell.operations.explanation import lines_store, read_overview
+from dunwell.operations.alerts import store as backlog_store
+from dunwell.operations.alerts import store as signs_store
+from dunwell.operations.explanation import overview as read_overview
+from dunwell.operations.explanation.deliveries import store as lines_store
 from dunwell.operations.recovery import hold
 from dunwell.operations.sandbox import store as operations_sandbox_store
 from dunwell.platform.database import attempts

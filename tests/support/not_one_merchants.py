@@ -80,11 +80,16 @@ from dunwell.interfaces.landing.objecting import store as objecting_store
 from dunwell.interfaces.landing.reaching import store as reaching_store
 from dunwell.interfaces.landing.session import store as session_store
 from dunwell.interfaces.landing.session import store_drafts
-from dunwell.operations.alerts import backlog_store, signs_store
-from dunwell.operations.explanation import letter_batches_store, life_store, lines_store
+from dunwell.operations.alerts import store as backlog_store
+from dunwell.operations.alerts import store as signs_store
+from dunwell.operations.explanation import store as life_store
+from dunwell.operations.explanation.deliveries import store as letter_batches_store
+from dunwell.operations.explanation.deliveries import store as lines_store
 from dunwell.operations.jobs import store as jobs_store
-from dunwell.operations.jobs import store_previews, store_rows
-from dunwell.operations.keys import installation_seals_store, sealed_columns, sealed_files, standing
+from dunwell.operations.jobs import store as store_rows
+from dunwell.operations.jobs.previews import store as store_previews
+from dunwell.operations.keys import sealed_columns, sealed_files, standing
+from dunwell.operations.keys import store as installation_seals_store
 from dunwell.operations.recovery import archive_health, dump, hold, keep_archive
 from dunwell.operations.sandbox import store as operations_sandbox_store
 from dunwell.platform import key_versions, watched_clock

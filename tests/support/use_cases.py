@@ -40,9 +40,10 @@ from dunwell.core.claims import access, raise_event
 from dunwell.core.claims import claim_holds as hold_claim
 from dunwell.core.claims.searching import search_claims as fill_search
 from dunwell.core.workflows import change_workflow as open_workflow
-from dunwell.operations.explanation import explain_rules
-from dunwell.operations.jobs import act, exported_lists, starters
-from dunwell.operations.onboarding import copy_processes
+from dunwell.operations.explanation import explain_claim as explain_rules
+from dunwell.operations.jobs import act, exported_lists
+from dunwell.operations.jobs import runner as starters
+from dunwell.operations.onboarding import open_merchant as copy_processes
 
 SOURCE = Path(dunwell.__file__).parent
 _GIVEN = {"Work", "Actor"}

@@ -10,8 +10,7 @@ import yaml
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.operations.onboarding.apply import apply_file
-from dunwell.operations.onboarding.plan import plan_file
+from dunwell.operations.onboarding.apply import apply_file, plan_file
 from dunwell.operations.onboarding.report import ApplyReport
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError

@@ -16,9 +16,13 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.operations.onboarding.apply import apply_file
-from dunwell.operations.onboarding.apply_given import apply_given, export_file, plan_given
+from dunwell.operations.onboarding.apply_given import (
+    apply_given,
+    export_file,
+    plan_given,
+    read_given,
+)
 from dunwell.operations.onboarding.checking import Surroundings
-from dunwell.operations.onboarding.given_file import read_given
 from dunwell.operations.onboarding.logo import LogoMaker
 from dunwell.operations.onboarding.open_merchant import open_merchant
 from dunwell.operations.onboarding.report import ApplyReport

@@ -13,12 +13,10 @@ from dunwell.accounts.merchants.actor import Interface, Origin, operator_actor, 
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.core.files.storage import ContentMissing, SealedFiles
 from dunwell.operations.jobs import run_exports as running
-from dunwell.operations.jobs.cancel_job import cancel_job
 from dunwell.operations.jobs.job import Export, ExportedList, Job, JobState
-from dunwell.operations.jobs.read_export import open_export
-from dunwell.operations.jobs.read_jobs import JobView, read_job
+from dunwell.operations.jobs.read_jobs import JobView, open_export, read_job
 from dunwell.operations.jobs.run_exports import run_exports
-from dunwell.operations.jobs.start_job import start_export
+from dunwell.operations.jobs.start_job import cancel_job, start_export
 from dunwell.operations.jobs.sweep_jobs import sweep_jobs
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings

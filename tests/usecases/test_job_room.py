@@ -4,9 +4,14 @@ import asyncio
 
 import pytest
 
-from dunwell.operations.jobs.cancel_job import cancel_job
 from dunwell.operations.jobs.job import MOST_LIVE, Export, ExportedList, Job, Pause, Resume
-from dunwell.operations.jobs.start_job import TooManyJobs, retry_failed, start_export, start_job
+from dunwell.operations.jobs.start_job import (
+    TooManyJobs,
+    cancel_job,
+    retry_failed,
+    start_export,
+    start_job,
+)
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition

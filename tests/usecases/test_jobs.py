@@ -18,7 +18,6 @@ from dunwell.core.claims.states import Status
 from dunwell.operations.jobs import run_jobs as running
 from dunwell.operations.jobs import runner
 from dunwell.operations.jobs.act import act_on_claims
-from dunwell.operations.jobs.cancel_job import cancel_job
 from dunwell.operations.jobs.job import (
     Action,
     Archive,
@@ -35,6 +34,7 @@ from dunwell.operations.jobs.read_jobs import JobFilter, JobView, list_job_rows,
 from dunwell.operations.jobs.run_jobs import run_jobs
 from dunwell.operations.jobs.start_job import (
     DryRun,
+    cancel_job,
     preview_job,
     retry_failed,
     start_job,

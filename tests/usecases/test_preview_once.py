@@ -8,10 +8,10 @@ import pytest
 
 from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.store import load_draft
-from dunwell.operations.jobs import run_previews as runner
-from dunwell.operations.jobs.cancel_job import cancel_job
 from dunwell.operations.jobs.job import Job
-from dunwell.operations.jobs.start_preview import PreviewRuns, start_preview
+from dunwell.operations.jobs.previews import run_previews as runner
+from dunwell.operations.jobs.previews.start_preview import PreviewRuns, start_preview
+from dunwell.operations.jobs.start_job import cancel_job
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 from uuid import uuid4
 
 from dunwell.core.workflows.definition import CommunicationStep, FeeStep, Step, WaitStep
-from dunwell.operations.explanation.read_overview import (
+from dunwell.operations.explanation.overview import (
     Due,
     Overview,
     Tomorrow,

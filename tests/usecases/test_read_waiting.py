@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from dunwell.core.events.webhooks.endpoints import WantedEndpoint, add_endpoint
-from dunwell.operations.waiting import read_waiting as waiting
-from dunwell.operations.waiting.read_waiting import Kind, Waiting, read_waiting
+from dunwell.operations.explanation import overview as waiting
+from dunwell.operations.explanation.overview import Kind, Waiting, read_waiting
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import Count
 from dunwell.platform.resources import Resources

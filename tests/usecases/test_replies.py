@@ -15,7 +15,7 @@ from dunwell.cases.replies.take_reply import TakenReply, list_unseen, see_replie
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.claim_holds import pause_claim
 from dunwell.operations.explanation.claim_life import read_claim_life
-from dunwell.operations.waiting.read_waiting import Kind, Waiting, read_waiting
+from dunwell.operations.explanation.overview import Kind, Waiting, read_waiting
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import Count
 from dunwell.platform.resources import Resources

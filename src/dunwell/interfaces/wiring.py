@@ -73,9 +73,9 @@ from dunwell.operations.alerts.failing_endpoints import WATCH_SECONDS, EndpointW
 from dunwell.operations.alerts.look import LOOK_SECONDS, look_for_alarms
 from dunwell.operations.alerts.send_mails import MAIL_SECONDS, send_alarm_mails
 from dunwell.operations.alerts.tell_clocks import telling_clocks
+from dunwell.operations.jobs.previews.run_previews import run_previews
 from dunwell.operations.jobs.run_exports import run_exports
 from dunwell.operations.jobs.run_jobs import JOB_SECONDS, run_jobs
-from dunwell.operations.jobs.run_previews import run_previews
 from dunwell.operations.jobs.sweep_jobs import SWEEP_JOBS_SECONDS, sweep_jobs
 from dunwell.operations.keys.installation_seals import seal_installation
 from dunwell.operations.keys.reseal import RESEAL_SECONDS, Resealer, list_sealed_values

@@ -25,8 +25,7 @@ from dunwell.adapters.installed import list_adapters, list_providers
 from dunwell.interfaces.cli.database import reach_database
 from dunwell.interfaces.cli.options import read_settings
 from dunwell.interfaces.cli.output import show_progress
-from dunwell.operations.onboarding.apply import apply_file
-from dunwell.operations.onboarding.plan import plan_file
+from dunwell.operations.onboarding.apply import apply_file, plan_file
 from dunwell.operations.onboarding.reading import read_document
 from dunwell.operations.onboarding.report import ApplyReport
 from dunwell.platform.config import Settings

@@ -19,7 +19,7 @@ from dunwell.cases.assignment.targets import Rulebook
 from dunwell.cases.assignment.try_claim import Possibility
 from dunwell.cases.assignment.wording import describe_default, describe_verdict
 from dunwell.interfaces.cli.output import render_table
-from dunwell.operations.explanation.explain_rules import show_match
+from dunwell.operations.explanation.explain_claim import show_match
 
 
 def render_view(view: RulesView) -> str:

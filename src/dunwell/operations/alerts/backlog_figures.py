@@ -10,7 +10,7 @@ from datetime import datetime
 from prometheus_client import Gauge
 
 from dunwell.accounts.installation.store import load_installation
-from dunwell.operations.alerts.backlog_store import (
+from dunwell.operations.alerts.store import (
     DueSteps,
     MessageCount,
     count_due_steps,

@@ -22,7 +22,7 @@ from dunwell.core.events.webhooks.health.store import (
     mark_logged,
     mark_recoveries_told,
 )
-from dunwell.operations.alerts.merchant_mail_words import write_merchant_mail
+from dunwell.operations.alerts.mail_words import write_merchant_mail
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 

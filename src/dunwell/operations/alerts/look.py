@@ -1,11 +1,12 @@
-"""Looks for what needs a person, each minute, by one worker of them all; begins, keeps and ends
-alarms by what it finds, and writes the e-mails that are to tell of them. Sending is another's.
+"""Looks once a minute, in one worker, for what needs a person; begins, keeps and ends alerts; lists
+those that are active.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dunwell.accounts.installation.alerts.alert import Sign, compare, decide_phase
+from dunwell.accounts.installation.alerts.alert import Alarm, Sign, compare, decide_phase
 from dunwell.accounts.installation.alerts.alert_settings import Alarms
 from dunwell.accounts.installation.alerts.store import (
     NewMail,
@@ -17,11 +18,14 @@ from dunwell.accounts.installation.alerts.store import (
 )
 from dunwell.accounts.installation.delivery_providers import Line
 from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.merchants.account import check_right
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.sending.adapters import FindLine
 from dunwell.operations.alerts.mail_words import Telling, write_mail
 from dunwell.operations.alerts.signs import LineFigures, Outside, find_signs
-from dunwell.operations.alerts.signs_store import load_seen, save_tellings, take_turn
-from dunwell.operations.explanation.lines_store import Looked, load_deliveries, load_sent
+from dunwell.operations.alerts.store import load_looked_at, load_seen, save_tellings, take_turn
+from dunwell.operations.explanation.deliveries.store import Looked, load_deliveries, load_sent
 from dunwell.operations.recovery.archive_health import look_at_archive
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
@@ -95,3 +99,32 @@ def _list_unusable(lines: Mapping[str, Line], find_line: FindLine) -> Collection
 async def _is_archive_behind(resources: Resources, database_url: str) -> bool:
     found = await look_at_archive(resources.settings.archive_dir, database_url)
     return found is not None and found[1] is not None
+
+
+# Each minute somebody looks.
+STALE_AFTER = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmsView:
+    # The oldest first.
+    standing: Sequence[Alarm]
+    # When somebody looked last; none: never.
+    looked_at: datetime | None
+    # Nobody looks any more: no worker runs, or none gets that far.
+    is_stale: bool
+    # Nobody is named who would be told.
+    is_told_nobody: bool
+
+
+async def read_alarms(tx: Connection, actor: Actor, now: datetime) -> AlarmsView:
+    """now: real time. Over all merchants."""
+    check_right(actor, Right.OPERATE)
+    looked_at = await load_looked_at(tx)
+    installation = (await load_installation(tx)).installation
+    return AlarmsView(
+        standing=await load_standing(tx),
+        looked_at=looked_at,
+        is_stale=looked_at is None or now - looked_at >= STALE_AFTER,
+        is_told_nobody=not (installation.alarms or Alarms()).email,
+    )

@@ -6,6 +6,7 @@ an alarm that lasts is told anew after some hours.
 """
 
 import asyncio
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 
 import structlog
@@ -13,6 +14,7 @@ import structlog
 from dunwell.accounts.installation.alerts.alert import Kind
 from dunwell.accounts.installation.alerts.alert_settings import Alarms
 from dunwell.accounts.installation.alerts.store import DueMail, hand_over, load_standing, settle
+from dunwell.accounts.installation.delivery_providers import Line
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.installation.store import load_installation
 from dunwell.contact.sending.adapters import FindLine
@@ -24,8 +26,21 @@ from dunwell.contact.sending.channel import (
     Permanent,
     Temporary,
 )
-from dunwell.operations.alerts.sender import choose_lines, find_sender
 from dunwell.platform.resources import Resources
+
+
+def choose_lines(alarms: Alarms, lines: Mapping[str, Line], unwell: Collection[str]) -> list[str]:
+    """Lines for e-mail, the best first: those that are well before those that alarms are about, and
+    of each the one the file names first."""
+    mail = [name for name, line in lines.items() if line.channel == "EMAIL"]
+    return sorted(mail, key=lambda name: (name in unwell, name != alarms.line))
+
+
+def find_sender(installation: Installation, recipient: str) -> str:
+    """The one the file names, else the operator's contact, else whoever is told."""
+    alarms, operator = installation.alarms or Alarms(), installation.operator
+    return alarms.sender or (operator.contact.email if operator else recipient)
+
 
 MAIL_SECONDS = 5.0
 _CALL_SECONDS = 60

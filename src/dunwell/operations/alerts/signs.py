@@ -1,36 +1,49 @@
-"""What of all that is seen is a sign that a person is needed, as the installation file draws the
-line:
-
-LINE_UNUSABLE        the line stands in the file, and cannot be used as it stands
-LINE_FAILING         in a day failing.least contacts failed, and failing.percent of those sent
-DESTINATION_FAILING  the same of one receiving domain or country, to at least three people
-LINE_BACKLOG         a contact waits for the line longer than lateAfterMinutes
-BATCH_LATE           a letter waits for its batch so much longer than a batch takes
-MAILBOX_LATE         the line's mailbox was not read for so long
-UNMATCHED_REPORTS    in a day failing.least reports that name nothing of ours
-UNMATCHED_SMS        in a day a text that belongs to no claim for certain
-UNKNOWN_SENDS        a send nobody knows the end of, older than unseenAfterMinutes
-OVERDUE_DISPUTES     an objection whose merchant was told so long ago that its answer is overdue
-UNSEEN_REPLIES       a person's answer nobody has looked at for so long
-WEBHOOKS_OFF         an endpoint was switched off as it did not answer
-WEBHOOKS_FAILING     an endpoint has given nothing but failures for an hour, switched off or not
-STEPS_LATE           a step is due since lateAfterMinutes and nobody worked on it
-ARCHIVE_BEHIND       as `dunwell doctor` says of the archive
-
-CLOCKS_APART is not looked for here: each process reports its own host's clock (`tell_clocks`).
-
-Pure.
+"""What is seen of an installation at one instant, and which of it is a sign that a person is
+needed. Pure.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import msgspec
+
 from dunwell.accounts.installation.alerts.alert import Figures, Kind, Sign
 from dunwell.accounts.installation.alerts.alert_settings import Alarms
 from dunwell.accounts.installation.delivery_providers import FolderLine, Line, SftpLine, SmtpLine
-from dunwell.operations.alerts.seen import OfMerchant, Seen
-from dunwell.operations.explanation.line_figures import Delivery, Sent
+from dunwell.operations.explanation.deliveries.figures import Delivery, Sent
+
+
+class OfLine(msgspec.Struct, frozen=True, gc=False):
+    line: str
+    count: int
+    since: datetime
+
+
+class OfMerchant(msgspec.Struct, frozen=True, gc=False):
+    merchant_id: int
+    key: str
+    count: int
+    since: datetime
+
+
+class Seen(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What there is at one instant, as far as it is old enough."""
+
+    waiting: Sequence[OfLine]
+    batches: Sequence[OfLine]
+    # When each line's mailbox was read last.
+    mailboxes: Sequence[tuple[str, datetime]]
+    unknown: Sequence[OfMerchant]
+    overdue: Sequence[OfMerchant]
+    unseen: Sequence[OfMerchant]
+    off: Sequence[OfMerchant]
+    failing: Sequence[OfMerchant]
+    strange_sms: Sequence[OfLine]
+    strange_reports: Sequence[OfLine]
+    # The first step that is late; none: none is.
+    step_due_at: datetime | None
+
 
 # A domain of so few people could tell who they are.
 _LEAST_PEOPLE = 3

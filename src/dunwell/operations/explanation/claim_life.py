@@ -11,14 +11,14 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.claims.access import check_claim
 from dunwell.core.claims.states import ACTIVE, Status
-from dunwell.operations.explanation.life_store import (
+from dunwell.operations.explanation.store import (
     LifeRow,
     load_actors,
     load_life,
     load_standing,
     load_user_names,
 )
-from dunwell.operations.explanation.records import Standing
+from dunwell.operations.explanation.views import Standing
 from dunwell.platform.database.database import snapshot
 
 MOST = 500

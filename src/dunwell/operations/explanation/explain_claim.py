@@ -1,5 +1,5 @@
-"""Explain a claim: which rules chose its process, what it did, what comes next and when, what
-holds it, and its next contacts (CONTRACT 5). Reads only, all of one instant.
+"""Explains a claim: which rules chose its workflow, what it did, what comes next and when, and what
+holds it.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,16 @@ from msgspec import UNSET
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.assignment.matching import Match, match_rules
+from dunwell.cases.assignment.store import load_rules_version
+from dunwell.cases.assignment.targets import (
+    Rulebook,
+    find_today,
+    load_claim_facts,
+    load_rulebook,
+    make_rulebook,
+)
+from dunwell.cases.assignment.wording import describe_default, describe_verdict
 from dunwell.contact.escalation.due_claim import DueClaim, find_position
 from dunwell.contact.escalation.forecast.person_guard import make_person_guard
 from dunwell.contact.escalation.forecast.running_claims import OpenContact as RunningContact
@@ -26,8 +36,6 @@ from dunwell.core.claims.store import load_holds
 from dunwell.core.workflows.definition import WaitStep
 from dunwell.core.workflows.store import load_newest
 from dunwell.core.workflows.versions.versions import Version
-from dunwell.operations.explanation.explain_rules import explain_rules
-from dunwell.operations.explanation.life_store import load_history, load_open_contact, load_standing
 from dunwell.operations.explanation.reasons import (
     say_contact,
     say_hold,
@@ -36,7 +44,7 @@ from dunwell.operations.explanation.reasons import (
     say_why_none,
     say_why_then,
 )
-from dunwell.operations.explanation.records import OpenContact, PastStep, Standing
+from dunwell.operations.explanation.store import load_history, load_open_contact, load_standing
 from dunwell.operations.explanation.views import (
     ClaimExplanation,
     ExplainedAssignment,
@@ -44,13 +52,54 @@ from dunwell.operations.explanation.views import (
     ExplainedHold,
     ExplainedNextContact,
     ExplainedNextStep,
+    ExplainedRule,
+    ExplainedRules,
     ExplainedStep,
+    OpenContact,
+    PastStep,
+    Standing,
     StepKind,
 )
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import NotFound
 from dunwell.platform.text.wire import write_instant
+
+
+async def explain_rules(work: Work, standing: Standing) -> ExplainedRules:
+    """Asked of the claim's facts as they are now, which may have changed since it was assigned."""
+    rulebook = await _load_rulebook(work, standing)
+    facts = await load_claim_facts(work.tx, work.merchant_id, standing.claim_id, find_today(work))
+    assert facts is not None, "the claim was found in this snapshot"
+    match = match_rules(
+        rulebook.rules,
+        facts.conditions,
+        facts.currency,
+        targets=rulebook.targets,
+        claim_id=standing.claim_id,
+    )
+    return show_match(rulebook, match)
+
+
+def show_match(rulebook: Rulebook, match: Match) -> ExplainedRules:
+    return ExplainedRules(
+        version=rulebook.version,
+        rules=tuple(
+            ExplainedRule(each.name, each.outcome.value, each.unmet, describe_verdict(each))
+            for each in match.verdicts
+        ),
+        default=None if match.default is None else describe_default(match),
+        chosen=rulebook.names[match.workflow_id] if match.workflow_id else None,
+    )
+
+
+async def _load_rulebook(work: Work, standing: Standing) -> Rulebook:
+    if standing.rules_version is None:
+        return await load_rulebook(work.tx, work.merchant)
+    chosen_by = await load_rules_version(work.tx, work.merchant_id, standing.rules_version)
+    assert chosen_by is not None, "published rules are never deleted"
+    return await make_rulebook(work.tx, work.merchant, chosen_by.rules, chosen_by.version)
+
 
 _MOST_CONTACTS = 5
 _ARCHIVING = "Archiving"

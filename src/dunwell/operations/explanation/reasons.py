@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from dunwell.contact.messages.guards.guards import HeldBy
 from dunwell.core.claims.holds import Hold, HoldKind
 from dunwell.core.workflows.definition import CommunicationStep, Definition, Step, WaitStep
-from dunwell.operations.explanation.records import OpenContact, PastStep, Standing
+from dunwell.operations.explanation.views import OpenContact, PastStep, Standing
 from dunwell.platform.text.lazy_text import InstantText, LazyText
 
 _HOLDS = {

@@ -1,8 +1,11 @@
-"""An explanation as it is shown, the same by the API and by the command line (CONTRACT 5), and an
-example of one. Pure.
+"""An explanation as the API and the command line show it (CONTRACT 5), with an example, and what is
+stored of a claim's workflow. Pure.
 """
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Literal, TypeVar
+from uuid import UUID
 
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
@@ -181,3 +184,40 @@ EXAMPLE = ClaimExplanation(
     contact=None,
     next_contacts=(ExplainedNextContact("2026-03-23T09:00:01.000Z", "EMAIL", 6, "Last reminder"),),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    claim_id: int
+    status: str
+    held: bool
+    run: int
+    next_step_id: int | None
+    due_at: datetime | None
+    # The published rules that chose the process; none: it was assigned directly, or not at all.
+    rules_version: int | None
+    workflow_id: UUID | None
+    workflow_major: int | None
+    workflow_name: str | None
+    scenario_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PastStep:
+    # 0: the archiving after the last step.
+    step_id: int
+    outcome: StepOutcome
+    reason: str | None
+    at: datetime
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenContact:
+    communication_id: UUID
+    step_id: int
+    place: int
+    channel: Channel
+    state: ContactState
+    not_before: datetime
+    held_by: HeldBy | None

@@ -22,7 +22,7 @@ from dunwell.operations.jobs.job import (
     Reason,
     RowOutcome,
 )
-from dunwell.operations.jobs.store_rows import load_facts, lock_claims
+from dunwell.operations.jobs.store import load_facts, lock_claims
 from dunwell.platform.database.database import savepoint
 from dunwell.platform.errors import InsufficientScope, NotFound, Refusal, Unavailable
 

@@ -14,12 +14,12 @@ from dunwell.operations.jobs.cells import MARK, render_rows
 from dunwell.operations.jobs.exported_lists import EXPORTED, check_export, check_readable
 from dunwell.operations.jobs.job import Export, JobKind, Progress
 from dunwell.operations.jobs.runner import RunnableKind, RunningJob, run_due_job
-from dunwell.operations.jobs.store import save_progress
-from dunwell.operations.jobs.store_files import (
+from dunwell.operations.jobs.store import (
     FilePart,
     insert_file,
     load_files,
     remove_file,
+    save_progress,
     save_written,
 )
 from dunwell.platform.heartbeat import LEASE

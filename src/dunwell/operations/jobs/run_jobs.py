@@ -22,8 +22,7 @@ from dunwell.operations.jobs.job import (
     count_progress,
 )
 from dunwell.operations.jobs.runner import RunnableKind, RunningJob, run_due_job
-from dunwell.operations.jobs.store import save_progress
-from dunwell.operations.jobs.store_rows import load_waiting, save_outcomes
+from dunwell.operations.jobs.store import load_waiting, save_outcomes, save_progress
 from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
 

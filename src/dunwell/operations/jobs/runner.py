@@ -12,13 +12,16 @@ on behind it. Cancelling a job waits for the step that runs, and stops everythin
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.actor import Actor, ActorKind
+from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Right, rights_of_scopes
 from dunwell.accounts.merchants.store import load_merchant
+from dunwell.accounts.users.store import load_user
 from dunwell.operations.jobs.job import Job, JobKind, JobState, find_keeping
-from dunwell.operations.jobs.starters import ask_rights_again
 from dunwell.operations.jobs.store import (
     LeasedJob,
     lease_job,
@@ -32,6 +35,37 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import InsufficientScope, Refusal, Unavailable
 from dunwell.platform.heartbeat import BEAT_SECONDS, begin_lease, keep_lease
 from dunwell.platform.resources import Resources
+
+# By the key of clients' ids.
+_FIND_SCOPES = """
+SELECT r.scopes
+FROM credentials c
+JOIN credential_reach r ON r.owner_id = c.merchant_id AND r.credential_id = c.credential_id
+WHERE r.merchant_id = $1 AND c.client_id = $2 AND c.revoked_at IS NULL
+"""
+
+
+async def ask_rights_again(tx: Connection, merchant_id: int, starter: Actor) -> Actor:
+    """The starter with what is left of the rights the job was started with."""
+    if starter.kind is ActorKind.CREDENTIAL:
+        scopes = await tx.fetchval(_FIND_SCOPES, merchant_id, starter.actor_id)
+        left = frozenset() if scopes is None else rights_of_scopes(tuple(scopes))
+    elif starter.kind is ActorKind.USER:
+        assert starter.actor_id is not None
+        left = await find_rights(tx, UUID(starter.actor_id), merchant_id)
+    else:
+        return starter
+    return replace(starter, rights=starter.rights & left)
+
+
+async def find_rights(tx: Connection, user_id: UUID, merchant_id: int) -> frozenset[Right]:
+    """None for whoever was ended, or does not reach the merchant."""
+    user = await load_user(tx, user_id)
+    if user is None or user.ended_at is not None:
+        return frozenset()
+    roles = (user.place.everywhere, user.place.memberships.get(merchant_id))
+    return frozenset(right for role in roles if role is not None for right in ROLE_RIGHTS[role])
+
 
 # A job that was leased more often than this without any progress fails.
 _MOST_TRIES = 5

@@ -3,8 +3,7 @@
 from uuid import UUID
 
 from dunwell.core.files.storage import SealedFiles
-from dunwell.operations.jobs.store import find_old, remove_job
-from dunwell.operations.jobs.store_files import load_files
+from dunwell.operations.jobs.store import find_old, load_files, remove_job
 from dunwell.platform.resources import Resources
 
 SWEEP_JOBS_SECONDS = 60.0

@@ -5,7 +5,7 @@ chain of its own, and verifies it. Sealing is run by a timer and writes no audit
 from dunwell.contact.messages.ledger.ledger import BEGINNING, SealParts, digest_row, digest_seal
 from dunwell.contact.messages.ledger.store import Head
 from dunwell.contact.messages.ledger.verify_ledger import Verdict, check_chain
-from dunwell.operations.keys.installation_seals_store import (
+from dunwell.operations.keys.store import (
     TABLE,
     count_unsealed,
     load_head,

@@ -12,20 +12,22 @@ import msgspec
 
 from dunwell.accounts.merchants.configuration import Logo
 from dunwell.core.workflows.definition import Definition
-from dunwell.operations.onboarding.account_rules import find_account_faults
-from dunwell.operations.onboarding.disputes import find_dispute_faults
 from dunwell.operations.onboarding.file import NOT_AVAILABLE, MerchantFile, list_processes
-from dunwell.operations.onboarding.identity import find_identity_faults
-from dunwell.operations.onboarding.modalities import find_modality_faults
-from dunwell.operations.onboarding.part_rules import (
+from dunwell.operations.onboarding.reading import Source
+from dunwell.operations.onboarding.rules import (
+    find_account_faults,
     find_guard_faults,
     find_method_faults,
     find_page_faults,
+    find_process_faults,
+    find_webhook_faults,
 )
-from dunwell.operations.onboarding.partial_payments import find_partial_faults
-from dunwell.operations.onboarding.process_rules import find_process_faults
-from dunwell.operations.onboarding.reading import Source
-from dunwell.operations.onboarding.webhook_rules import find_webhook_faults
+from dunwell.operations.onboarding.sections import (
+    find_dispute_faults,
+    find_identity_faults,
+    find_modality_faults,
+    find_partial_faults,
+)
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.shape import find_faults, render_pointer
 from dunwell.platform.text.texts import find_unprintable

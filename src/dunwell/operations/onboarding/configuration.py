@@ -27,8 +27,6 @@ from dunwell.accounts.merchants.configuration import (
     QuietHours,
 )
 from dunwell.accounts.merchants.legal_gaps import find_gaps
-from dunwell.operations.onboarding.account_rules import list_channels
-from dunwell.operations.onboarding.disputes import read_disputes, render_disputes
 from dunwell.operations.onboarding.file import (
     BankAccountPart,
     BrandPart,
@@ -36,15 +34,21 @@ from dunwell.operations.onboarding.file import (
     GuardsPart,
     MerchantFile,
 )
-from dunwell.operations.onboarding.identity import (
+from dunwell.operations.onboarding.rules import list_channels
+from dunwell.operations.onboarding.sections import (
+    read_disputes,
     read_legal,
+    read_modalities,
+    read_partial,
     read_privacy,
+    read_verification,
+    render_disputes,
     render_legal,
+    render_modalities,
+    render_partial,
     render_privacy,
+    render_verification,
 )
-from dunwell.operations.onboarding.modalities import read_modalities, render_modalities
-from dunwell.operations.onboarding.partial_payments import read_partial, render_partial
-from dunwell.operations.onboarding.verification import read_verification, render_verification
 
 Stored = TypeVar("Stored", bound=msgspec.Struct)
 

@@ -17,14 +17,15 @@ from dunwell.contact.messages.letters.printer import LetterPrinter, Unprintable
 from dunwell.contact.messages.letters.sheet import Picture
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.upload import PDF
-from dunwell.operations.onboarding.logo_data import DATA, read_data
-from dunwell.operations.onboarding.reading import Source
-from dunwell.operations.onboarding.vector_image import (
+from dunwell.operations.onboarding.logo_image import (
+    DATA,
     SVG_TYPE,
     ImageRefused,
     clean_svg,
     looks_like_svg,
+    read_data,
 )
+from dunwell.operations.onboarding.reading import Source
 from dunwell.platform.errors import Fault, Unavailable, UnsupportedMediaType
 
 _MOST_BYTES = 50 * 1024

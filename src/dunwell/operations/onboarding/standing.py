@@ -1,4 +1,4 @@
-"""A merchant as it stands, as far as merchant files speak of it. Pure."""
+"""A merchant as it is, as far as merchant files describe it, loaded in a few statements. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

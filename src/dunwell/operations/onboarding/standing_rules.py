@@ -14,14 +14,12 @@ from dunwell.contact.messages.merchant_rules import (
 )
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.versions.versions import find_reused_ids
-from dunwell.operations.onboarding.account_rules import list_channels
 from dunwell.operations.onboarding.checking import CheckedFile
 from dunwell.operations.onboarding.configuration import merge_configuration
+from dunwell.operations.onboarding.decision import find_edit
 from dunwell.operations.onboarding.file import MerchantFile, list_processes
-from dunwell.operations.onboarding.process_rules import point_at
-from dunwell.operations.onboarding.scenario_decision import find_edit
+from dunwell.operations.onboarding.rules import find_unreached_webhooks, list_channels, point_at
 from dunwell.operations.onboarding.standing import Standing
-from dunwell.operations.onboarding.webhook_rules import find_unreached_webhooks
 from dunwell.platform.errors import Fault
 
 _SANDBOX_ADAPTERS = ("outbox", "sandbox")

@@ -1,8 +1,5 @@
-"""Writes a merchant as it stands as a merchant file, so that applying it changes nothing here, and
-makes the same of a merchant elsewhere.
-
-Left out is what a file cannot carry or must not: secrets, credentials that were revoked, drafts,
-workflows that were never published. Pure.
+"""Writes a merchant as it is as a merchant file, so that applying it changes nothing, and finds the
+counterpart of a sandbox or live merchant. Pure.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -13,7 +10,7 @@ import msgspec
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.assignment.rules import render_document
 from dunwell.operations.onboarding.configuration import render_configuration
-from dunwell.operations.onboarding.logo_data import write_data
+from dunwell.operations.onboarding.logo_image import write_data
 from dunwell.operations.onboarding.standing import Standing
 from dunwell.platform.text.differences import compute_revision
 
@@ -89,3 +86,30 @@ def _drop_absent(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _drop_absent(each) for name, each in value.items() if each is not None}
     return [_drop_absent(each) for each in value] if isinstance(value, list) else value
+
+
+_SUFFIX = "-sandbox"
+
+
+def find_counterpart_key(merchant: Merchant) -> str:
+    """What its counterpart is called, if there is one; "": a sandbox that was named otherwise."""
+    if not merchant.is_sandbox:
+        return f"{merchant.key}{_SUFFIX}"
+    return merchant.key.removesuffix(_SUFFIX) if merchant.key.endswith(_SUFFIX) else ""
+
+
+def write_counterpart_settings(merchant: Merchant) -> dict[str, Any]:
+    """Its settings as its counterpart can have them: a sandbox sends and pays nothing outside, and
+    what carries a sandbox's messages and money is chosen anew for a live merchant."""
+    settings = write_settings(merchant)
+    payment, channels = settings["payment"], settings["channels"]
+    if merchant.is_sandbox:
+        payment["methods"] = []
+        del settings["channels"]
+        return settings
+    payment["methods"] = [{"provider": "sandbox"}] if payment["methods"] else []
+    settings["channels"] = {
+        name: {key: value for key, value in each.items() if key == "from"} | {"adapter": "outbox"}
+        for name, each in channels.items()
+    }
+    return settings

@@ -7,8 +7,7 @@ from pathlib import Path
 import asyncpg
 import msgspec
 
-from dunwell.operations.recovery.archive import Archive, Standing, load_standing
-from dunwell.operations.recovery.bases import BASE_EVERY
+from dunwell.operations.recovery.archive import BASE_EVERY, Archive, Standing, load_standing
 
 _MOST_BEHIND = timedelta(minutes=5)
 _BASE_LATE = timedelta(days=1)

@@ -26,13 +26,13 @@ from dunwell.operations.recovery.archive import (
     Archive,
     Base,
     Reach,
+    extend_bases,
     give_to_server,
     load_standing,
     write_whole,
 )
 from dunwell.operations.recovery.back_up import fingerprint_keys
 from dunwell.operations.recovery.backup_set import list_kept_folders, walk_kept
-from dunwell.operations.recovery.bases import extend_bases
 from dunwell.operations.recovery.wal_file import ENDING, put
 from dunwell.platform.config import Settings
 from dunwell.platform.embedded.postgres import EmbeddedPostgres

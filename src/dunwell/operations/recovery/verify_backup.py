@@ -1,15 +1,124 @@
-"""Shows that a backup can be restored: restores it into a scratch server and compares what is there
-with what the backup says it holds. No database of the installation is touched.
+"""Shows that a backup can be restored: restores it into a scratch server in a temporary folder and
+compares what is there with what the backup says.
 """
 
+import os
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import asyncpg
 
 from dunwell.operations.recovery.back_up import check_readable
 from dunwell.operations.recovery.backup_set import DUMP, BackupUnusable, Manifest, load_manifest
 from dunwell.operations.recovery.dump import StoredTable, compute_digests, restore_database
-from dunwell.operations.recovery.scratch import run_scratch_server
 from dunwell.platform.config import Settings
+from dunwell.platform.embedded.folder_lock import FolderLock, FolderTaken
+from dunwell.platform.embedded.postgres import (
+    EmbeddedPostgres,
+    PostgresFailed,
+    find_binaries,
+    stop_server,
+)
+from dunwell.platform.errors import Unavailable
+
+_PREFIX = "dunwell-scratch-"
+# Folders that nobody has locked yet have another name, so that none is taken for an abandoned one.
+_NEW_PREFIX = "dunwell-new-"
+_COMMAND = "backup verify"
+# Nothing in it is kept, so it need not survive a crash, and no log is written for others.
+_SETTINGS = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "autovacuum": "off",
+}
+# The server may still write while it is stopped by its parent's end: it takes 20 s at most.
+_GUARD = """
+trap '' INT TERM HUP
+cat > /dev/null
+tries=0
+while [ -e "$1" ] && [ "$tries" -lt 200 ]; do
+  rm -rf -- "$1"
+  tries=$((tries + 1))
+  sleep 0.1
+done
+"""
+# With less than this left, a server that broke off did so for want of room.
+_NO_ROOM_BYTES = 32 << 20
+
+
+class ScratchFull(Unavailable):
+    """The temporary folder has no room for what was to be restored."""
+
+
+@contextmanager
+def run_scratch_server(pg_bin: str | None) -> Iterator[str]:
+    """Yield the address of an empty database. Raises PostgresFailed and ScratchFull."""
+    binaries = find_binaries(pg_bin)
+    place = Path(tempfile.gettempdir())
+    remove_abandoned(place)
+    folder = Path(tempfile.mkdtemp(prefix=_NEW_PREFIX, dir=place))
+    with _guard(folder.with_name(folder.name.replace(_NEW_PREFIX, _PREFIX))) as folder_to_be:
+        lock = FolderLock.acquire(folder, _COMMAND)
+        folder = folder.rename(folder_to_be)
+        try:
+            # The server's user passes through; the server's own folder is closed to all others.
+            folder.chmod(0o711)
+            yield from _run(EmbeddedPostgres(folder / "server", binaries, settings=_SETTINGS))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            lock.release()
+
+
+def remove_abandoned(place: Path) -> None:
+    """Remove what scratch servers left that ended without a chance to, by power loss say."""
+    for folder in place.glob(f"{_PREFIX}*"):
+        # Others may write into a temporary folder, links among it: only our own folders count.
+        if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+            continue
+        with suppress(FolderTaken):
+            lock = FolderLock.acquire(folder, _COMMAND, patience_seconds=0)
+            shutil.rmtree(folder, ignore_errors=True)
+            lock.release()
+
+
+def _run(postgres: EmbeddedPostgres) -> Iterator[str]:
+    server = None
+    try:
+        server = postgres.start(patience_seconds=0)
+        yield postgres.url
+    except (PostgresFailed, asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        free = shutil.disk_usage(postgres.folder).free
+        if isinstance(error, asyncpg.DiskFullError) or free < _NO_ROOM_BYTES:
+            raise ScratchFull(
+                f"{postgres.folder.parents[1]} has no room for the restored database. Free some, "
+                "or set TMPDIR to a folder that has it."
+            ) from error
+        raise
+    finally:
+        if server is not None:
+            stop_server(server)
+
+
+@contextmanager
+def _guard(folder: Path) -> Iterator[Path]:
+    """Have the folder removed when this process has ended, if it is still there then."""
+    guard = subprocess.Popen(  # noqa: S603
+        ["/bin/sh", "-c", _GUARD, "guard", str(folder)], stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    try:
+        yield folder
+    finally:
+        assert guard.stdin is not None
+        guard.stdin.close()
+        guard.wait()
 
 
 def verify_backup(settings: Settings, backup: Path) -> Manifest:

@@ -9,8 +9,12 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
 from dunwell.interfaces.cli.work import run_reading
-from dunwell.operations.explanation.line_figures import Delivery, Failures
-from dunwell.operations.explanation.read_lines import Destination, LinesView, read_lines
+from dunwell.operations.explanation.deliveries.delivery_providers import (
+    Destination,
+    LinesView,
+    read_lines,
+)
+from dunwell.operations.explanation.deliveries.figures import Delivery, Failures
 from dunwell.platform.resources import Resources
 
 _WORD = "channel"

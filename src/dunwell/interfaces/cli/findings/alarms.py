@@ -10,9 +10,9 @@ from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.interfaces.cli.findings.finding import Finding
+from dunwell.operations.alerts.look import AlarmsView, read_alarms
 from dunwell.operations.alerts.mail_words import describe
-from dunwell.operations.alerts.read_alarms import AlarmsView, read_alarms
-from dunwell.operations.alerts.sender import choose_lines
+from dunwell.operations.alerts.send_mails import choose_lines
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.text.translation import find_staff_language

@@ -18,7 +18,7 @@ from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.operations.explanation.life_store import load_user_names
+from dunwell.operations.explanation.store import load_user_names
 from dunwell.operations.jobs.job import Export, ExportedList
 from dunwell.operations.jobs.start_job import start_export
 from dunwell.operations.keys.verify_span import verify_span

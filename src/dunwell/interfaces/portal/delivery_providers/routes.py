@@ -20,15 +20,19 @@ from dunwell.interfaces.portal.web.paging import PAGE, find_page
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.operations.alerts.look import AlarmsView, read_alarms
 from dunwell.operations.alerts.mail_words import describe, find_place
-from dunwell.operations.alerts.read_alarms import AlarmsView, read_alarms
-from dunwell.operations.explanation import read_letter_batches
-from dunwell.operations.explanation.read_letter_batches import (
+from dunwell.operations.explanation.deliveries import print_batches as read_letter_batches
+from dunwell.operations.explanation.deliveries.delivery_providers import (
+    MOST_SENT,
+    MOST_WAITING,
+    read_lines,
+)
+from dunwell.operations.explanation.deliveries.print_batches import (
     read_asked_letters,
     read_batch,
     read_batches,
 )
-from dunwell.operations.explanation.read_lines import MOST_SENT, MOST_WAITING, read_lines
 from dunwell.platform.text.translation import find_staff_language
 
 _OUTCOMES = {"released": True, "not_released": False}

@@ -7,8 +7,12 @@ from typing import ClassVar
 import msgspec
 
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.explanation.read_letter_batches import AskedView, BatchesView, BatchView
-from dunwell.operations.explanation.read_lines import LinesView
+from dunwell.operations.explanation.deliveries.delivery_providers import LinesView
+from dunwell.operations.explanation.deliveries.print_batches import (
+    AskedView,
+    BatchesView,
+    BatchView,
+)
 
 
 class ShownAlarm(msgspec.Struct, frozen=True, gc=False):

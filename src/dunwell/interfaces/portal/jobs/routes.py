@@ -15,13 +15,11 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
-from dunwell.operations.explanation.life_store import load_user_names
-from dunwell.operations.jobs.cancel_job import cancel_job, may_cancel
+from dunwell.operations.explanation.store import load_user_names
 from dunwell.operations.jobs.cells import MARK, render_rows
 from dunwell.operations.jobs.job import JobRow, RowOutcome
-from dunwell.operations.jobs.read_export import open_export
-from dunwell.operations.jobs.read_jobs import list_job_rows, list_jobs, read_job
-from dunwell.operations.jobs.start_job import TooManyJobs, retry_failed
+from dunwell.operations.jobs.read_jobs import list_job_rows, list_jobs, open_export, read_job
+from dunwell.operations.jobs.start_job import TooManyJobs, cancel_job, may_cancel, retry_failed
 from dunwell.platform.errors import InvalidState
 
 _MOST_SHOWN, _BATCH = 100, 5_000

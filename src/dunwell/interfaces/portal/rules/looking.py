@@ -15,7 +15,7 @@ from dunwell.cases.assignment.store import DraftChange, TargetRow
 from dunwell.cases.assignment.targets import Rulebook, make_rulebook
 from dunwell.interfaces.portal.rules.views import WorkflowChoice
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.operations.explanation.life_store import load_user_names
+from dunwell.operations.explanation.store import load_user_names
 from dunwell.platform.errors import NotFound
 
 

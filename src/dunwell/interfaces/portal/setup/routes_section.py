@@ -36,7 +36,7 @@ from dunwell.operations.onboarding.change_settings import (
     save_settings,
 )
 from dunwell.operations.onboarding.logo import LOGO_PLACE
-from dunwell.operations.onboarding.vector_image import ImageRefused
+from dunwell.operations.onboarding.logo_image import ImageRefused
 from dunwell.platform.errors import EditConflict, Fault, NotFound, ValidationError
 
 

@@ -18,9 +18,8 @@ from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.operations.alerts.read_alarms import read_alarms
-from dunwell.operations.explanation.read_overview import MOST, NEWEST, read_overview
-from dunwell.operations.waiting.read_waiting import read_waiting
+from dunwell.operations.alerts.look import read_alarms
+from dunwell.operations.explanation.overview import MOST, NEWEST, read_overview, read_waiting
 
 
 @at_merchant

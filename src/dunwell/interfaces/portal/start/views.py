@@ -8,8 +8,7 @@ import msgspec
 
 from dunwell.core.files.upload import StorageUse
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.explanation.read_overview import MONEY_DAYS, PaidDay, Tomorrow
-from dunwell.operations.waiting.read_waiting import Kind, Waiting
+from dunwell.operations.explanation.overview import MONEY_DAYS, Kind, PaidDay, Tomorrow, Waiting
 
 
 class WaitingLine(msgspec.Struct, frozen=True, gc=False):

@@ -31,8 +31,8 @@ from dunwell.interfaces.portal.workflows.told_faults import tell_faults
 from dunwell.interfaces.portal.workflows.views_publish import PublishPage, show_outlook
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
+from dunwell.operations.jobs.previews.start_preview import read_preview, start_preview
 from dunwell.operations.jobs.start_job import TooManyJobs
-from dunwell.operations.jobs.start_preview import read_preview, start_preview
 from dunwell.platform.errors import InvalidState, ValidationError
 
 # Beyond it, claims are counted by the worker.

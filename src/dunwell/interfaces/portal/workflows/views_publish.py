@@ -21,7 +21,7 @@ from dunwell.core.workflows.drafts.draft_changes import DraftChange
 from dunwell.core.workflows.versions.differences import PartDifference
 from dunwell.interfaces.portal.workflows.told_faults import ToldFault
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.jobs.start_preview import PreviewOfDraft
+from dunwell.operations.jobs.previews.start_preview import PreviewOfDraft
 
 
 class ShownChange(msgspec.Struct, frozen=True, gc=False):

@@ -1,5 +1,6 @@
 """Letter batches of the installation: what was released when, what its print service said of it,
-and which letters wait for a person's word. Over all merchants."""
+and which letters wait for a person's word. Over all merchants.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.rights import Right
-from dunwell.operations.explanation.letter_batches_store import (
+from dunwell.operations.explanation.deliveries.store import (
     BatchRow,
     LetterRow,
     LineWaiting,

@@ -1,5 +1,6 @@
 """Begin to count which claims a draft moves, and find what was counted: a job for the worker, as
-very many claims take their time. A merchant has one such job at a time."""
+very many claims take their time. A merchant has one such job at a time.
+"""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -11,9 +12,9 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.preview.effects_views import DraftEffectsView
 from dunwell.core.workflows.store import load_draft
 from dunwell.operations.jobs.job import Job, JobState, PreviewDraft
+from dunwell.operations.jobs.previews.store import find_live_preview, find_preview, insert_preview
 from dunwell.operations.jobs.start_job import TooManyJobs, begin_job
 from dunwell.operations.jobs.store import load_jobs
-from dunwell.operations.jobs.store_previews import find_live_preview, find_preview, insert_preview
 from dunwell.platform.errors import EditConflict
 from dunwell.platform.text.lazy_text import LazyText
 

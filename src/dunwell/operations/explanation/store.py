@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.core.workflows.versions.versions import render_version_name
-from dunwell.operations.explanation.records import OpenContact, PastStep, Standing
+from dunwell.operations.explanation.views import OpenContact, PastStep, Standing
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import load_statement
 

@@ -11,8 +11,8 @@ from dunwell.cases.rollout.preview.effects_views import DraftEffectsView, view_d
 from dunwell.cases.rollout.preview.foresee_costs import foresee_costs_alone, prepare_costs
 from dunwell.cases.rollout.preview.preview_draft import preview_draft
 from dunwell.operations.jobs.job import JobKind, PreviewDraft
+from dunwell.operations.jobs.previews.store import save_result
 from dunwell.operations.jobs.runner import RunnableKind, RunningJob, run_due_job
-from dunwell.operations.jobs.store_previews import save_result
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources

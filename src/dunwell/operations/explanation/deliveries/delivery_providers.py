@@ -10,8 +10,14 @@ from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.rights import Right
-from dunwell.operations.explanation.line_figures import Backlog, Delivery, Failures, Sent, Unmatched
-from dunwell.operations.explanation.lines_store import (
+from dunwell.operations.explanation.deliveries.figures import (
+    Backlog,
+    Delivery,
+    Failures,
+    Sent,
+    Unmatched,
+)
+from dunwell.operations.explanation.deliveries.store import (
     Looked,
     load_backlogs,
     load_deliveries,

@@ -1,0 +1,1 @@
+"""How delivery providers and print batches are doing, as operators see it."""

@@ -1,0 +1,214 @@
+"""A merchant at a glance: claims by status, what comes tomorrow, messages and money of late, and
+what waits for a person.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from enum import StrEnum
+from itertools import dropwhile, takewhile
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.answer_days import find_overdue_before
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.disputes.list_disputes import DISPUTES, OPEN_DISPUTES, build_overdue_filter
+from dunwell.cases.modalities.list_modalities import MODALITIES, ModalityFilter
+from dunwell.cases.modalities.modality import ModalityState
+from dunwell.cases.payments.list_payments import REQUESTS, RequestFilter
+from dunwell.cases.payments.requests.request_states import RequestState
+from dunwell.cases.replies.store import count_unseen
+from dunwell.contact.messages.communications.store import count_failed
+from dunwell.contact.messages.list_communications import COMMUNICATIONS, CommunicationFilter
+from dunwell.core.claims.states import Status
+from dunwell.core.events.list_endpoints import ENDPOINTS, EndpointFilter
+from dunwell.core.workflows.definition import CommunicationStep, FeeStep, Step, WaitStep
+from dunwell.core.workflows.store import load_newest
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.database.listed_table import Count, ListedTable
+from dunwell.platform.database.lists import MAX_COUNTED, count_listed, find_oldest_at
+from dunwell.platform.database.sql import load_statement
+
+MOST = 1_000
+NEWEST = 10_000
+RECENT = timedelta(days=7)
+MONEY_DAYS = 14
+_LOAD = load_statement(__file__, "overview.sql")
+
+
+class PaidDay(msgspec.Struct, frozen=True, array_like=True):
+    day: date
+    currency: str
+    cents: int
+    number: int
+
+
+class Due(msgspec.Struct, frozen=True, array_like=True):
+    """So many claims stand before this step; none: they are archived then."""
+
+    workflow_id: UUID
+    major: int
+    step_id: int | None
+    number: int
+
+
+class Tomorrow(msgspec.Struct, frozen=True):
+    """What the claims that are due do, if nobody pays and all conditions hold. `claims`: how many;
+    `contacts`: by the first channel of each; `fees` in cents of the merchant's currency."""
+
+    claims: int
+    contacts: dict[str, int]
+    fees: int
+    fee_cents: int
+    archived: int
+
+
+class Overview(msgspec.Struct, frozen=True):
+    states: dict[str, int]
+    held: int
+    tomorrow: Tomorrow
+    # Channel -> state -> how many were planned in the last seven days.
+    contacts: dict[str, dict[str, int]]
+    paid: list[PaidDay]
+    # There are more payments than were counted.
+    is_cut: bool
+
+
+class _Loaded(msgspec.Struct, frozen=True):
+    """As `overview.sql` has it."""
+
+    states: dict[str, int]
+    held: int
+    tomorrow: list[Due]
+    contacts: dict[str, dict[str, int]]
+    paid: list[PaidDay]
+    is_cut: bool
+
+
+async def read_overview(work: Work) -> Overview:
+    work.need(Right.READ_CLAIMS)
+    configuration = work.merchant.configuration
+    zone = ZoneInfo(configuration.timezone)
+    today = work.now.astimezone(zone).date()
+    document = await work.tx.fetchval(
+        _LOAD, work.merchant_id, MOST + 1, work.now - RECENT,
+        [str(each) for each in Status], _start(today, 1, zone), _start(today, 2, zone), NEWEST,
+        configuration.timezone, _start(today, 1 - MONEY_DAYS, zone),
+    )  # fmt: skip
+    loaded = msgspec.json.decode(document, type=_Loaded)
+    processes = {(each.workflow_id, each.major) for each in loaded.tomorrow}
+    versions = await load_newest(work.tx, work.merchant_id, processes) if processes else {}
+    steps = {pair: version.definition.steps for pair, version in versions.items()}
+    return Overview(
+        states=loaded.states, held=loaded.held, tomorrow=foresee_day(loaded.tomorrow, steps),
+        contacts=loaded.contacts, paid=loaded.paid, is_cut=loaded.is_cut,
+    )  # fmt: skip
+
+
+def foresee_day(due: Sequence[Due], steps: Mapping[tuple[UUID, int], Sequence[Step]]) -> Tomorrow:
+    """The steps of a process follow one another at once, up to its next wait."""
+    contacts, fees, fee_cents, archived = Counter[str](), 0, 0, 0
+    for each in due:
+        ran = _list_run(steps.get((each.workflow_id, each.major), ()), each.step_id)
+        archived += each.number if each.step_id is None else 0
+        for step in ran:
+            if isinstance(step, CommunicationStep):
+                contacts[step.channel] += each.number
+            elif isinstance(step, FeeStep):
+                fees += each.number
+                fee_cents += each.number * int(step.value)
+    return Tomorrow(
+        sum(each.number for each in due),
+        contacts,
+        fees=fees,
+        fee_cents=fee_cents,
+        archived=archived,
+    )
+
+
+def _list_run(steps: Sequence[Step], first: int | None) -> Iterator[Step]:
+    behind = dropwhile(lambda step: step.id != first, steps)
+    return takewhile(lambda step: not isinstance(step, WaitStep), behind)
+
+
+def _start(today: date, days: int, zone: ZoneInfo) -> datetime:
+    return datetime.combine(today + timedelta(days=days), time(), zone)
+
+
+_BOUNCES_FOR = timedelta(days=7)
+
+
+class Kind(StrEnum):
+    OPEN_DISPUTES = "OPEN_DISPUTES"
+    # Of these, those that should have been answered by now.
+    OVERDUE_DISPUTES = "OVERDUE_DISPUTES"
+    REQUESTED_MODALITIES = "REQUESTED_MODALITIES"
+    # Of these, those that should have been answered by now.
+    OVERDUE_MODALITIES = "OVERDUE_MODALITIES"
+    UNKNOWN_SENDS = "UNKNOWN_SENDS"
+    FAILING_ENDPOINTS = "FAILING_ENDPOINTS"
+    # Communications that failed in the last seven days.
+    BOUNCED_CONTACTS = "BOUNCED_CONTACTS"
+    # Answers of debtors to e-mails, which nobody has looked at.
+    UNSEEN_REPLIES = "UNSEEN_REPLIES"
+    # Money that debtors say is under way.
+    PENDING_PAYMENTS = "PENDING_PAYMENTS"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    count: Count
+    # When the oldest of them arose, by its list's time; none: there is none.
+    oldest_at: datetime | None
+
+
+async def read_waiting(work: Work) -> Mapping[Kind, Waiting]:
+    """Of one instant."""
+    work.need(Right.READ_CLAIMS)
+    async with snapshot(work.tx):
+        found = {kind: await _look(work, *asked) for kind, asked in _list_asked(work).items()}
+        return {
+            **found,
+            Kind.BOUNCED_CONTACTS: await _look_at_failed(work),
+            Kind.UNSEEN_REPLIES: await _look_at_replies(work),
+        }
+
+
+def _list_asked(work: Work) -> Mapping[Kind, tuple[ListedTable[Any, Any, Any], object]]:
+    """The list and the filter of each kind."""
+    configuration = work.merchant.configuration
+    zone, answer_days = configuration.timezone, configuration.modalities.answer_within_days
+    requested_before = find_overdue_before(work.now, answer_days, zone)
+    requested = ModalityFilter(ModalityState.REQUESTED, stands=True)
+    return {
+        Kind.OPEN_DISPUTES: (DISPUTES, OPEN_DISPUTES),
+        Kind.OVERDUE_DISPUTES: (DISPUTES, build_overdue_filter(work)),
+        Kind.REQUESTED_MODALITIES: (MODALITIES, requested),
+        Kind.OVERDUE_MODALITIES: (MODALITIES, replace(requested, until=requested_before)),
+        Kind.UNKNOWN_SENDS: (COMMUNICATIONS, CommunicationFilter("UNKNOWN")),
+        Kind.FAILING_ENDPOINTS: (ENDPOINTS, EndpointFilter(is_working=False)),
+        Kind.PENDING_PAYMENTS: (REQUESTS, RequestFilter(RequestState.PENDING)),
+    }
+
+
+async def _look(work: Work, listed: ListedTable[Any, Any, Any], wanted: object) -> Waiting:
+    count = await count_listed(work.scope(), listed, wanted, limit=MAX_COUNTED)
+    oldest_at = await find_oldest_at(work.scope(), listed, wanted) if count.number else None
+    return Waiting(count, oldest_at)
+
+
+async def _look_at_failed(work: Work) -> Waiting:
+    """They failed at any time behind their planning, by which their list is ordered."""
+    since = work.now - _BOUNCES_FOR
+    number, oldest_at = await count_failed(work.tx, work.merchant_id, since, MAX_COUNTED + 1)
+    return Waiting(Count(min(number, MAX_COUNTED), is_more=number > MAX_COUNTED), oldest_at)
+
+
+async def _look_at_replies(work: Work) -> Waiting:
+    number, oldest_at = await count_unseen(work.tx, work.merchant_id, MAX_COUNTED + 1)
+    return Waiting(Count(min(number, MAX_COUNTED), is_more=number > MAX_COUNTED), oldest_at)

@@ -1,0 +1,1 @@
+"""Jobs that compute what a draft does to running claims."""

@@ -1,1 +1,0 @@
-"""What waits for a person, over all parts of the business."""
