@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxSms
-from dunwell.adapters.channels.outbox.behaviour import Behaviour, find_behaviour
+from dunwell.adapters.channels.outbox.adapter import (
+    Behaviour,
+    OutboxEmail,
+    OutboxSms,
+    find_behaviour,
+)
 from dunwell.contact.sending.channel import Accepted, Permanent, Temporary
 from tests.support.messages import a_message
 

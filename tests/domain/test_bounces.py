@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.adapters.channels.smtp.addresses import write_address
-from dunwell.adapters.mail.bounce import Bounce, read_bounce
-from dunwell.adapters.mail.failure_codes import Failure, read_diagnostic, read_status
+from dunwell.adapters.mail.bounce import Bounce, Failure, read_bounce, read_diagnostic, read_status
 from dunwell.adapters.mail.incoming import (
     Envelope,
     WantedMail,

@@ -11,7 +11,7 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.delivery_providers import Batch, FolderLine
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.adapters.channels.folder.depot import FolderDepot
+from dunwell.adapters.channels.folder.channel import FolderDepot
 from dunwell.contact.sending.batches.release_batches import TAKEN_BACK, BatchReleaser
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError

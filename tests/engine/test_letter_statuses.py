@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from dunwell.adapters.channels.folder.depot import FolderDepot
+from dunwell.adapters.channels.folder.channel import FolderDepot
 from dunwell.contact.sending.batches.read_statuses import StatusReader
 from dunwell.contact.sending.batches.status_file import MOST_BYTES, MOST_LINES
 from dunwell.contact.sending.batches.store import lease_line

@@ -11,8 +11,7 @@ import pytest
 
 from dunwell.accounts.installation.delivery_providers import Batch
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
-from dunwell.adapters.channels.sftp.channel import SftpChannel
-from dunwell.adapters.channels.sftp.depot import SftpDepot
+from dunwell.adapters.channels.sftp.channel import SftpChannel, SftpDepot
 from dunwell.contact.sending.channel import Accepted, LineUnusable, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -11,8 +11,7 @@ import asyncssh
 import pytest
 
 from dunwell.accounts.installation.delivery_providers import Batch
-from dunwell.adapters.channels.sftp.channel import SftpChannel
-from dunwell.adapters.channels.sftp.depot import SftpDepot
+from dunwell.adapters.channels.sftp.channel import SftpChannel, SftpDepot
 from dunwell.contact.escalation.reports.join_reports import join_reports
 from dunwell.contact.sending.batches.status_file import MOST_LINES
 from dunwell.contact.sending.channel import Accepted, Temporary

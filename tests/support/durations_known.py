@@ -62,12 +62,12 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "adapters/payments/sandbox/notices.py _GIVEN_UP_AFTER": (
         "tests/adapters/test_sandbox_notices.py::test_it_is_given_up_after_a_day",
     ),
-    "adapters/oidc/asking.py ASKED_AGAIN": (
+    "adapters/oidc/discovery.py ASKED_AGAIN": (
         f"{_KEYS}::test_forged_tokens_do_not_have_it_asked_all_the_time",
         f"{_KEYS}::test_one_that_is_away_is_asked_again_after_ten_seconds",
     ),
-    "adapters/oidc/asking.py KEYS_LAST": (f"{_KEYS}::{_ASKED_ONCE}",),
-    "adapters/oidc/asking.py METADATA_LASTS": (f"{_KEYS}::{_ASKED_ONCE}",),
+    "adapters/oidc/discovery.py KEYS_LAST": (f"{_KEYS}::{_ASKED_ONCE}",),
+    "adapters/oidc/discovery.py METADATA_LASTS": (f"{_KEYS}::{_ASKED_ONCE}",),
     "adapters/oidc/tokens.py LEEWAY_SECONDS": (
         "tests/people/test_oidc_tokens.py::test_clocks_may_differ_by_a_minute",
     ),
@@ -145,7 +145,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/sending/batches/release_batches.py _LEFT_AFTER": (
         "tests/engine/test_letter_batches.py::test_what_was_never_finished_is_cleared_away",
     ),
-    "adapters/channels/smtp/answers.py NOT_LET_IN_SECONDS": (
+    "adapters/channels/smtp/adapter.py NOT_LET_IN_SECONDS": (
         "tests/adapters/test_smtp_adapter.py::test_it_encrypts_and_signs_in",
     ),
     "cases/replies/reply.py find_hold_end": (

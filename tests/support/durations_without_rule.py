@@ -34,7 +34,7 @@ NO_RULE: Mapping[str, str] = {
     "adapters/mail/mail_child.py _CPU_SECONDS_PER_MAIL": _PATIENCE,
     "adapters/mail/mail_reader.py _PATIENCE_SECONDS": _PATIENCE,
     "adapters/mail/receive_mail.py _DAY": _BOUND,
-    "adapters/oidc/asking.py _SECONDS": _PATIENCE,
+    "adapters/oidc/discovery.py _SECONDS": _PATIENCE,
     "adapters/payments/sandbox/notices.py NOTICE_SECONDS": _PAUSE,
     "interfaces/api/readiness.py PATIENCE_SECONDS": _PATIENCE,
     "interfaces/api/readiness.py _KEPT_SECONDS": _PAUSE,

@@ -24,7 +24,7 @@ from dunwell.accounts.users.sessions import store as store_kept_forms
 from dunwell.accounts.users.sessions import store as store_sessions
 from dunwell.accounts.users.sign_in import store as store_entries
 from dunwell.accounts.users.single_sign_on import store as store_identities
-from dunwell.adapters.mail import mailbox_store
+from dunwell.adapters.mail import store as mailbox_store
 from dunwell.adapters.payments.sandbox import store as payments_sandbox_store
 from dunwell.cases.disputes import store as disputes_store
 from dunwell.cases.disputes import store as store_overdue

@@ -12,8 +12,8 @@ from dunwell.accounts.installation.delivery_providers import Mailbox, SmtpLine
 from dunwell.adapters.mail.imap import Fetched, FetchedMail, MailboxAway, fetch_mail
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.mail_reader import MailReader
-from dunwell.adapters.mail.mailbox_store import MailboxPlace, load_place, save_place
 from dunwell.adapters.mail.receive_mail import receive_mail
+from dunwell.adapters.mail.store import MailboxPlace, load_place, save_place
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 

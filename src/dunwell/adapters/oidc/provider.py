@@ -21,8 +21,7 @@ from dunwell.accounts.users.single_sign_on.provider import (
     Told,
     ToldLogout,
 )
-from dunwell.adapters.oidc.asking import Asking, ProviderAway, read_object
-from dunwell.adapters.oidc.metadata import Metadata
+from dunwell.adapters.oidc.discovery import Asking, Metadata, ProviderAway, read_object
 from dunwell.adapters.oidc.tokens import (
     Expected,
     KeyUnknown,

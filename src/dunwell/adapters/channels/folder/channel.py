@@ -1,12 +1,96 @@
-"""The line `folder`: letters into a folder on the workers' machine."""
+"""The delivery provider `folder`: letters into a folder on the workers' machine. What it has
+accepted is on the disk.
+"""
 
+import asyncio
+import contextlib
+import os
+import shutil
 from pathlib import Path
 
 from dunwell.accounts.installation.delivery_providers import FolderLine
-from dunwell.adapters.channels.folder.depot import FolderDepot
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.sending.batches.depot import PART
 from dunwell.platform.resources import Resources
+
+
+class FolderDepot:
+    """A `sending.batches.depot.Depot`. The folder is not made: a disk that is not mounted is told,
+    and not written beside."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def write(self, name: str, content: bytes) -> None:
+        await asyncio.to_thread(self._write, name, content)
+
+    async def write_part(self, name: str, content: bytes) -> None:
+        await asyncio.to_thread(self._write_part, name, content)
+
+    async def finish_part(self, name: str) -> None:
+        path = self._folder / name
+        await asyncio.to_thread(os.replace, f"{path}{PART}", path)
+
+    async def has(self, name: str) -> bool:
+        return await asyncio.to_thread((self._folder / name).is_file)
+
+    async def list(self, folder: str = "") -> dict[str, int]:
+        return await asyncio.to_thread(self._list, folder)
+
+    async def read(self, name: str) -> bytes:
+        return await asyncio.to_thread((self._folder / name).read_bytes)
+
+    async def move(self, name: str, to: str) -> None:
+        await asyncio.to_thread(self._move, name, to)
+
+    async def remove(self, name: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            await asyncio.to_thread((self._folder / name).unlink)
+
+    async def free_bytes(self) -> int | None:
+        return (await asyncio.to_thread(shutil.disk_usage, self._folder)).free
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    def _write(self, name: str, content: bytes) -> None:
+        self._write_part(name, content)
+        path = self._folder / name
+        Path(f"{path}{PART}").replace(path)
+
+    def _write_part(self, name: str, content: bytes) -> None:
+        part = Path(f"{self._folder / name}{PART}")
+        if part.parent != self._folder:
+            part.parent.mkdir(exist_ok=True)
+        try:
+            with part.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            with contextlib.suppress(OSError):
+                part.unlink()
+            raise
+
+    def _list(self, folder: str) -> dict[str, int]:
+        found = {}
+        try:
+            with os.scandir(self._folder / folder) as entries:
+                for entry in entries:
+                    # One may be taken away while it is looked at.
+                    with contextlib.suppress(FileNotFoundError):
+                        if entry.is_file(follow_symlinks=False):
+                            found[entry.name] = entry.stat(follow_symlinks=False).st_size
+        except FileNotFoundError:
+            if not folder:
+                raise
+        return found
+
+    def _move(self, name: str, to: str) -> None:
+        target = self._folder / to
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (self._folder / name).replace(target)
 
 
 class FolderChannel(PrintServiceChannel):

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 from abc import ABC, abstractmethod
+from enum import StrEnum
 from mimetypes import MimeTypes
 from pathlib import Path
 
@@ -14,13 +15,53 @@ import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.internet_message import AddressUnusable, build_internet_message
-from dunwell.adapters.channels.outbox.behaviour import Behaviour, find_behaviour
-from dunwell.adapters.channels.outbox.folder import OutboxFolder
-from dunwell.adapters.channels.outbox.records import LetterRecord, SmsRecord
+from dunwell.adapters.channels.outbox.folder import LetterRecord, OutboxFolder, SmsRecord
 from dunwell.contact.messages.gsm import count_parts
 from dunwell.contact.messages.letters.address import MAX_LINES
 from dunwell.contact.sending.channel import Accepted, Message, Outcome, Permanent, Temporary
 from dunwell.platform.crypto import KeyRing
+
+
+class Behaviour(StrEnum):
+    # For now: tried again with growing pauses.
+    REFUSE = "refuse"
+    FAIL = "fail"
+    # Accepted; reported as undeliverable soon after.
+    FAIL_LATER = "fail-later"
+    # No answer at all.
+    HANG = "hang"
+    # The message is written, and the process dies before it can say so. Once per message.
+    DIE = "die"
+
+
+_BY_DIGITS = {
+    "000001": Behaviour.REFUSE,
+    "000002": Behaviour.FAIL,
+    "000003": Behaviour.FAIL_LATER,
+    "000004": Behaviour.HANG,
+    "000005": Behaviour.DIE,
+}
+# They cost others of the installation something: slots, or the process.
+_FOR_DEVELOPMENT = frozenset({Behaviour.HANG, Behaviour.DIE})
+
+
+def find_behaviour(
+    channel: Channel, recipient: str, *, is_sandbox: bool, is_development: bool
+) -> Behaviour | None:
+    """None, the usual: take the message and accept it."""
+    if not (is_sandbox or is_development):
+        return None
+    behaviour = _read(channel, recipient)
+    return behaviour if is_development or behaviour not in _FOR_DEVELOPMENT else None
+
+
+def _read(channel: Channel, recipient: str) -> Behaviour | None:
+    if channel == "SMS":
+        return _BY_DIGITS.get(recipient[-6:])
+    texts = [recipient.rpartition("@")[0]] if channel == "EMAIL" else recipient.splitlines()
+    told = (each for each in Behaviour for text in texts if text.endswith(f"+{each}"))
+    return next(told, None)
+
 
 _RETRY_AFTER_SECONDS = 60
 # The table that comes with Python, not the host's.

@@ -1,21 +1,41 @@
-"""The outbox's folder: <data_dir>/outbox/<merchant>/<channel>/<communication id>.<ending>.
-
-In production each file is sealed with the installation's key, which its name's end says: there
-nobody looks at them but who has the key.
-
-Files are written on the event loop: a write and a rename of some kilobytes take less time than
-handing them to a thread (measured). They are not synced to disk, for a lost file loses no debt.
+"""The outbox's folder and its files: <data_dir>/outbox/<merchant>/<channel>/<communication
+id>.<ending>.
 """
 
 import itertools
 import os
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from uuid import UUID
+
+import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.sending.channel import Message
 from dunwell.platform.crypto import KeyRing
+
+
+class SmsRecord(msgspec.Struct, frozen=True):
+    sender: str
+    recipient: str
+    text: str
+    language: str
+    dated_at: datetime
+    alphabet: str
+    parts: int
+
+
+class LetterRecord(msgspec.Struct, frozen=True):
+    sender: str
+    # The window's lines.
+    recipient: str
+    subject: str
+    language: str
+    dated_at: datetime
+    # File names; the files stand beside the letter as <id>.1.pdf, <id>.2.png, ...
+    enclosures: list[str]
+
 
 # Holds a mark for each message that is to be reported as undeliverable.
 _LATE = "fails-later"

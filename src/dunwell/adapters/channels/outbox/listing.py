@@ -18,7 +18,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.adapters.channels.outbox.records import LetterRecord, SmsRecord
+from dunwell.adapters.channels.outbox.folder import LetterRecord, SmsRecord
 
 _HEAD_BYTES = 8192
 # The file that makes it a message.

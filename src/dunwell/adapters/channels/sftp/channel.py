@@ -1,12 +1,195 @@
-"""The line `sftp`: letters into a folder on a print service's server."""
+"""The delivery provider `sftp`: letters into a folder on a print service's server, over one
+connection that is opened when it is needed (asyncssh).
+"""
 
-from collections.abc import Mapping
+import asyncio
+import contextlib
+import posixpath
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import asyncssh
+from asyncssh import SSHClientConnection
 
 from dunwell.accounts.installation.delivery_providers import SftpLine
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
-from dunwell.adapters.channels.sftp.depot import SftpDepot
+from dunwell.contact.sending.batches.depot import PART, HostKeyRefused, LoginRefused
 from dunwell.contact.sending.channel import LineUnusable
 from dunwell.platform.resources import Resources
+
+_CONNECT_SECONDS, _ANSWER_SECONDS = 15.0, 25.0
+_PORT = 22
+# Slots of an asyncssh client are cheap; a server's are not.
+_FILES_AT_ONCE = 16
+# Before asyncssh's own order: its ChaCha20 is put together in Python, this is one call.
+_ENCRYPTION = "^aes256-gcm@openssh.com"
+
+
+class SftpDepot:
+    """A `sending.batches.depot.Depot`. password or key, as the line says; a key is PEM or OpenSSH,
+    without a passphrase."""
+
+    def __init__(
+        self, line: SftpLine, *, password: bytes | None, key: bytes | None,
+        answer_seconds: float = _ANSWER_SECONDS,
+    ) -> None:  # fmt: skip
+        """Raises ValueError for a key or a host key that cannot be read."""
+        try:
+            self._host_key = asyncssh.import_public_key(line.host_key)
+            self._keys = [asyncssh.import_private_key(key)] if key else []
+        except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError) as error:
+            raise ValueError(str(error)) from error
+        self._line = line
+        self._password = password.decode().rstrip("\r\n") if password else None
+        self._answer_seconds = answer_seconds
+        self._slots = asyncio.Semaphore(_FILES_AT_ONCE)
+        self._opening = asyncio.Lock()
+        self._connection: SSHClientConnection | None = None
+        self._client: asyncssh.SFTPClient | None = None
+
+    async def write(self, name: str, content: bytes) -> None:
+        async with self._slots, self._talk() as client:
+            below = posixpath.dirname(name)
+            if below and not await client.isdir(self._find(below)):
+                await client.mkdir(self._find(below))
+            await self._put(client, name, content)
+            await client.posix_rename(self._find(name + PART), self._find(name))
+
+    async def write_part(self, name: str, content: bytes) -> None:
+        async with self._slots, self._talk() as client:
+            await self._put(client, name, content)
+
+    async def finish_part(self, name: str) -> None:
+        async with self._talk() as client:
+            await client.posix_rename(self._find(name + PART), self._find(name))
+
+    async def has(self, name: str) -> bool:
+        async with self._talk() as client:
+            return await client.isfile(self._find(name))
+
+    async def list(self, folder: str = "") -> dict[str, int]:
+        try:
+            async with self._talk() as client:
+                entries = await client.readdir(self._find(folder))
+        except FileNotFoundError:
+            if not folder:
+                raise
+            return {}
+        return {
+            str(each.filename): each.attrs.size or 0
+            for each in entries
+            # A server may name anything: no path, and nothing hidden.
+            if each.attrs.type == asyncssh.FILEXFER_TYPE_REGULAR
+            and "/" not in str(each.filename)
+            and not str(each.filename).startswith(".")
+        }
+
+    async def read(self, name: str) -> bytes:
+        async with self._talk() as client, client.open(self._find(name), "rb") as file:
+            return await file.read()
+
+    async def move(self, name: str, to: str) -> None:
+        async with self._talk() as client:
+            await client.makedirs(self._find(posixpath.dirname(to)), exist_ok=True)
+            await client.posix_rename(self._find(name), self._find(to))
+
+    async def remove(self, name: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            async with self._talk() as client:
+                await client.remove(self._find(name))
+
+    async def free_bytes(self) -> int | None:
+        async with self._talk() as client:
+            try:
+                found = await client.statvfs(self._find(""))
+            except asyncssh.SFTPOpUnsupported:
+                return None
+            return found.bavail * found.frsize
+
+    async def close(self) -> None:
+        async with self._opening:
+            connection, self._connection, self._client = self._connection, None, None
+        if connection is not None:
+            connection.abort()
+            with contextlib.suppress(OSError, asyncssh.Error):
+                await connection.wait_closed()
+
+    def _find(self, name: str) -> str:
+        return posixpath.join(self._line.folder, name)
+
+    async def _put(self, client: asyncssh.SFTPClient, name: str, content: bytes) -> None:
+        async with client.open(self._find(name + PART), "wb") as file:
+            await file.write(content)
+
+    @asynccontextmanager
+    async def _talk(self) -> AsyncIterator[asyncssh.SFTPClient]:
+        """Raises OSError alone. What breaks the connection, or takes too long, ends it for all."""
+        client = await self._ensure_open()
+        try:
+            async with asyncio.timeout(self._answer_seconds):
+                yield client
+        except (asyncssh.SFTPNoSuchFile, asyncssh.SFTPNoSuchPath) as error:
+            raise FileNotFoundError(str(error)) from error
+        except (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection) as error:
+            self._drop(client)
+            raise ConnectionError(str(error)) from error
+        except asyncssh.SFTPPermissionDenied as error:
+            raise PermissionError("the server does not let us write or read there") from error
+        except asyncssh.SFTPError as error:
+            # A full disk.
+            raise OSError(f"the server refuses: {error.code}") from error
+        except (OSError, asyncssh.Error) as error:
+            self._drop(client)
+            raise ConnectionError(type(error).__name__) from error
+
+    def _drop(self, client: asyncssh.SFTPClient) -> None:
+        if self._client is client and self._connection is not None:
+            self._connection.abort()
+            self._connection = self._client = None
+
+    async def _ensure_open(self) -> asyncssh.SFTPClient:
+        async with self._opening:
+            if self._client is not None and not self._is_closed():
+                return self._client
+            try:
+                async with asyncio.timeout(min(_CONNECT_SECONDS, self._answer_seconds)):
+                    self._connection = await self._connect()
+                    self._client = await self._connection.start_sftp_client()
+            except asyncssh.HostKeyNotVerifiable as error:
+                raise HostKeyRefused("the server shows another host key") from error
+            except asyncssh.PermissionDenied as error:
+                raise LoginRefused("the server refuses user, key or password") from error
+            except (OSError, asyncssh.Error) as error:
+                raise ConnectionError(type(error).__name__) from error
+            return self._client
+
+    def _is_closed(self) -> bool:
+        return self._connection is None or self._connection.is_closed()
+
+    async def _connect(self) -> SSHClientConnection:
+        host, port = read_server(self._line.server)
+        return await asyncssh.connect(
+            host,
+            port,
+            config=[],
+            username=self._line.user,
+            password=self._password,
+            client_keys=self._keys or None,
+            agent_path=None,
+            known_hosts=([self._host_key], [], []),
+            encryption_algs=_ENCRYPTION,
+            keepalive_interval=15,
+            x509_trusted_certs=None,
+            gss_host=None,
+        )
+
+
+def read_server(server: str) -> tuple[str, int]:
+    """A host alone, or with its port; an IPv6 address in brackets."""
+    host, colon, port = server.rpartition(":")
+    if colon and port.isdecimal() and (host.endswith("]") or ":" not in host):
+        return host.strip("[]"), int(port)
+    return server.strip("[]"), _PORT
 
 
 def open_depot(name: str, line: SftpLine, secrets: Mapping[str, bytes]) -> SftpDepot:

@@ -6,6 +6,7 @@ whatever fails has surely not left; from there on, no answer means that nobody k
 """
 
 import asyncio
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -20,12 +21,6 @@ from dunwell.adapters.channels.internet_message import (
     check_address,
 )
 from dunwell.adapters.channels.smtp.addresses import write_address
-from dunwell.adapters.channels.smtp.answers import (
-    decide_refusal,
-    is_about_us,
-    refuse_login,
-    render_answer,
-)
 from dunwell.adapters.channels.smtp.connections import (
     Connection,
     Connections,
@@ -34,6 +29,7 @@ from dunwell.adapters.channels.smtp.connections import (
     read_host,
 )
 from dunwell.adapters.channels.smtp.signing import Signer, open_signer
+from dunwell.adapters.mail.bounce import read_status
 from dunwell.contact.sending.channel import (
     Accepted,
     LineUnusable,
@@ -43,6 +39,52 @@ from dunwell.contact.sending.channel import (
     Temporary,
 )
 from dunwell.platform.crypto import KeyRing
+
+# Nothing is wrong with the message: the server does not let us in, which an operator has to repair.
+NOT_LET_IN_SECONDS = 300
+_ABOUT_US = (530, 534, 535, 538)
+_ENHANCED = re.compile(r"\s*([245]\.\d{1,3}\.\d{1,3})\b")
+_ADDRESS = re.compile(r"[^\s<>\"]+@[^\s<>\"]+")
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
+_LONGEST = 200
+
+
+def decide_refusal(code: int, text: str, *, of_sender: bool = False) -> Outcome:
+    """Of an answer that says that the message was not taken. of_sender: before its recipient was
+    named."""
+    if code in _ABOUT_US:
+        return refuse_login(code, text)
+    if 500 <= code < 600:
+        words = f"The mail server refused it: {render_code(code, text)}."
+        enhanced = _ENHANCED.match(text)
+        told = read_status(enhanced[1]) if enhanced else None
+        if told is None or (of_sender and told.cause == "ADDRESS"):
+            return Permanent(words)
+        return Permanent(words, told.cause)
+    return Temporary(reason=f"The mail server put it off: {render_code(code, text)}.")
+
+
+def refuse_login(code: int, text: str) -> Temporary:
+    reason = f"The mail server does not let us in: {render_code(code, text)}."
+    return Temporary(NOT_LET_IN_SECONDS, reason)
+
+
+def is_about_us(code: int) -> bool:
+    """Whether the server lets us in no more, whatever we bring."""
+    return code in _ABOUT_US
+
+
+def render_code(code: int, text: str) -> str:
+    """As "550 5.1.1"."""
+    enhanced = _ENHANCED.match(text)
+    return f"{code} {enhanced[1]}" if enhanced else str(code)
+
+
+def render_answer(code: int, text: str) -> str:
+    """What the server said of a message it took: its id there, which its log knows."""
+    words = _CONTROLS.sub(" ", text).strip()
+    return f"{code} {_ADDRESS.sub('...', words)}"[:_LONGEST]
+
 
 # Less than the caller waits: what is broken off here is known to have been.
 _SEND_SECONDS = 50.0

@@ -11,7 +11,7 @@ import asyncpg
 from dunwell.accounts.installation.delivery_providers import FolderLine, SftpLine
 from dunwell.accounts.installation.secrets import load_secrets
 from dunwell.accounts.installation.store import load_installation
-from dunwell.adapters.channels.folder.depot import FolderDepot
+from dunwell.adapters.channels.folder.channel import FolderDepot
 from dunwell.adapters.channels.sftp.channel import open_depot
 from dunwell.contact.messages.letters.fonts.shelf import FontShelf
 from dunwell.contact.sending.batches.depot import RELEASED, Depot, HostKeyRefused, LoginRefused
