@@ -8,12 +8,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from dunwell.cases.disputes import dispute as disputes
+from dunwell.cases.disputes import dispute
 from dunwell.cases.disputes.dispute import DisputeState
-from dunwell.cases.modalities import modality as modalities
+from dunwell.cases.modalities import modality
 from dunwell.cases.modalities.modality import ModalityState
 from dunwell.cases.payments.provider import Cancelled, Expired, Failed, Open, Pending, Succeeded
-from dunwell.cases.payments.requests import request_states as requests
+from dunwell.cases.payments.requests import request_states
 from dunwell.cases.payments.requests.request_states import RequestState
 from dunwell.core.claims import states as claims
 from dunwell.core.claims.states import Happening, Status
@@ -84,7 +84,7 @@ DISPUTE = Life(
     title="Disputes",
     source="cases/disputes/dispute.py",
     states=list(DisputeState),
-    moves=_list_moves(disputes.FOLLOWING),
+    moves=_list_moves(dispute.FOLLOWING),
     otherwise="refused",
     words="The merchant accepts or rejects, the debtor withdraws.",
 )
@@ -92,7 +92,7 @@ MODALITY = Life(
     title="Payment modalities",
     source="cases/modalities/modality.py",
     states=list(ModalityState),
-    moves=_list_moves(modalities.FOLLOWING),
+    moves=_list_moves(modality.FOLLOWING),
     otherwise="refused",
     words="Only an answer moves the state. How one ended stands beside it, in `endedReason`; one"
     " that has ended takes no answer any more.",
@@ -104,7 +104,7 @@ REQUEST = Life(
     moves={
         _spell(answer.__name__): {
             before: after
-            for (before, each), after in requests.TRANSITIONS.items()
+            for (before, each), after in request_states.TRANSITIONS.items()
             if each is answer
         }
         for answer in (Open, Pending, Succeeded, Failed, Cancelled, Expired)

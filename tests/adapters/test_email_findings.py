@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dunwell.accounts.installation.delivery_providers import SmtpLine
-from dunwell.interfaces.cli.findings.email_lines import check_email_line, look_up
+from dunwell.interfaces.cli.findings.email import check_email_line, look_up
 from tests.support.certificates import write_certificate
 from tests.support.name_server import a_name_server
 from tests.support.sinks import a_sink

@@ -8,7 +8,7 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
-from dunwell.interfaces.api.large_bodies import LargeBodies
+from dunwell.interfaces.api.serving import LargeBodies
 from dunwell.platform.errors import RateLimited
 from dunwell.platform.http.spool import UPLOADS
 

@@ -8,7 +8,7 @@ import pytest
 
 from dunwell.accounts.installation.alerts.alert import Alarm, Figures, Kind
 from dunwell.accounts.installation.installation_file import check_installation
-from dunwell.interfaces.cli.findings.alarms import judge_standing, judge_telling, judge_watch
+from dunwell.interfaces.cli.findings.installation import judge_standing, judge_telling, judge_watch
 from dunwell.operations.alerts.look import AlarmsView
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.interfaces.api.paths import read_claim_id, read_merchant_id, read_workflow_id
-from dunwell.interfaces.api.query import Query, read_instant
+from dunwell.interfaces.api.address import (
+    Query,
+    read_claim_id,
+    read_instant,
+    read_merchant_id,
+    read_workflow_id,
+)
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.platform.text.wire import write_instant
 

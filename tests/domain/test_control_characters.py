@@ -17,7 +17,7 @@ from dunwell.interfaces.api.catalogue import OPERATIONS
 from dunwell.interfaces.api.reference.document import build_document
 from dunwell.interfaces.api.schemas.events import ReplayRequest
 from dunwell.interfaces.api.schemas.payments import PaymentRequest
-from dunwell.interfaces.landing.objecting.answers import pick_fields
+from dunwell.interfaces.landing.objecting.typed_form import pick_fields
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.plain_text import LINE, LINES
 from dunwell.platform.text.shape import find_faults

@@ -7,8 +7,11 @@ import pytest
 
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.interfaces.cli.doctor import check_figures, check_tls
-from dunwell.interfaces.cli.findings.identity import check_merchant, check_operator
-from dunwell.interfaces.cli.findings.merchant_storage import judge_merchant_storage
+from dunwell.interfaces.cli.findings.merchants import (
+    check_merchant,
+    check_operator,
+    judge_merchant_storage,
+)
 from dunwell.operations.recovery.archive import Standing
 from dunwell.operations.recovery.archive_health import ServerLog, describe_archive
 from dunwell.platform.config import load_settings

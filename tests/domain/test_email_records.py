@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.interfaces.cli.findings.email_records import DomainRecords, judge_dkim, judge_records
+from dunwell.interfaces.cli.findings.email import DomainRecords, judge_dkim, judge_records
 
 _DOMAIN = "returns.example.com"
 

@@ -6,26 +6,24 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from dunwell.accounts.merchants import audit_log as audit
+from dunwell.accounts.merchants import audit_log
 from dunwell.accounts.merchants.credentials import credentials, tokens
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment import assign_claims as start_runs
-from dunwell.cases.assignment import edit_rules, rules_draft
-from dunwell.cases.disputes import answer_dispute as rest_after_answer
-from dunwell.cases.disputes import store as evidence_store
-from dunwell.cases.disputes import withheld
+from dunwell.cases.assignment import assign_claims, edit_rules, rules_draft
+from dunwell.cases.disputes import answer_dispute, withheld
+from dunwell.cases.disputes import store as disputes_store
 from dunwell.cases.intake import create_claims, create_together
 from dunwell.cases.modalities import sweep_modalities
-from dunwell.cases.modalities import sweep_modalities as rest_after_break
-from dunwell.cases.modalities import sweep_modalities as tell_plan
 from dunwell.cases.payments import balancing
-from dunwell.cases.payments.requests import expire_transfer, start_payment, take_request
-from dunwell.cases.payments.requests import settle_payment as book_answer
-from dunwell.cases.payments.requests import transfers as announce_transfer
+from dunwell.cases.payments.requests import (
+    expire_transfer,
+    settle_payment,
+    start_payment,
+    take_request,
+    transfers,
+)
 from dunwell.cases.replies import take_reply
-from dunwell.cases.rollout import look_at_workflows as look_at_draft
-from dunwell.cases.rollout import publish_workflow
-from dunwell.cases.rollout import publish_workflow as plan_publication
+from dunwell.cases.rollout import look_at_workflows, publish_workflow
 from dunwell.cases.rollout.preview import (
     foresee_costs,
     preview_draft,
@@ -34,44 +32,39 @@ from dunwell.cases.rollout.preview import (
 )
 from dunwell.cases.rollout.scenarios import switch
 from dunwell.cases.rollout.texts import edit_text
-from dunwell.cases.rollout.texts import edit_text as open_texts
 from dunwell.cases.rollout.trials import send_trial, simulate, sms_costs, writing
 from dunwell.contact.escalation import end_claim, engine
-from dunwell.contact.escalation import engine as record_decisions
 from dunwell.contact.escalation.contacts.outcomes import settle_contacts
-from dunwell.contact.escalation.reports import join_reports as report_failure
+from dunwell.contact.escalation.reports import join_reports
 from dunwell.contact.notices import send_notice, settled
 from dunwell.contact.notices.occasions import tell_debtor
-from dunwell.contact.sending import heed_refusals
-from dunwell.contact.sending import unmatched as look_at_unplaced
+from dunwell.contact.sending import heed_refusals, unmatched
 from dunwell.contact.sending.batches.after_restore import settle_doubted
-from dunwell.core.claims import claim_holds as expire_holds
-from dunwell.core.claims import claim_holds as pause_claim
-from dunwell.core.claims.searching import search_claims as fill_search
-from dunwell.core.events.deliveries import delivery_log as read_log
-from dunwell.core.events.deliveries import replay as replay_deliveries
-from dunwell.core.events.deliveries import replay as replay_events
+from dunwell.core.claims import claim_holds
+from dunwell.core.claims.searching import search_claims
+from dunwell.core.events.deliveries import delivery_log, replay
 from dunwell.core.events.webhooks import send_test
-from dunwell.core.files import uploads as remove_unused_uploads
-from dunwell.core.workflows.drafts import edit_draft as arrange_steps
-from dunwell.core.workflows.drafts import edit_draft as record_changes
-from dunwell.core.workflows.drafts import save_draft
-from dunwell.interfaces.landing.entering import send_code
-from dunwell.interfaces.landing.objecting import keep_draft, send_drafted
-from dunwell.interfaces.landing.reaching import change_address, choose_channels
+from dunwell.core.files import uploads
+from dunwell.core.workflows.drafts import edit_draft, save_draft
+from dunwell.interfaces.landing.entering import typed_codes
+from dunwell.interfaces.landing.objecting import send_drafted
+from dunwell.interfaces.landing.reaching import change_contact
 from dunwell.interfaces.landing.session import extend_session, open_session, raise_session
 from dunwell.interfaces.portal.disputes import drafts
-from dunwell.interfaces.portal.jobs import bulk
+from dunwell.interfaces.portal.jobs import routes_bulk
 from dunwell.interfaces.portal.web import looking
-from dunwell.interfaces.portal.workflows import beginning, parts_shown
-from dunwell.operations.alerts import look as read_alarms
-from dunwell.operations.explanation.deliveries import delivery_providers as read_lines
-from dunwell.operations.explanation.deliveries import print_batches as read_letter_batches
-from dunwell.operations.jobs import read_jobs as read_export
-from dunwell.operations.jobs import start_job
+from dunwell.interfaces.portal.workflows import parts_shown, routes_list
+from dunwell.operations.alerts import look
+from dunwell.operations.explanation.deliveries import delivery_providers, print_batches
+from dunwell.operations.jobs import read_jobs, start_job
 from dunwell.operations.jobs.previews import start_preview
-from dunwell.operations.onboarding import apply as preview_workflows
-from dunwell.operations.onboarding import apply_given, change_settings, open_merchant, performing
+from dunwell.operations.onboarding import (
+    apply,
+    apply_given,
+    change_settings,
+    open_merchant,
+    performing,
+)
 from dunwell.operations.sandbox import advance_clock
 from tests.support.use_cases import (
     find_modules,
@@ -97,13 +90,13 @@ _NO_ROW = {
     ),
     "It only reads.": (
         parts_shown.check_part,
-        read_alarms.read_alarms,
-        read_log.list_deliveries, read_log.prove_deliveries,
-        read_log.read_delivery, read_log.read_endpoint,
-        read_letter_batches.read_asked_letters,
-        read_letter_batches.read_batch,
-        read_letter_batches.read_batches,
-        read_lines.read_lines,
+        look.read_alarms,
+        delivery_log.list_deliveries, delivery_log.prove_deliveries,
+        delivery_log.read_delivery, delivery_log.read_endpoint,
+        print_batches.read_asked_letters,
+        print_batches.read_batch,
+        print_batches.read_batches,
+        delivery_providers.read_lines,
         start_job.preview_job, start_preview.read_preview,
         credentials.list_credentials,
         credentials.read_rotation,
@@ -111,78 +104,78 @@ _NO_ROW = {
         apply_given.plan_given,
         change_settings.check_settings,
         change_settings.read_settings,
-        preview_workflows.preview_workflows,
-        beginning.begin_definition,
+        apply.preview_workflows,
+        routes_list.begin_definition,
         parts_shown.check_part,
-        foresee_costs.prepare_costs, look_at_draft.look_at_draft,
-        plan_publication.plan_publication,
+        foresee_costs.prepare_costs, look_at_workflows.look_at_draft,
+        publish_workflow.plan_publication,
         preview_draft.preview_draft,
         preview_effects.preview_effects,
         preview_message.find_reader,
         preview_message.prepare_message, switch.preview_switch,
-        open_texts.open_texts,
+        edit_text.open_texts,
         send_trial.prepare_trial,
         simulate.prepare_simulation,
         sms_costs.prepare_sms_costs,
         writing.open_trial,
         advance_clock.read_clock,
-        look_at_unplaced.list_unplaced,
+        unmatched.list_unplaced,
     ),
     "A use case that it calls writes the row.": (
         edit_rules.edit_rules_draft,
         rules_draft.publish_rules_draft,
-        pause_claim.pause_claim, pause_claim.resume_claim,
+        claim_holds.pause_claim, claim_holds.resume_claim,
         create_together.ClaimIntake.create,
         start_preview.start_preview,
-        send_code.send_code,
-        change_address.ask_change,
-        change_address.confirm_change,
-        choose_channels.choose_channels,
-        choose_channels.unsubscribe,
+        typed_codes.send_code,
+        change_contact.ask_change,
+        change_contact.confirm_change,
+        change_contact.choose_channels,
+        change_contact.unsubscribe,
         apply_given.apply_given,
         change_settings.save_settings,
         open_merchant.open_merchant,
         performing.perform_changes,
-        announce_transfer.announce_transfer,
+        transfers.announce_transfer,
         start_payment.start_payment,
         parts_shown.save_part,
         publish_workflow.publish_workflow,
         edit_text.edit_text, heed_refusals.heed_refusals,
-        arrange_steps.add_step, arrange_steps.double_step,
-        arrange_steps.move_step, arrange_steps.shift_step,
+        edit_draft.add_step, edit_draft.double_step,
+        edit_draft.move_step, edit_draft.shift_step,
     ),
     "The use case that calls it writes the row.": (
-        start_runs.start_runs, evidence_store.save_evidence,
+        assign_claims.start_runs, disputes_store.save_evidence,
         withheld.withhold_claim,
         end_claim.end_claim,
-        record_decisions.record_decisions,
+        engine.record_decisions,
         settle_contacts.record_answers,
-        tell_plan.tell_plans,
+        sweep_modalities.tell_plans,
         tell_debtor.tell_debtor, balancing.collect_if_paid,
         balancing.use_surplus, expire_transfer.complete_transfer,
         expire_transfer.find_arrived,
         expire_transfer.load_awaited_requests,
-        record_changes.store_changed_draft,
+        edit_draft.store_changed_draft,
     ),
     "What a debtor types is no deed until it is sent, which writes the row.": (
-        keep_draft.keep_draft,
+        send_drafted.keep_draft,
         send_drafted.drop_draft_files,
         send_drafted.send_dispute,
         send_drafted.send_draft_files,
     ),
     "The installation's own audit log has its row.": (
         settle_doubted.settle_doubted,
-        look_at_unplaced.look_at_unplaced,
+        unmatched.look_at_unplaced,
     ),
     "Its SQL, create_claims.sql, writes a row for each request.": (
         create_claims.create_claims,
     ),
-    "It writes the rows themselves.": (audit.save_audit,),
+    "It writes the rows themselves.": (audit_log.save_audit,),
     "It stores search terms of a claim, whose change wrote a row.": (
-        fill_search.replace_terms,
+        search_claims.replace_terms,
     ),
     "It finds the claims of a job; starting the job writes the row.": (
-        bulk.select_all,
+        routes_bulk.select_all,
     ),
 }  # fmt: skip
 
@@ -228,28 +221,28 @@ _SENT = "something left the house, and nothing here changed by it"
 _VISIT = "a debtor's visit begins, proves more, ends: nothing of the claim"
 _TOLD = "whether a message arrived, which its own state tells"
 _NO_BEFORE: Mapping[Callable[..., object], str] = {
-    expire_holds._expire_for: _SET,
-    rest_after_answer.rest_after_answer: _TOLD,
+    claim_holds._expire_for: _SET,
+    answer_dispute.rest_after_answer: _TOLD,
     engine.Engine._run: _SET,
-    report_failure.report_failure: _TOLD,
+    join_reports.report_failure: _TOLD,
     settle_contacts.settle_contacts: _SET,
-    replay_deliveries.replay_given_up: _SENT,
-    replay_events.replay_events: _SENT,
+    replay.replay_given_up: _SENT,
+    replay.replay_events: _SENT,
     send_test.begin_test: _SENT,
     send_trial.begin_trial: _SENT,
     take_reply.see_replies: _LOOK,
     take_reply.take_reply: "it is new, and a hold it opens tells its own",
-    remove_unused_uploads._remove_rows: _SET,
-    read_export.open_export: _LOOK,
+    uploads._remove_rows: _SET,
+    read_jobs.open_export: _LOOK,
     extend_session.end_session: _VISIT,
     open_session.open_session: _VISIT,
     raise_session.raise_session: _VISIT,
     tokens.issue_token: "a token of an hour, as every program asks for one",
-    rest_after_break.rest_after_break: _TOLD,
+    sweep_modalities.rest_after_break: _TOLD,
     sweep_modalities._end: _SET,
     send_notice.send_notice: _SENT,
     settled.report_notice_failure: _TOLD,
-    book_answer._report_mismatch: "nothing is booked; a person has to look",
+    settle_payment._report_mismatch: "nothing is booked; a person has to look",
     take_request.audit_request: "the action says what it is from then on",
     looking.look_at_claim: _LOOK,
     looking.note_list: _LOOK,

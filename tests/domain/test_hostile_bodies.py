@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from dunwell.cases.intake.check_claims import Rejected, read_claims
-from dunwell.interfaces.api.large_bodies import MAX_JSON_BYTES
 from dunwell.interfaces.api.reading import read_document, read_shape
-from dunwell.interfaces.api.schemas.claim_changes import FeeRequest
+from dunwell.interfaces.api.schemas.claims import FeeRequest
+from dunwell.interfaces.api.serving import MAX_JSON_BYTES
 from dunwell.platform.errors import InvalidRequest, Refusal, ValidationError
 from dunwell.platform.text.shape import MOST_FAULTS
 from tests.support.claims import a_claim

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from dunwell.cases.intake.check_claims import Rejected, check_claims, has_given_keys, read_claims
 from dunwell.cases.intake.submission import ClaimSubmission
-from dunwell.interfaces.api.query import Query
+from dunwell.interfaces.api.address import Query
 from dunwell.interfaces.api.reading import read_shape
-from dunwell.interfaces.api.schemas.claim_changes import FeeRequest
-from dunwell.interfaces.api.schemas.processes import AnyAssignmentRequest
+from dunwell.interfaces.api.schemas.claims import FeeRequest
+from dunwell.interfaces.api.schemas.workflows import AnyAssignmentRequest
 from dunwell.platform.errors import Fault, InvalidRequest, ValidationError
 from dunwell.platform.text.json_text import check_encoding, find_repeated, has_all_keys
 from dunwell.platform.text.shape import MORE_FAULTS, MOST_FAULTS, find_faults

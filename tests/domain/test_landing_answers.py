@@ -7,8 +7,12 @@ from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
 from dunwell.cases.disputes.reasons import KNOWN_NAMES, DisputeType, Reason, list_questions
-from dunwell.interfaces.landing.objecting.answers import list_fields, pick_fields, read_answers
-from dunwell.interfaces.landing.objecting.disputing import find_reason, list_reasons_for, needs_fact
+from dunwell.interfaces.landing.objecting.send_drafted import (
+    find_reason,
+    list_reasons_for,
+    needs_fact,
+)
+from dunwell.interfaces.landing.objecting.typed_form import list_fields, pick_fields, read_answers
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.platform.text.texts import find_unprintable
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
 from dunwell.cases.modalities.bounds import ClaimFacts, DefermentTerms, PlanTerms
 from dunwell.cases.modalities.offers import count_rate, list_offers, list_plans
-from dunwell.interfaces.landing.arranging.asking import (
+from dunwell.interfaces.landing.arranging.requesting import (
     Ground,
     Refused,
     is_to_be_had,

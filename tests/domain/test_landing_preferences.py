@@ -4,14 +4,14 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.notices.notice import NoticeChannel
-from dunwell.interfaces.landing.reaching.ways import (
+from dunwell.interfaces.landing.reaching.views import (
     WayToReach,
     choose_ways,
     read_address,
     render_address,
 )
 from dunwell.interfaces.landing.session.addresses import list_addresses
-from dunwell.interfaces.landing.session.on_file import OnFile
+from dunwell.interfaces.landing.session.facts import OnFile
 
 _ADDRESS = {"street": "Am Markt 1", "postal_code": "20095", "city": "Hamburg"}
 _ALL: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")

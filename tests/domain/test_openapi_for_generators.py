@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 from dunwell.interfaces.api.operation import Parameter
-from dunwell.interfaces.api.reference.choices import CHOICES, get_choice_name
 from dunwell.interfaces.api.reference.document import build_document
-from dunwell.interfaces.api.reference.generator_rules import prepare_for_generators
+from dunwell.interfaces.api.reference.generator_rules import (
+    CHOICES,
+    get_choice_name,
+    prepare_for_generators,
+)
 from tests.support.openapi_faults import find_generator_faults
 
 Schema = dict[str, Any]

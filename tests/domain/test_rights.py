@@ -32,17 +32,14 @@ from dunwell.accounts.merchants.rights import (
     rights_of_scopes,
 )
 from dunwell.cases.assignment import rules_draft
-from dunwell.cases.assignment import rules_draft as publish_rules
-from dunwell.cases.disputes import answer_dispute as end_dispute
+from dunwell.cases.disputes import answer_dispute
 from dunwell.cases.modalities import answer_modality
-from dunwell.cases.payments import change_items as add_item
-from dunwell.cases.payments import change_items as delete_item
-from dunwell.cases.payments import record_payment, reverse_payment
+from dunwell.cases.payments import change_items, record_payment, reverse_payment
 from dunwell.cases.rollout import delete_workflow, publish_workflow
 from dunwell.cases.rollout.scenarios import save_scenario, switch
-from dunwell.contact.escalation.contacts.outcomes import settle_contacts as settle_unknown
+from dunwell.contact.escalation.contacts.outcomes import settle_contacts
 from dunwell.contact.messages import suppression
-from dunwell.core.events.deliveries import replay as replay_events
+from dunwell.core.events.deliveries import replay
 from dunwell.core.events.webhooks import endpoints
 from dunwell.core.workflows import change_workflow
 from dunwell.core.workflows.drafts import publish_draft, save_draft
@@ -61,17 +58,17 @@ _ASKING = [each for each in find_use_cases() if each.right is not None]
 # Those that more hangs on than reading and changing claims; others may join them.
 _ASKED_BY: Mapping[Right, set[Callable[..., object]]] = {
     Right.RECORD_MONEY: {
-        add_item.add_fee, add_item.add_item,
-        delete_item.delete_item, record_payment.record_payment,
+        change_items.add_fee, change_items.add_item,
+        change_items.delete_item, record_payment.record_payment,
         reverse_payment.reverse_payment,
     },
     Right.ANSWER: {
-        end_dispute.resolve_dispute,
+        answer_dispute.resolve_dispute,
         answer_modality.approve_modality,
         answer_modality.reject_modality,
     },
     Right.CONTACT_SETTINGS: {
-        settle_unknown.settle_unknown,
+        settle_contacts.settle_unknown,
         suppression.lift_suppression,
         suppression.suppress,
     },
@@ -93,7 +90,7 @@ _ASKED_BY: Mapping[Right, set[Callable[..., object]]] = {
         save_draft.save_draft,
     },
     Right.PUBLISH: {
-        publish_rules.publish_rules,
+        rules_draft.publish_rules,
         rules_draft.publish_rules_draft,
         publish_workflow.publish_workflow,
         save_scenario.save_scenario,
@@ -107,7 +104,7 @@ _ASKED_BY: Mapping[Right, set[Callable[..., object]]] = {
         list_audit.list_installation_audit,
     },
     Right.OPERATE: {
-        replay_events.replay_events, advance_clock.advance_clock,
+        replay.replay_events, advance_clock.advance_clock,
     },
 }  # fmt: skip
 _MERCHANTS = {Right.READ_CLAIMS, Right.CHANGE_CLAIMS, Right.RECORD_MONEY, Right.ANSWER}

@@ -13,7 +13,7 @@ from dunwell.contact.messages.identities import render_postal_address
 from dunwell.contact.messages.links import hash_token
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.sending.channel import Permanent, Temporary
-from dunwell.interfaces.landing.entering.store_ways import find_code, find_link
+from dunwell.interfaces.landing.entering.store import find_code, find_link
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.messages.codes import derive_check, digest_check
 from dunwell.contact.messages.facts import CHECK_MASK
 from dunwell.contact.notices.occasions.facts import CodeFacts, LinkFacts
-from dunwell.interfaces.landing.entering.check_message import Confirmed, TypedMessage, check_message
+from dunwell.interfaces.landing.entering.routes_real import Confirmed, TypedMessage, check_message
 from dunwell.interfaces.landing.entering.tries import Wrong
 from dunwell.interfaces.landing.entering.visitors import digest_visitor
 from dunwell.platform.clock import MovableClock

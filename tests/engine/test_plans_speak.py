@@ -17,7 +17,7 @@ from dunwell.contact.messages.links import hash_token
 from dunwell.contact.sending.channel import Permanent
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.states import Happening
-from dunwell.interfaces.landing.entering.store_ways import find_link
+from dunwell.interfaces.landing.entering.store import find_link
 from dunwell.interfaces.landing.telling.tell_occasions import tell_occasions
 from dunwell.operations.sandbox.advance_clock import advance_clock
 from dunwell.platform.clock import MovableClock

@@ -8,7 +8,7 @@ import pytest
 from dunwell.accounts.installation.single_sign_on_settings import GroupRule, SignIn
 from dunwell.accounts.users.passwords import Reception
 from dunwell.interfaces.cli.findings.finding import Finding
-from dunwell.interfaces.cli.findings.sign_in import (
+from dunwell.interfaces.cli.findings.installation import (
     check_file,
     check_provider,
     check_sign_in,

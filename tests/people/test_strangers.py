@@ -15,7 +15,7 @@ from dunwell.accounts.users.accept_invitation import (
     find_invitation,
     join_with_app,
 )
-from dunwell.accounts.users.factors import store as store_factors
+from dunwell.accounts.users.factors import store as factors_store
 from dunwell.accounts.users.invite_user import RANDOM_BYTES, reset_user
 from dunwell.accounts.users.own_account import (
     Asking,
@@ -227,7 +227,7 @@ async def test_challenges_of_all_strangers_together_are_bounded(
     clock: MovableClock,
 ) -> None:  # fmt: skip
     """The oldest goes: whoever asks at this moment has an answer to give."""
-    monkeypatch.setattr(store_factors, "MOST_CHALLENGES", 3)
+    monkeypatch.setattr(factors_store, "MOST_CHALLENGES", 3)
     drawn = []
     for number in range(6):
         clock.advance(SECOND)
@@ -248,7 +248,7 @@ async def test_challenges_of_one_link_are_bounded(
     )
     for _ in range(8):
         await ask_for_passkey(with_passkeys, link, randomness())
-    assert await count_challenges(database) == store_factors.MOST_CHALLENGES_OF_USER + 1
+    assert await count_challenges(database) == factors_store.MOST_CHALLENGES_OF_USER + 1
 
 
 async def test_each_browser_that_opens_a_link_is_shown_an_app_of_its_own(

@@ -16,10 +16,10 @@ from bench.portal import Portal, load_known, open_portal, read_page
 from bench.portal_pages import list_pages
 
 from dunwell.cases.rollout import look_at_workflows
-from dunwell.core.claims.lists import store as store_lists
+from dunwell.core.claims.lists import store as lists_store
 from dunwell.core.claims.lists.list_claims import CLAIMS
 from dunwell.core.claims.searching import store as searching
-from dunwell.operations.explanation import overview as read_overview
+from dunwell.operations.explanation import overview
 from dunwell.platform.database import listed_table
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources
@@ -70,12 +70,12 @@ def ground(resources: Resources, postgres: EmbeddedPostgres, tmp_path: Path) -> 
 @pytest.fixture
 async def crowd(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Crowd:
     monkeypatch.setattr(listed_table, "BUDGET", 300)
-    monkeypatch.setattr(store_lists, "FEW", 200)
+    monkeypatch.setattr(lists_store, "FEW", 200)
     for name, budget in {"least_cents": 100, "most_cents": 100, "hold": 150}.items():
         monkeypatch.setitem(CLAIMS.budgets, name, budget)
     monkeypatch.setattr(searching, "BUDGET", 100)
-    monkeypatch.setattr(read_overview, "NEWEST", 300)
-    monkeypatch.setattr(read_overview, "MOST", 100)
+    monkeypatch.setattr(overview, "NEWEST", 300)
+    monkeypatch.setattr(overview, "MOST", 100)
     monkeypatch.setattr(look_at_workflows, "MOST_COUNTED", 300)
     return await fill_crowd(ground, ROWS, keeps_indexes=True)
 

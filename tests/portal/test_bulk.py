@@ -3,7 +3,7 @@
 import pytest
 
 from dunwell.core.files.storage import SealedFiles
-from dunwell.interfaces.portal.jobs import bulk
+from dunwell.interfaces.portal.jobs import routes_bulk
 from dunwell.operations.jobs.job import MOST_LIVE
 from dunwell.operations.jobs.run_exports import run_exports
 from dunwell.operations.jobs.run_jobs import run_jobs
@@ -74,8 +74,8 @@ async def test_a_selection_that_changed_is_shown_anew(clerk: Clerk, house: House
 async def test_a_selection_is_looked_for_in_so_many_pages(
     clerk: Clerk, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "_PAGE", 1)
-    monkeypatch.setattr(bulk, "_MOST_PAGES", 3)
+    monkeypatch.setattr(routes_bulk, "_PAGE", 1)
+    monkeypatch.setattr(routes_bulk, "_MOST_PAGES", 3)
     await house.create("INV-1", "INV-2", "INV-3")
     assert "<strong>3 of 3</strong>" in await _begin(clerk, "pause", which="all")
 

@@ -12,7 +12,7 @@ from dunwell.accounts.users.sessions.sessions import sweep_people
 from dunwell.accounts.users.sessions.store import MAX_FORMS
 from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.interfaces.portal.render.pages import TEMPLATES
-from dunwell.interfaces.portal.web.typed_fields import is_typed
+from dunwell.interfaces.portal.web.stale_forms import is_typed
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support import people

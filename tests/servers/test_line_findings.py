@@ -10,7 +10,7 @@ import asyncssh
 import pytest
 
 from dunwell.accounts.installation.delivery_providers import FolderLine
-from dunwell.interfaces.cli.findings.email_lines import check_email_line
+from dunwell.interfaces.cli.findings.email import check_email_line
 from dunwell.interfaces.cli.findings.finding import Finding
 from dunwell.interfaces.cli.findings.letters import check_letter_line
 from tests.servers.dovecot import Dovecot

@@ -74,7 +74,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "adapters/oidc/tokens.py _LOGOUT_LASTS": (
         "tests/people/test_oidc_logout.py::test_a_token_is_good_for_ten_minutes",
     ),
-    "interfaces/cli/findings/sign_in.py _MOST_SKEW_SECONDS": (
+    "interfaces/cli/findings/installation.py _MOST_SKEW_SECONDS": (
         "tests/people/test_oidc_doctor.py::test_clocks_may_differ_by_half_a_minute",
     ),
     "accounts/users/single_sign_on/start_attempt.py ATTEMPT_LASTS": (
@@ -214,7 +214,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_whoever_asks_again_within_five_minutes_gets_the_same_page_and_no_other_link"
         ),
     ),
-    "interfaces/landing/entering/send_code.py LASTS": (
+    "interfaces/landing/entering/typed_codes.py LASTS": (
         "tests/api/test_landing_verify.py::test_a_code_works_for_ten_minutes",
     ),
     "interfaces/landing/entering/tries.py LONGEST_WAIT_SECONDS": (
@@ -223,10 +223,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_the_wait_after_a_letters_code_doubles_up_to_ten_seconds"
         ),
     ),
-    "interfaces/landing/entering/try_sent_code.py _REPEATED_WITHIN": (
+    "interfaces/landing/entering/typed_codes.py _REPEATED_WITHIN": (
         "tests/api/test_landing_verify_twice.py::test_a_proof_is_a_second_click_for_ten_seconds",
     ),
-    "interfaces/landing/reaching/change_address.py LASTS": (
+    "interfaces/landing/reaching/change_contact.py LASTS": (
         "tests/api/test_landing_preferences.py::test_a_code_works_for_ten_minutes",
     ),
     "interfaces/landing/session/drafts.py DRAFT_LASTS": (

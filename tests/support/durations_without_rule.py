@@ -41,9 +41,11 @@ NO_RULE: Mapping[str, str] = {
     "core/claims/access.py _MICROSECOND": _UNIT,
     "core/claims/searching/search_claims.py SEARCH_SECONDS": _PAUSE,
     "interfaces/cli/database.py _PATIENCE_SECONDS": _PATIENCE,
-    "interfaces/cli/findings/proxies.py _SEEN_WITHIN": "how far back the doctor looks for proxies",
+    "interfaces/cli/findings/installation.py _SEEN_WITHIN": (
+        "how far back the doctor looks for proxies"
+    ),
     "interfaces/cli/findings/letters.py _PATIENCE_SECONDS": _PATIENCE,
-    "interfaces/cli/ready.py _POLL_SECONDS": _PAUSE,
+    "interfaces/cli/serving.py _POLL_SECONDS": _PAUSE,
     "interfaces/cli/up.py _DATABASE_PATIENCE_SECONDS": _PATIENCE,
     "interfaces/cli/up.py _PROGRAM_PATIENCE_SECONDS": _PATIENCE,
     "interfaces/cli/up.py _WATCH_SECONDS": _PAUSE,
@@ -116,7 +118,7 @@ NO_RULE: Mapping[str, str] = {
     "cases/modalities/sweep_modalities.py MODALITY_SECONDS": _PAUSE,
     "contact/notices/sender.py _PRINTER_AWAY_SECONDS": _PAUSE,
     "platform/banking_days.py _ONE_DAY": _UNIT,
-    "interfaces/portal/workflows/beginning.py _WAIT_DAYS": (
+    "interfaces/portal/workflows/routes_list.py _WAIT_DAYS": (
         "what a new workflow suggests; users change it"
     ),
     "cases/rollout/contact_waits.py _LONG_ENOUGH_DAYS": (
@@ -134,7 +136,7 @@ NO_RULE: Mapping[str, str] = {
     "interfaces/portal/setup/routes_clock.py _STEPS": "how far a button moves a sandbox clock",
     "interfaces/portal/start/routes.py show_start": _UNIT,
     "interfaces/portal/web/paging.py span_of_day": _UNIT,
-    "interfaces/portal/webhooks/routes_acts.py _MILLISECOND": _UNIT,
+    "interfaces/portal/webhooks/routes.py _MILLISECOND": _UNIT,
     "interfaces/portal/web/preview_turns.py _RETRY_SECONDS": _PAUSE,
     "operations/recovery/hold.py _LOOK_SECONDS": _PAUSE,
     "operations/recovery/keep_archive.py MARK_SECONDS": _PAUSE,
@@ -169,9 +171,9 @@ NO_RULE: Mapping[str, str] = {
     "adapters/mail/listener.py _COMMAND_SECONDS": _PATIENCE,
     "adapters/mail/listener.py _CONNECTION_SECONDS": _PATIENCE,
     "adapters/mail/mailboxes.py MAILBOX_SECONDS": _PAUSE,
-    "interfaces/cli/channel/specimen.py _SECONDS": _PATIENCE,
-    "interfaces/cli/channel/trying.py _SECONDS": _PATIENCE,
-    "interfaces/cli/findings/email_lines.py _RESOLVER_SECONDS": _PATIENCE,
+    "interfaces/cli/channel/channel.py _SECONDS": _PATIENCE,
+    "interfaces/cli/channel/channel.py _TEST_SECONDS": _PATIENCE,
+    "interfaces/cli/findings/email.py _RESOLVER_SECONDS": _PATIENCE,
     "cases/replies/take_reply.py _DAY": _UNIT,
     "interfaces/worker/loops.py IDLE_SECONDS": _PAUSE,
     "interfaces/worker/loops.py _FIRST_PAUSE_SECONDS": _PAUSE,

@@ -4,12 +4,9 @@ settling, with every reason for which a thing stays where it is.
 
 from datetime import timedelta
 
-from dunwell.contact.escalation import store as claim_contact_store
-from dunwell.contact.escalation import store as due_claim_store
-from dunwell.contact.escalation.contacts import store as broken_off_store
-from dunwell.contact.escalation.contacts import store as contact_store
-from dunwell.contact.escalation.contacts import store as gate_store
-from dunwell.contact.escalation.contacts.outcomes import store as settlement_store
+from dunwell.contact.escalation import store as escalation_store
+from dunwell.contact.escalation.contacts import store as contacts_store
+from dunwell.contact.escalation.contacts.outcomes import store as outcomes_store
 from tests.support.rows import NOW
 from tests.support.two_claims import (
     FIRST,
@@ -88,60 +85,60 @@ _VERSIONS = Query(
 
 MOVES_OF_CLAIMS = [
     Moving(
-        due_claim_store._LOCK_SET, (FIRST, NOW, 10, None), DUE, "claims", "claim_id", _NOT_DUE,
+        escalation_store._LOCK_SET, (FIRST, NOW, 10, None), DUE, "claims", "claim_id", _NOT_DUE,
         answers="claim_id", passes_by="claims",
     ),
     Moving(
-        due_claim_store._FIND_DUE, (FIRST, NOW, 10), DUE, "claims", "claim_id", _NOT_DUE,
+        escalation_store._FIND_DUE, (FIRST, NOW, 10), DUE, "claims", "claim_id", _NOT_DUE,
         answers="claim_id",
     ),
     Moving(
-        due_claim_store._FIND_MERCHANTS, (NOW, 0, 10), DUE, "claims", "claim_id",
+        escalation_store._FIND_MERCHANTS, (NOW, 0, 10), DUE, "claims", "claim_id",
         {**_NOT_DUE, "its clock stands before": _ITS_CLOCK},
         answers="merchant_id", whose="MERCHANTS",
     ),
     Moving(
-        due_claim_store._POSTPONE, (FIRST, IDS, NOW), DUE, "claims", "claim_id",
+        escalation_store._POSTPONE, (FIRST, IDS, NOW), DUE, "claims", "claim_id",
         {"nothing to do": "UPDATE claims SET due_at = NULL"},
     ),
 ]  # fmt: skip
 
 MOVES_OF_CONTACTS = [
     Moving(
-        contact_store._LEASE, (FIRST, NOW, NOW, LEASE, UNTIL, 10, _EMAIL), PLANNED,
+        contacts_store._LEASE, (FIRST, NOW, NOW, LEASE, UNTIL, 10, _EMAIL), PLANNED,
         "communications", "claim_id",
         {**_UNLEASED, "another channel": "UPDATE communications SET channel = 'SMS'"},
         passes_by="communications",
     ),
     Moving(
-        contact_store._LEASE, (FIRST, NOW, NOW, LEASE, UNTIL, 10, _EMAIL),
+        contacts_store._LEASE, (FIRST, NOW, NOW, LEASE, UNTIL, 10, _EMAIL),
         _leased("ATTACHMENT_MISSING"), "communications", "claim_id", _UNLEASED,
         case="without its attachment",
     ),
     Moving(
-        contact_store._FIND_CHANNELS, (NOW, 0, _EMAIL, [_EMAIL], [], [], 10), PLANNED,
+        contacts_store._FIND_CHANNELS, (NOW, 0, _EMAIL, [_EMAIL], [], [], 10), PLANNED,
         "communications", "claim_id",
         {**_UNLEASED, "its clock stands before": _ITS_CLOCK},
         answers="merchant_id", whose="MERCHANTS",
     ),
     Moving(
-        contact_store._FIND_CHANNELS, (NOW, 0, _EMAIL, [_EMAIL], [], [], 10), _HANDED_OVER,
+        contacts_store._FIND_CHANNELS, (NOW, 0, _EMAIL, [_EMAIL], [], [], 10), _HANDED_OVER,
         "communications",
         "claim_id", {**_STILL_LEASED, **_SETTLED},
         answers="merchant_id", whose="MERCHANTS", case="broken off",
     ),
     Moving(
-        contact_store._RELEASE, (FIRST, LEASE, UUIDS, [UNTIL] * 2, ["GUARD_DAY"] * 2),
+        contacts_store._RELEASE, (FIRST, LEASE, UUIDS, [UNTIL] * 2, ["GUARD_DAY"] * 2),
         _leased("PLANNED"), "communications", "claim_id", {**_ANOTHERS, **_GONE},
     ),
     Moving(
-        contact_store._AWAIT_ATTACHMENT, (FIRST, LEASE, UUIDS, UNTIL, IDS, _VERSIONS),
+        contacts_store._AWAIT_ATTACHMENT, (FIRST, LEASE, UUIDS, UNTIL, IDS, _VERSIONS),
         _leased("PLANNED"), "communications", "claim_id", {**_ANOTHERS, **_GONE},
         since={"changed since": "UPDATE claims SET event_sequence = 9"},
         becomes="state = 'ATTACHMENT_MISSING'", passes_by="claims",
     ),
     Moving(
-        broken_off_store._TAKE_UP, (FIRST, NOW, LEASE, UNTIL, _EMAIL, 10), _HANDED_OVER,
+        contacts_store._TAKE_UP, (FIRST, NOW, LEASE, UNTIL, _EMAIL, 10), _HANDED_OVER,
         "communications", "claim_id",
         {
             **_CLAIM_HELD, **_ENDED, **_STILL_LEASED, **_SETTLED, "changed since": _CHANGED_SINCE,
@@ -150,7 +147,7 @@ MOVES_OF_CONTACTS = [
         passes_by="communications",
     ),
     Moving(
-        broken_off_store._GIVE_UP_KNOWING, (FIRST, NOW, _EMAIL, False, 10), _HANDED_OVER,
+        contacts_store._GIVE_UP_KNOWING, (FIRST, NOW, _EMAIL, False, 10), _HANDED_OVER,
         "communications",
         "claim_id",
         {
@@ -161,7 +158,7 @@ MOVES_OF_CONTACTS = [
     ),
     *(
         Moving(
-            broken_off_store._GIVE_UP_KNOWING, (FIRST, NOW, _EMAIL, True, 10),
+            contacts_store._GIVE_UP_KNOWING, (FIRST, NOW, _EMAIL, True, 10),
             {**_HANDED_OVER, "claims": {**PLANNED["claims"], **changed}}, "communications",
             "claim_id", {"as it was": f"UPDATE claims SET {back}"}, case=case,
             passes_by="communications",
@@ -174,23 +171,23 @@ MOVES_OF_CONTACTS = [
         )
     ),
     Moving(
-        contact_store._RENEW, (FIRST, UUIDS, LEASE, UNTIL), _leased("HANDED_OVER"),
+        contacts_store._RENEW, (FIRST, UUIDS, LEASE, UNTIL), _leased("HANDED_OVER"),
         "communications", "claim_id", _ANOTHERS, passes_by="communications",
     ),
     Moving(
-        gate_store._LOCK,
+        contacts_store._LOCK,
         (FIRST, LEASE, UUIDS, _VERSIONS, ["{}"] * 2, ["{}"] * 2),
         _leased("PLANNED"), "communications", "claim_id",
         {**_ANOTHERS, **_GONE, **_ENDED, **_CLAIM_HELD}, answers="communication_id",
         since={"changed since": "UPDATE claims SET event_sequence = 9"},
     ),
     Moving(
-        settlement_store._LOCK_ANSWERED, (FIRST, UUIDS, LEASE),
+        outcomes_store._LOCK_ANSWERED, (FIRST, UUIDS, LEASE),
         _leased("HANDED_OVER"),
         "communications", "claim_id", {**_ANOTHERS, **_SETTLED}, answers="communication_id",
     ),
     Moving(
-        claim_contact_store._CANCEL, (FIRST, IDS, LATER, "paid"),
+        escalation_store._CANCEL, (FIRST, IDS, LATER, "paid"),
         _leased("PLANNED"),
         "communications", "claim_id",
         {why: change for why, change in _GONE.items() if why != "is CANCELLED"},

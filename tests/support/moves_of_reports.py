@@ -1,13 +1,13 @@
 """What moves messages that channels reported of."""
 
-from dunwell.contact.escalation.reports import store as join_store
+from dunwell.contact.escalation.reports import store as reports_store
 from tests.support.rows import NOW
 from tests.support.two_claims import LONG_AGO, UUIDS, Moving
 
 _ACCEPTED = {"state": "ACCEPTED", "run": 0, "planned_at": LONG_AGO}
 MOVES_OF_REPORTS = [
     Moving(
-        join_store._NOTE, ([1, 1], UUIDS, NOW), {"communications": _ACCEPTED},
+        reports_store._NOTE, ([1, 1], UUIDS, NOW), {"communications": _ACCEPTED},
         "communications", "communication_id",
         {
             "not accepted": "UPDATE communications SET state = 'UNKNOWN'",

@@ -5,47 +5,39 @@ and what is removed when it is old. With every reason for which a thing stays wh
 from datetime import timedelta
 from uuid import UUID
 
-from dunwell.accounts.installation.alerts import store as mail_store
+from dunwell.accounts.installation.alerts import store as alerts_store
 from dunwell.accounts.merchants import find_merchants, sweep
 from dunwell.accounts.merchants import store as merchants_store
-from dunwell.accounts.merchants import store as store_changes
-from dunwell.accounts.merchants.credentials import store as store_lookup
-from dunwell.accounts.users.factors import store as store_factors
-from dunwell.accounts.users.factors import store as store_wrong_codes
-from dunwell.accounts.users.sessions import store as store_kept_forms
-from dunwell.accounts.users.sessions import store as store_sessions
-from dunwell.accounts.users.sign_in import store as store_entries
-from dunwell.accounts.users.single_sign_on import store as store_identities
-from dunwell.adapters.payments.sandbox import store as payments_sandbox_store
-from dunwell.cases.disputes import store as store_overdue
-from dunwell.cases.modalities import store as store_checks
-from dunwell.cases.payments.requests import store as store_requests
-from dunwell.contact.escalation.reports import store as join_store
+from dunwell.accounts.merchants.credentials import store as credentials_store
+from dunwell.accounts.users.factors import store as factors_store
+from dunwell.accounts.users.sessions import store as sessions_store
+from dunwell.accounts.users.sign_in import store as sign_in_store
+from dunwell.accounts.users.single_sign_on import store as single_sign_on_store
+from dunwell.adapters.payments.sandbox import store as sandbox_store
+from dunwell.cases.disputes import store as disputes_store
+from dunwell.cases.modalities import store as modalities_store
+from dunwell.cases.payments.requests import store as requests_store
+from dunwell.contact.escalation.reports import store as reports_store
 from dunwell.contact.messages.ledger import store as ledger_store
-from dunwell.contact.notices import store as leased_store
 from dunwell.contact.notices import store as notices_store
-from dunwell.contact.notices.occasions import store as store_occasions
-from dunwell.contact.sending import store as incoming_store
-from dunwell.contact.sending import store as report_store
-from dunwell.contact.sending.batches import store as batch_store
-from dunwell.contact.sending.batches import store as item_store
-from dunwell.contact.sending.batches import store as status_store
-from dunwell.contact.sending.batches.after_restore import store as doubt_store
-from dunwell.core.claims import store as store_holds
-from dunwell.core.claims.searching import store as filling_store
-from dunwell.core.events import store as store_spans
-from dunwell.core.events.deliveries import replay as replay_events
-from dunwell.core.events.webhooks import store as store_deliveries
-from dunwell.core.events.webhooks.health import store as store_failing
+from dunwell.contact.notices.occasions import store as occasions_store
+from dunwell.contact.sending import store as sending_store
+from dunwell.contact.sending.batches import store as batches_store
+from dunwell.contact.sending.batches.after_restore import store as after_restore_store
+from dunwell.core.claims import store as claims_store
+from dunwell.core.claims.searching import store as searching_store
+from dunwell.core.events import store as events_store
+from dunwell.core.events.deliveries import replay
+from dunwell.core.events.webhooks import store as webhooks_store
+from dunwell.core.events.webhooks.health import store as health_store
 from dunwell.core.files import store as files_store
-from dunwell.interfaces.landing.entering import store_tries, store_ways
+from dunwell.interfaces.landing.entering import store as entering_store
 from dunwell.interfaces.landing.reaching import store as reaching_store
-from dunwell.interfaces.landing.session import details, store_drafts
+from dunwell.interfaces.landing.session import details
 from dunwell.interfaces.landing.session import store as session_store
-from dunwell.operations.alerts import store as backlog_store
-from dunwell.operations.alerts import store as signs_store
-from dunwell.operations.explanation import overview as read_overview
-from dunwell.operations.explanation.deliveries import store as lines_store
+from dunwell.operations.alerts import store as operations_alerts_store
+from dunwell.operations.explanation import overview
+from dunwell.operations.explanation.deliveries import store as deliveries_store
 from dunwell.operations.recovery import hold
 from dunwell.operations.sandbox import store as operations_sandbox_store
 from dunwell.platform.database import attempts
@@ -94,7 +86,7 @@ _REMOVALS = [
     _old(sweep._REMOVE_KEPT_ANSWERS, "idempotency_keys", "key", "created_at"),
     _old(session_store._REMOVE_SESSIONS, "debtor_sessions", "claim_id",
     "expires_at"),
-    _old(store_drafts._REMOVE_OLD, "debtor_drafts", "claim_id",
+    _old(session_store._REMOVE_OLD, "debtor_drafts", "claim_id",
     "kept_until"),
     _old(reaching_store._SWEEP, "debtor_contact_changes", "claim_id",
     "expires_at"),
@@ -118,7 +110,7 @@ _NOTICES = [
         whose="ALL", passes_by="debtor_notices",
     ),
     Moving(
-        leased_store._TAKE_BACK, ([FIRST], [UUIDS[1]], LEASE, NOW),
+        notices_store._TAKE_BACK, ([FIRST], [UUIDS[1]], LEASE, NOW),
         {"debtor_notices": _LEASED}, "debtor_notices", "claim_id", _NOT_OURS, whose="SECOND",
     ),
     *(
@@ -127,8 +119,8 @@ _NOTICES = [
             "debtor_notices", "claim_id", _NOT_OURS, whose="SECOND", passes_by=passes_by,
         )
         for statement, values, passes_by in (
-            (leased_store._RENEW, (UNTIL,), "debtor_notices"),
-            (leased_store._SETTLE, ("ACCEPTED", None, None, NOW, "sms-a"), None),
+            (notices_store._RENEW, (UNTIL,), "debtor_notices"),
+            (notices_store._SETTLE, ("ACCEPTED", None, None, NOW, "sms-a"), None),
         )
     ),
     Moving(
@@ -149,16 +141,16 @@ _OVER = f"UPDATE debtor_occasions SET due_at = NULL, over_at = '{NOW.isoformat()
 _NOT_YET = {"not due": f"UPDATE debtor_occasions SET due_at = {JUST_LATER}", "over": _OVER}
 _OCCASIONS = [
     Moving(
-        store_occasions._FIND_DUE, (NOW, 10), {"debtor_occasions": _TOLD},
+        occasions_store._FIND_DUE, (NOW, 10), {"debtor_occasions": _TOLD},
         "debtor_occasions", "claim_id", _NOT_YET, answers="claim_id", whose="ALL",
     ),
     Moving(
-        store_occasions._LOCK, (FIRST, IDS[1], "plan", "a", NOW),
+        occasions_store._LOCK, (FIRST, IDS[1], "plan", "a", NOW),
         {"debtor_occasions": _TOLD | {"notice_id": UUIDS}}, "debtor_occasions", "claim_id",
         _NOT_YET, answers="notice_id", whose="SECOND",
     ),
     Moving(
-        store_occasions._EMPTY, (NOW, 10, NOW, ["dispute_answer"]),
+        occasions_store._EMPTY, (NOW, 10, NOW, ["dispute_answer"]),
         {"debtor_occasions": _TOLD | {"due_at": None, "over_at": LONG_AGO}}, "debtor_occasions",
         "claim_id",
         {
@@ -173,7 +165,7 @@ _OCCASIONS = [
 _OPEN = {"state": "OPEN", "opened_at": LONG_AGO, "overdue_told_at": None}
 _OBJECTIONS = [
     Moving(
-        store_overdue._FIND, (FIRST, NOW, 10), {"disputes": _OPEN}, "disputes",
+        disputes_store._FIND, (FIRST, NOW, 10), {"disputes": _OPEN}, "disputes",
         "claim_id",
         {
             "not old enough": f"UPDATE disputes SET opened_at = '{NOW.isoformat()}'",
@@ -188,7 +180,7 @@ _DELIVERY = {"endpoint_id": _ENDPOINT, "event_id": UUIDS}
 _DONE = "UPDATE deliveries SET state = 'DELIVERED', due_at = NULL"
 _DELIVERIES = [
     Moving(
-        store_deliveries._FIND_DUE, (NOW, 0, UUID(int=0), 10),
+        webhooks_store._FIND_DUE, (NOW, 0, UUID(int=0), 10),
         {"webhook_endpoints": {}, "deliveries": {"is_replay": is_replay}}, "webhook_endpoints",
         "endpoint_id",
         {
@@ -203,7 +195,7 @@ _DELIVERIES = [
     for is_replay in (False, True)
 ] + [
     Moving(
-        store_deliveries._LEASE, (FIRST, _ENDPOINT, NOW, 10, UNTIL, LEASE),
+        webhooks_store._LEASE, (FIRST, _ENDPOINT, NOW, 10, UNTIL, LEASE),
         {"events": {}, "deliveries": {**_DELIVERY, "is_replay": is_replay}}, "deliveries",
         "event_id",
         {
@@ -219,12 +211,12 @@ _DELIVERIES = [
     for is_replay in (False, True)
 ] + [
     Moving(
-        store_deliveries._RELEASE, (FIRST, _ENDPOINT, UUIDS, [LEASE], UNTIL),
+        webhooks_store._RELEASE, (FIRST, _ENDPOINT, UUIDS, [LEASE], UNTIL),
         {"deliveries": {**_DELIVERY, "lease_id": LEASE}}, "deliveries", "event_id",
         {"another's lease": f"UPDATE deliveries SET lease_id = '{OTHER_LEASE}'"},
     ),
     Moving(
-        store_deliveries._RECORD,
+        webhooks_store._RECORD,
         (
             [FIRST] * 2, [_ENDPOINT] * 2, UUIDS, [LEASE] * 2, IDS, ["DELIVERED"] * 2, [None] * 2,
             [NOW] * 2, IDS, [200] * 2, [None] * 2, [None] * 2,
@@ -247,23 +239,23 @@ _PLAN_ENDED = {
 }
 _MONEY = [
     Moving(
-        store_requests._LOCK_DUE, (FIRST, NOW, 10), _REQUEST, "payment_requests",
+        requests_store._LOCK_DUE, (FIRST, NOW, 10), _REQUEST, "payment_requests",
         "claim_id", _NOT_TO_BE_CHECKED, answers="claim_id", passes_by="payment_requests",
     ),
     Moving(
-        store_requests._FIND_MERCHANTS, (NOW, 10), _REQUEST, "payment_requests",
+        requests_store._FIND_MERCHANTS, (NOW, 10), _REQUEST, "payment_requests",
         "claim_id", _NOT_TO_BE_CHECKED, answers="merchant_id", whose="MERCHANTS",
     ),
     Moving(
-        store_checks._LOCK_SET, (FIRST, NOW, 10), _PLAN, "payment_modalities",
+        modalities_store._LOCK_SET, (FIRST, NOW, 10), _PLAN, "payment_modalities",
         "claim_id", _PLAN_ENDED, answers="claim_id", passes_by="claims",
     ),
     Moving(
-        store_checks._FIND_MERCHANTS, (NOW, None), _PLAN, "payment_modalities",
+        modalities_store._FIND_MERCHANTS, (NOW, None), _PLAN, "payment_modalities",
         "claim_id", {**_PLAN_ENDED, **_LATER_CLOCK}, answers="merchant_id", whose="MERCHANTS",
     ),
     Moving(
-        payments_sandbox_store._LEASE_NOTICES, (NOW, UNTIL, 10),
+        sandbox_store._LEASE_NOTICES, (NOW, UNTIL, 10),
         {"sandbox_checkouts": {"notices_due": 1, "notice_at": NOW}}, "sandbox_checkouts",
         "checkout_id",
         {
@@ -285,17 +277,17 @@ _STANDS = {
 }
 _REST = [
     Moving(
-        store_holds._FIND_ENDED_HOLDS, (NOW, None, 10), _HELD, "holds", "claim_id",
+        claims_store._FIND_ENDED_HOLDS, (NOW, None, 10), _HELD, "holds", "claim_id",
         _STANDS,
         answers="claim_id", whose="ALL",
     ),
     Moving(
-        store_holds._FIND_ENDED_HOLDS, (NOW, FIRST, 10), _HELD, "holds", "claim_id",
+        claims_store._FIND_ENDED_HOLDS, (NOW, FIRST, 10), _HELD, "holds", "claim_id",
         _STANDS,
         answers="claim_id", case="of one merchant",
     ),
     Moving(
-        store_holds._LIFT_ENDED, (FIRST, IDS, NOW), _HELD, "claims", "claim_id",
+        claims_store._LIFT_ENDED, (FIRST, IDS, NOW), _HELD, "claims", "claim_id",
         _STANDS
     ),
     Moving(
@@ -328,69 +320,69 @@ _BACKLOG = "counts over all merchants: tried by tests.usecases.test_backlog_figu
 _SEARCH = "what it takes names its merchant: tried by tests.usecases.test_fill_search"
 # Statements that look at the time or at what is locked and are tried elsewhere, and where.
 _WHY_NOT_TWO = {
-    filling_store._LOAD: _SEARCH,
-    filling_store._TAKE: _SEARCH,
-    mail_store._GIVE_UP: _ALARMS,
-    mail_store._HAND_OVER: _ALARMS,
-    mail_store._SWEEP_ALARMS: _ALARMS,
-    mail_store._SWEEP_MAILS: _ALARMS,
-    backlog_store._COUNT_STEPS: _BACKLOG,
-    signs_store._FAILING: _FAILING,
-    signs_store._OFF: _ALARMS,
-    store_failing._MARK_FAILURES_TOLD: _FAILING,
-    store_failing._MARK_LOGGED: _FAILING,
-    store_failing._MARK_RECOVERIES_TOLD: _FAILING,
-    signs_store._OVERDUE: _ALARMS,
-    signs_store._STEPS: _ALARMS,
-    signs_store._UNKNOWN: _ALARMS,
-    signs_store._UNSEEN: _ALARMS,
-    signs_store._WAITING: _ALARMS,
-    signs_store._TAKE_TURN: _ALARMS,
-    doubt_store._FIND: _DOUBT,
-    doubt_store._FIND_NEWEST: _DOUBT,
-    status_store._RELEASE: _STATUSES,
-    status_store._RENEW: _STATUSES,
-    status_store._LEASE: _STATUSES,
-    batch_store._DISSOLVE: _BATCHES,
-    batch_store._LEASE_LEFT: _BATCHES,
-    batch_store._LOCK_OWN: _BATCHES,
-    batch_store._LOCK_WAITING: _BATCHES,
-    batch_store._MARK_WRITTEN: _BATCHES,
-    item_store._FIND_LEFT: _BATCHES,
-    status_store._SWEEP: "tried by tests.engine.test_letter_statuses",
-    join_store._LOCK_REPORT: _REPORTS,
-    incoming_store._SWEEP_INCOMING: (
+    searching_store._LOAD: _SEARCH,
+    searching_store._TAKE: _SEARCH,
+    alerts_store._GIVE_UP: _ALARMS,
+    alerts_store._HAND_OVER: _ALARMS,
+    alerts_store._SWEEP_ALARMS: _ALARMS,
+    alerts_store._SWEEP_MAILS: _ALARMS,
+    operations_alerts_store._COUNT_STEPS: _BACKLOG,
+    operations_alerts_store._FAILING: _FAILING,
+    operations_alerts_store._OFF: _ALARMS,
+    health_store._MARK_FAILURES_TOLD: _FAILING,
+    health_store._MARK_LOGGED: _FAILING,
+    health_store._MARK_RECOVERIES_TOLD: _FAILING,
+    operations_alerts_store._OVERDUE: _ALARMS,
+    operations_alerts_store._STEPS: _ALARMS,
+    operations_alerts_store._UNKNOWN: _ALARMS,
+    operations_alerts_store._UNSEEN: _ALARMS,
+    operations_alerts_store._WAITING: _ALARMS,
+    operations_alerts_store._TAKE_TURN: _ALARMS,
+    after_restore_store._FIND: _DOUBT,
+    after_restore_store._FIND_NEWEST: _DOUBT,
+    batches_store._RELEASE: _STATUSES,
+    batches_store._RENEW: _STATUSES,
+    batches_store._LEASE: _STATUSES,
+    batches_store._DISSOLVE: _BATCHES,
+    batches_store._LEASE_LEFT: _BATCHES,
+    batches_store._LOCK_OWN: _BATCHES,
+    batches_store._LOCK_WAITING: _BATCHES,
+    batches_store._MARK_WRITTEN: _BATCHES,
+    batches_store._FIND_LEFT: _BATCHES,
+    batches_store._SWEEP: "tried by tests.engine.test_letter_statuses",
+    reports_store._LOCK_REPORT: _REPORTS,
+    sending_store._SWEEP_INCOMING: (
         "replies are of no merchant by their key: tried by tests.usecases.test_take_incoming_sms"
     ),
-    report_store._LOCK_DUE: _REPORTS,
-    report_store._SWEEP: _REPORTS,
+    sending_store._LOCK_DUE: _REPORTS,
+    sending_store._SWEEP: _REPORTS,
     attempts._REMOVE: _NO_MERCHANT,
-    store_tries._REMOVE_EVERYBODYS: _NO_MERCHANT,
-    store_tries._REMOVE_VISITORS: _NO_MERCHANT,
-    replay_events._WANTED: "a part of the next two",
-    replay_events._COUNT: "tried by tests.engine.test_replay_events",
-    replay_events._REPLAY: "tried by tests.engine.test_replay_events",
-    store_spans._FIND: _READS,
-    join_store._LOAD_UNKNOWN: _READS,
-    lines_store._BACKLOG: _READS,
-    read_overview._LOAD: _READS,
-    store_ways._FIND_CHECKED: _READS,
-    store_ways._FIND_CODE: _READS,
-    store_ways._FIND_LINK: _READS,
+    entering_store._REMOVE_EVERYBODYS: _NO_MERCHANT,
+    entering_store._REMOVE_VISITORS: _NO_MERCHANT,
+    replay._WANTED: "a part of the next two",
+    replay._COUNT: "tried by tests.engine.test_replay_events",
+    replay._REPLAY: "tried by tests.engine.test_replay_events",
+    events_store._FIND: _READS,
+    reports_store._LOAD_UNKNOWN: _READS,
+    deliveries_store._BACKLOG: _READS,
+    overview._LOAD: _READS,
+    entering_store._FIND_CHECKED: _READS,
+    entering_store._FIND_CODE: _READS,
+    entering_store._FIND_LINK: _READS,
     details.PREVIEW: _READS,
     find_merchants._FIND: _READS,
-    store_lookup._FIND_ACCESSES: _READS,
+    credentials_store._FIND_ACCESSES: _READS,
     merchants_store._LOAD_MERCHANT: _READS,
     merchants_store._LOAD_MERCHANTS_PAGE: _READS,
-    store_changes._INSERT_MERCHANT: "a merchant of its own",
-    store_identities._REMOVE_ATTEMPTS: _NO_MERCHANT,
-    store_identities._REMOVE_LOGOUTS: _NO_MERCHANT,
-    store_entries._REMOVE_ENTRIES: _NO_MERCHANT,
-    store_factors._REMOVE_CHALLENGES: _NO_MERCHANT,
-    store_kept_forms._REMOVE_EXPIRED: _NO_MERCHANT,
-    store_wrong_codes._REMOVE_WRONG_CODES: _NO_MERCHANT,
-    store_sessions._REMOVE: _NO_MERCHANT,
-    store_sessions._TAKE: ("moves one session's use: tried by tests.people.test_sessions"),
+    merchants_store._INSERT_MERCHANT: "a merchant of its own",
+    single_sign_on_store._REMOVE_ATTEMPTS: _NO_MERCHANT,
+    single_sign_on_store._REMOVE_LOGOUTS: _NO_MERCHANT,
+    sign_in_store._REMOVE_ENTRIES: _NO_MERCHANT,
+    factors_store._REMOVE_CHALLENGES: _NO_MERCHANT,
+    sessions_store._REMOVE_EXPIRED: _NO_MERCHANT,
+    factors_store._REMOVE_WRONG_CODES: _NO_MERCHANT,
+    sessions_store._REMOVE: _NO_MERCHANT,
+    sessions_store._TAKE: ("moves one session's use: tried by tests.people.test_sessions"),
     hold._FIND_CONCERNED: "lists what a restore concerns, and moves nothing",
     operations_sandbox_store._LOAD_AGENDA: "tried by tests.engine.test_sandbox_order",
     operations_sandbox_store._MOVE: (

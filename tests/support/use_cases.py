@@ -12,38 +12,28 @@ from operator import attrgetter
 from pathlib import Path
 
 import dunwell
-from dunwell.accounts.merchants import audit_log as audit
+from dunwell.accounts.merchants import audit_log
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.users import passwords as reception
-from dunwell.cases.assignment import assign_claims as start_runs
-from dunwell.cases.disputes import answer_dispute as end_dispute
-from dunwell.cases.disputes import answer_dispute as rest_after_answer
-from dunwell.cases.disputes import store as evidence_store
-from dunwell.cases.disputes import withheld
+from dunwell.accounts.users import passwords
+from dunwell.cases.assignment import assign_claims
+from dunwell.cases.disputes import answer_dispute, withheld
+from dunwell.cases.disputes import store as disputes_store
 from dunwell.cases.intake import create_claims, starts
-from dunwell.cases.modalities import answer_modality as confirmation
-from dunwell.cases.modalities import answer_modality as request_modality
-from dunwell.cases.modalities import sweep_modalities as rest_after_break
-from dunwell.cases.modalities import sweep_modalities as tell_plan
+from dunwell.cases.modalities import answer_modality, sweep_modalities
 from dunwell.cases.payments import balancing, record_payment
-from dunwell.cases.payments import record_payment as receipt
 from dunwell.cases.payments.requests import expire_transfer, take_request
-from dunwell.cases.payments.requests import store as request_holds
-from dunwell.cases.payments.requests import take_request as check_choice
+from dunwell.cases.payments.requests import store as requests_store
 from dunwell.cases.rollout import delete_workflow, publish_workflow
-from dunwell.contact.escalation import change_attachments, end_claim
-from dunwell.contact.escalation import engine as record_decisions
+from dunwell.contact.escalation import change_attachments, end_claim, engine
 from dunwell.contact.escalation.contacts.outcomes import settle_contacts
 from dunwell.contact.notices import send_notice, settled
 from dunwell.contact.notices.occasions import tell_debtor
-from dunwell.core.claims import access, raise_event
-from dunwell.core.claims import claim_holds as hold_claim
-from dunwell.core.claims.searching import search_claims as fill_search
-from dunwell.core.workflows import change_workflow as open_workflow
-from dunwell.operations.explanation import explain_claim as explain_rules
-from dunwell.operations.jobs import act, exported_lists
-from dunwell.operations.jobs import runner as starters
-from dunwell.operations.onboarding import open_merchant as copy_processes
+from dunwell.core.claims import access, claim_holds, raise_event
+from dunwell.core.claims.searching import search_claims
+from dunwell.core.workflows import change_workflow
+from dunwell.operations.explanation import explain_claim
+from dunwell.operations.jobs import act, exported_lists, runner
+from dunwell.operations.onboarding import open_merchant
 
 SOURCE = Path(dunwell.__file__).parent
 _GIVEN = {"Work", "Actor"}
@@ -150,57 +140,57 @@ def name_reasons(
 
 ASK_NOTHING = name_reasons({
     "it runs within a use case that has asked": (
-        start_runs.start_runs,
+        assign_claims.start_runs,
         access.access_claim, access.check_claim,
-        hold_claim.lift_hold, hold_claim.open_hold,
-        raise_event.raise_event, fill_search.replace_terms,
-        end_dispute.lock_dispute, evidence_store.save_evidence,
+        claim_holds.lift_hold, claim_holds.open_hold,
+        raise_event.raise_event, search_claims.replace_terms,
+        answer_dispute.lock_dispute, disputes_store.save_evidence,
         withheld.release_claim, withheld.withhold_claim,
         change_attachments.check_ticket,
         end_claim.end_claim,
-        explain_rules.explain_rules,
+        explain_claim.explain_rules,
         exported_lists.Exported.read_rows,
         create_claims.create_requests, starts.decide_starts,
         act.find_target,
-        audit.save_audit,
-        confirmation.tell_modality,
-        copy_processes.deactivate_copied,
-        request_modality.announce,
-        request_modality.open_modality_hold,
-        tell_plan.is_still_true,
+        audit_log.save_audit,
+        answer_modality.tell_modality,
+        open_merchant.deactivate_copied,
+        answer_modality.announce,
+        answer_modality.open_modality_hold,
+        sweep_modalities.is_still_true,
         send_notice.find_repeated, send_notice.send_notice,
         tell_debtor.tell_debtor,
         balancing.collect_if_paid, balancing.load_balance,
-        balancing.use_surplus, check_choice.check_choice,
+        balancing.use_surplus, take_request.check_choice,
         expire_transfer.complete_transfer,
         expire_transfer.find_arrived,
         expire_transfer.load_awaited_requests,
-        receipt.tell_payment, record_payment.enter_payment,
-        request_holds.lift_request_hold,
-        request_holds.open_request_hold,
+        record_payment.tell_payment, record_payment.enter_payment,
+        requests_store.lift_request_hold,
+        requests_store.open_request_hold,
         take_request.audit_request,
         delete_workflow.find_uses,
         publish_workflow.find_publishing_faults,
-        open_workflow.open_scenarios, open_workflow.open_workflow,
+        change_workflow.open_scenarios, change_workflow.open_workflow,
     ),
     "it opens what use cases about people are given, who then ask": (
-        reception.Reception.work,
+        passwords.Reception.work,
     ),
     "workers alone reach it, as a step of what is due": (
-        hold_claim.let_stand,
-        rest_after_answer.rest_after_answer,
-        record_decisions.record_decisions,
+        claim_holds.let_stand,
+        answer_dispute.rest_after_answer,
+        engine.record_decisions,
         settle_contacts.record_answers,
         settle_contacts.settle_contacts,
-        rest_after_break.begin_rest,
-        rest_after_break.rest_after_break,
-        tell_plan.tell_plans, settled.report_notice_failure,
+        sweep_modalities.begin_rest,
+        sweep_modalities.rest_after_break,
+        sweep_modalities.tell_plans, settled.report_notice_failure,
     ),
     "workers alone reach it, and what it does to each claim asks in the starter's name": (
         act.act_on_claims,
     ),
-    "it finds the rights that are asked for": (starters.ask_rights_again,),
-    "it opens the transaction that others ask in": (reception.Reception.work,),
+    "it finds the rights that are asked for": (runner.ask_rights_again,),
+    "it opens the transaction that others ask in": (passwords.Reception.work,),
 })  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pytest
 from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.cases.intake.create_claims import create_claims
 from dunwell.cases.intake.create_together import ClaimIntake
-from dunwell.core.claims.searching import store as filling_store
+from dunwell.core.claims.searching import store as searching_store
 from dunwell.core.claims.searching.search_claims import fill_search, search_claims
 from dunwell.core.claims.searching.terms import list_terms
 from dunwell.platform.clock import MovableClock
@@ -178,13 +178,13 @@ async def test_a_change_waits_for_the_terms_that_it_replaces(house: House) -> No
             pass
 
     async with house.resources.database.transaction() as tx:
-        queued = await filling_store.take_queued(tx, 10)
-        [(_, claim)] = await filling_store.load_without_terms(tx, queued, 10)
+        queued = await searching_store.take_queued(tx, 10)
+        [(_, claim)] = await searching_store.load_without_terms(tx, queued, 10)
         changing = asyncio.create_task(change())
         await until_held_back(house.resources.database, changing)
         terms = [(merchant_id, claim_id, each) for each in list_terms(claim)]
-        await filling_store.save_terms(tx, terms)
-        await filling_store.queue_rest(tx, queued)
+        await searching_store.save_terms(tx, terms)
+        await searching_store.queue_rest(tx, queued)
     await changing
     assert (await search(house, "neumann"), await search(house, "altmann")) == (["A-1"], [])
 
@@ -193,7 +193,7 @@ async def test_what_another_worker_has_taken_is_left_to_it(house: House) -> None
     await house.create("A-1")
     with suppress(UndoneError):
         async with house.resources.database.transaction() as other:
-            assert len(await filling_store.take_queued(other, 10)) == 1
+            assert len(await searching_store.take_queued(other, 10)) == 1
             await house.create("A-2")
             assert await run_round(house) == 1
             assert await search(house, "a-") == ["A-2"]

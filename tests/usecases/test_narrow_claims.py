@@ -6,7 +6,7 @@ import pytest
 
 from dunwell.core.claims.claim_holds import open_hold, pause_claim
 from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.lists import store as store_lists
+from dunwell.core.claims.lists import store as lists_store
 from dunwell.core.claims.lists.list_claims import CLAIMS, count_claims, list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.core.claims.states import Status
@@ -70,11 +70,11 @@ async def test_by_states_holds_process_and_debt(house: House, clock: MovableCloc
     assert await find(house, ClaimFilter(hold=HoldKind.PAUSE)) == []
 
 
-@pytest.mark.parametrize("few", [store_lists.FEW, 1], ids=["few", "many"])
+@pytest.mark.parametrize("few", [lists_store.FEW, 1], ids=["few", "many"])
 async def test_by_times_whether_few_or_many(
     house: House, clock: MovableClock, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    monkeypatch.setattr(store_lists, "FEW", few)
+    monkeypatch.setattr(lists_store, "FEW", few)
     start = clock.now()
     for number in range(4):
         await house.create(f"A-{number}", email=f"{number}@example.org")

@@ -9,7 +9,7 @@ import pytest
 from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.store import load_draft
 from dunwell.operations.jobs.job import Job
-from dunwell.operations.jobs.previews import run_previews as runner
+from dunwell.operations.jobs.previews import run_previews
 from dunwell.operations.jobs.previews.start_preview import PreviewRuns, start_preview
 from dunwell.operations.jobs.start_job import cancel_job
 from dunwell.platform.clock import MovableClock
@@ -69,7 +69,7 @@ async def test_of_two_drafts_one_is_previewed_at_a_time(
     async with house.work(STARTER) as work:
         await cancel_job(work, first.job_id)
     await start(house, two)
-    while await runner.run_previews(resources):
+    while await run_previews.run_previews(resources):
         pass
     await start(house, one)
 
@@ -89,7 +89,7 @@ async def test_a_preview_that_is_cancelled_stops_at_the_next_beat(
     house: House, resources: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The merchant may begin its next one at once, so the first must not go on."""
-    monkeypatch.setattr(runner, "_BEAT_SECONDS", 0.02)
+    monkeypatch.setattr(run_previews, "_BEAT_SECONDS", 0.02)
     was_stopped, has_begun = asyncio.Event(), asyncio.Event()
 
     async def look_for_ever(*_: object) -> None:
@@ -99,9 +99,9 @@ async def test_a_preview_that_is_cancelled_stops_at_the_next_beat(
         finally:
             was_stopped.set()
 
-    monkeypatch.setattr(runner, "_compute", look_for_ever)
+    monkeypatch.setattr(run_previews, "_compute", look_for_ever)
     job = await start(house, await a_draft(house, "One"))
-    running = asyncio.create_task(runner.run_previews(resources))
+    running = asyncio.create_task(run_previews.run_previews(resources))
     await has_begun.wait()
     async with house.work(STARTER) as work:
         await cancel_job(work, job.job_id)

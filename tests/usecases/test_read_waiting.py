@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from dunwell.core.events.webhooks.endpoints import WantedEndpoint, add_endpoint
-from dunwell.operations.explanation import overview as waiting
+from dunwell.operations.explanation import overview
 from dunwell.operations.explanation.overview import Kind, Waiting, read_waiting
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import Count
@@ -123,5 +123,5 @@ async def test_it_counts_so_far_and_no_further(
     [claim_id] = await house.create()
     for _ in range(3):
         await dispute(house, claim_id, actor=ERP)
-    monkeypatch.setattr(waiting, "MAX_COUNTED", 2)
+    monkeypatch.setattr(overview, "MAX_COUNTED", 2)
     assert (await look(house))[Kind.OPEN_DISPUTES].count == Count(2, is_more=True)

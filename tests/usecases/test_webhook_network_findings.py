@@ -5,7 +5,7 @@ import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
-from dunwell.interfaces.cli.findings.webhook_networks import check_webhook_networks
+from dunwell.interfaces.cli.findings.installation import check_webhook_networks
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources

@@ -56,7 +56,7 @@ from dunwell.core.files.pictures import PagePainter
 from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.api.app import build_app, build_operators_app
 from dunwell.interfaces.api.edge import build_outside_answer
-from dunwell.interfaces.api.figures import Figures
+from dunwell.interfaces.api.metrics import Figures
 from dunwell.interfaces.landing.application import build_site, list_routes
 from dunwell.interfaces.landing.entering.asked_links import ASKED_SECONDS, send_asked_links
 from dunwell.interfaces.landing.objecting.tell_overdue import OVERDUE_SECONDS, tell_overdue
@@ -64,7 +64,7 @@ from dunwell.interfaces.landing.sweep_landing import sweep_landing
 from dunwell.interfaces.landing.telling.tell_occasions import TELL_SECONDS, tell_occasions
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.interfaces.portal.application import build_portal_routes
-from dunwell.interfaces.portal.texts.preview_printer import PreviewPrinter
+from dunwell.interfaces.portal.texts.routes_preview import PreviewPrinter
 from dunwell.interfaces.portal.web.site import Surroundings
 from dunwell.interfaces.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
 from dunwell.interfaces.worker.loops import Loop, note_success

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from dunwell.accounts.installation.delivery_providers import KannelLine, Line, TwilioLine
 from dunwell.accounts.merchants.request_sets import Gathering
 from dunwell.adapters.channels.incoming import Forged
-from dunwell.adapters.channels.kannel import reading as kannel
+from dunwell.adapters.channels.kannel import reading
 from dunwell.adapters.channels.twilio import reading as twilio
 from dunwell.contact.sending.incoming_sms import Incoming
 from dunwell.contact.sending.references import read_reference
@@ -97,12 +97,12 @@ class _KannelCall(Call):
         """Nothing but the reference proves it."""
         if reference is None:
             raise Forged("The address is none that we gave to a gateway.")
-        return kannel.read_report(
+        return reading.read_report(
             self.name, reference, written=written, values=self.values, raw=self.raw
         )
 
     def read_incoming(self) -> Incoming:
-        return kannel.read_incoming(self.name, self.secret, self.values)
+        return reading.read_incoming(self.name, self.secret, self.values)
 
     def write_answer(self, *, is_suppressed: bool) -> tuple[bytes, str]:
         words = self.line.stop_confirmation if is_suppressed else None

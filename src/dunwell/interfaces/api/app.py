@@ -27,12 +27,12 @@ from dunwell.interfaces.api.answer import answer_refusal, answer_result
 from dunwell.interfaces.api.call import Tools
 from dunwell.interfaces.api.catalogue import ENDPOINTS
 from dunwell.interfaces.api.edge import Edge
-from dunwell.interfaces.api.figures import Figures
+from dunwell.interfaces.api.metrics import Figures
 from dunwell.interfaces.api.operation import Endpoint
 from dunwell.interfaces.api.readiness import Readiness
 from dunwell.interfaces.api.reference.routes import answer_document, build_reference_routes
 from dunwell.interfaces.api.routes.token import OBTAIN_TOKEN
-from dunwell.interfaces.api.schemas.operating import Health
+from dunwell.interfaces.api.schemas.service import Health
 from dunwell.interfaces.api.serving import Server
 from dunwell.interfaces.api.token import answer_oauth_refusal, serve_token
 from dunwell.platform.errors import InvalidRequest, MethodNotAllowed, NotFound, Refusal, Unavailable

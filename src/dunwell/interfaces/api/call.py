@@ -12,7 +12,7 @@ from dunwell.cases.intake.create_together import ClaimIntake
 from dunwell.contact.sending.channel import ChannelAdapter
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.storage import SealedFiles
-from dunwell.interfaces.api.query import Query
+from dunwell.interfaces.api.address import Query
 from dunwell.platform.database.database import Connection
 from dunwell.platform.http.multipart import Part
 from dunwell.platform.resources import Resources

@@ -5,7 +5,7 @@
 
 from dataclasses import dataclass
 
-from dunwell.interfaces.api.schemas import failures as shapes
+from dunwell.interfaces.api.schemas import failures
 from dunwell.platform import errors
 from dunwell.platform.text.wire import Wire
 
@@ -17,7 +17,7 @@ class FailureKind:
     status: int
     cause: str
     remedy: str
-    details: type[Wire] = shapes.NoDetails
+    details: type[Wire] = failures.NoDetails
 
 
 INTERNAL_ERROR = FailureKind(
@@ -25,7 +25,7 @@ INTERNAL_ERROR = FailureKind(
     "The service made a mistake. Nothing of your request took effect unless a later read shows it.",
     "Send the request again with the same Idempotency-Key. If it fails again, tell the operator "
     "details.requestId.",
-    details=shapes.RequestId,
+    details=failures.RequestId,
 )  # fmt: skip
 
 _KINDS: dict[type[errors.Refusal], FailureKind] = {
@@ -45,7 +45,7 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
         "The access token is good, but its credential was not given the right this needs. Nothing "
         "was looked up, so this does not tell whether the path names something.",
         "Use a credential whose scope holds details.right, or ask the operator for one.",
-        details=shapes.LackingRight,
+        details=failures.LackingRight,
     ),
     errors.NotFound: FailureKind(
         "NotFound", 404,
@@ -55,20 +55,20 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
     ),
     errors.MethodNotAllowed: FailureKind(
         "MethodNotAllowed", 405, "The address exists, but not with this method.",
-        "Use one of details.allowed.", details=shapes.AllowedChoices,
+        "Use one of details.allowed.", details=failures.AllowedChoices,
     ),
     errors.MerchantNotConfigured: FailureKind(
         "MerchantNotConfigured", 409,
         "The operator has not finished setting the merchant up, or a live merchant in Germany or "
         "Austria lacks what the law wants debtors told.",
-        "Ask the operator for what details.missing names.", details=shapes.MissingParts,
+        "Ask the operator for what details.missing names.", details=failures.MissingParts,
     ),
     errors.DuplicateReferenceNumber: FailureKind(
         "DuplicateReferenceNumber", 409,
         "The merchant has a claim with this referenceNumber already. In a creation result it fails "
         "that claim alone.",
         "If it is the same claim, use details.claimId; if not, give another reference.",
-        details=shapes.OtherClaim,
+        details=failures.OtherClaim,
     ),
     errors.IdempotencyConflict: FailureKind(
         "IdempotencyConflict", 409,
@@ -78,14 +78,14 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
     ),
     errors.InvalidState: FailureKind(
         "InvalidState", 409, "The state of the thing forbids it.",
-        "Read it again; details.state says where it stands.", details=shapes.PresentState,
+        "Read it again; details.state says where it stands.", details=failures.PresentState,
     ),
     errors.PayloadTooLarge: FailureKind(
         "PayloadTooLarge", 413,
         "The body or the file is larger than allowed, or, with details.used, the merchant's files "
         "take so much of its storage that this one does not fit.",
         "Send less: at most details.limit bytes. With details.used: delete attachments that are no "
-        "longer needed, or ask the operator for more storage.", details=shapes.SizeLimit,
+        "longer needed, or ask the operator for more storage.", details=failures.SizeLimit,
     ),
     errors.TooSlow: FailureKind(
         "TooSlow", 408, "The head of the request or its body stopped coming before its end.",
@@ -93,34 +93,34 @@ _KINDS: dict[type[errors.Refusal], FailureKind] = {
     ),
     errors.AddressTooLong: FailureKind(
         "AddressTooLong", 414, "The request's address is larger than allowed.",
-        "Send less in the query: at most details.limit bytes.", details=shapes.Limit,
+        "Send less in the query: at most details.limit bytes.", details=failures.Limit,
     ),
     errors.HeadTooLarge: FailureKind(
         "HeadTooLarge", 431,
         "The request's address and headers, or the trailers of its chunked body, are larger than "
         "allowed.",
-        "Send fewer or smaller headers: at most details.limit bytes.", details=shapes.Limit,
+        "Send fewer or smaller headers: at most details.limit bytes.", details=failures.Limit,
     ),
     errors.UnsupportedMediaType: FailureKind(
         "UnsupportedMediaType", 415,
         "The body's media type is not taken here, or a file's content is of a type that is not "
         "allowed or is not what it claims.",
-        "Send one of details.allowed.", details=shapes.AllowedChoices,
+        "Send one of details.allowed.", details=failures.AllowedChoices,
     ),
     errors.ValidationError: FailureKind(
         "ValidationError", 422, "The request can be read, but something in it is wrong.",
-        "Correct every fault in details.errors and send again.", details=shapes.FieldFaults,
+        "Correct every fault in details.errors and send again.", details=failures.FieldFaults,
     ),
     errors.UnknownTicket: FailureKind(
         "UnknownTicket", 422,
         "An attachment names an upload ticket that is not this merchant's or has expired. In a "
         "creation result it fails that claim alone.",
-        "Upload the file again and use the new ticketId.", details=shapes.UnknownTickets,
+        "Upload the file again and use the new ticketId.", details=failures.UnknownTickets,
     ),
     errors.WorkflowAssignmentError: FailureKind(
         "WorkflowAssignmentError", 422,
         "Some claims were not assigned; those that details.errors does not name were.",
-        "Look at the message of each claim in details.errors.", details=shapes.AssignmentFaults,
+        "Look at the message of each claim in details.errors.", details=failures.AssignmentFaults,
     ),
     errors.RateLimited: FailureKind(
         "RateLimited", 429,

@@ -1,14 +1,12 @@
-"""Serves one endpoint: admits the caller, reads the body, runs the use case, answers.
-
-1. token, rate limit, merchant (gate), and whether its credential may do this at all
-2. the body, as it streams in; no connection is held meanwhile. If it took a while, the token is
-   read again
-3. the use case, in the span of the database that the endpoint asks for, or, under an
-   Idempotency-Key, in one transaction with the answer
+"""Serves one endpoint: admits the caller by the token, reads the body, runs the use case,
+answers.
 """
 
+import asyncio
+import re
 import time
-from contextlib import AsyncExitStack
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, ExitStack, closing
 from datetime import UTC, date, datetime
 from email.utils import format_datetime
 from typing import Any
@@ -17,14 +15,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import check_right
+from dunwell.accounts.merchants.credentials.access import Access
+from dunwell.accounts.merchants.credentials.request_allowance import RequestAllowance
+from dunwell.accounts.merchants.credentials.secrets import hash_secret
+from dunwell.accounts.merchants.credentials.store import Presented, find_accesses
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.request_sets import Gathering
 from dunwell.core.files.uploads import check_storage_room
+from dunwell.interfaces.api.address import Query, read_merchant_id
 from dunwell.interfaces.api.answer import answer_crash, answer_refusal, answer_result
 from dunwell.interfaces.api.call import Call, Tools
-from dunwell.interfaces.api.figures import Figures
-from dunwell.interfaces.api.gate import Gate
-from dunwell.interfaces.api.large_bodies import LargeBodies
+from dunwell.interfaces.api.metrics import Figures
 from dunwell.interfaces.api.operation import Endpoint, Span
-from dunwell.interfaces.api.query import Query
 from dunwell.interfaces.api.reading import (
     FORM_BYTES,
     check_media_type,
@@ -39,11 +41,126 @@ from dunwell.interfaces.api.repeating import (
     hash_request,
     read_key,
 )
+from dunwell.platform.children.fair_queue import FairQueue, QueueLimits
 from dunwell.platform.config import Settings
-from dunwell.platform.errors import Refusal
+from dunwell.platform.errors import AuthenticationError, NotFound, Refusal
 from dunwell.platform.http.multipart import MEDIA_TYPE
-from dunwell.platform.http.requests import request_id_of
+from dunwell.platform.http.requests import request_id_of, stream_body
+from dunwell.platform.http.spool import UPLOADS, SpooledContent
 from dunwell.platform.text.json_text import check_encoding
+
+# RFC 6750, 2.1.
+_BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE | re.ASCII)
+# Tokens read by one statement.
+_MOST_TOGETHER = 200
+
+
+class Gate:
+    """Lets requests in, one process's share of the rate limits in hand."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._clock, self._database = tools.resources.clock, tools.resources.database
+        self._allowance = RequestAllowance()
+        self._looking_up = Gathering(self._find, _MOST_TOGETHER)
+
+    async def admit(self, request: Request) -> tuple[Access, Merchant]:
+        """The credential behind the request and the merchant in its path.
+
+        One statement for all requests that arrive together, sent after each of them arrived; and
+        one more a block of requests. Raises AuthenticationError, RateLimited,
+        NotFound (no such merchant, or not this credential's).
+        """
+        access = await self._find_access(request)
+        await self._allowance.spend(self._database, access, self._clock.now())
+        return access, _find_merchant(request, access)
+
+    async def admit_again(self, request: Request) -> tuple[Access, Merchant]:
+        """What is so by now of a request that was admitted a while ago. Raises AuthenticationError
+        and NotFound."""
+        access = await self._find_access(request)
+        return access, _find_merchant(request, access)
+
+    async def _find_access(self, request: Request) -> Access:
+        given = request.path_params["merchant_id"]
+        presented = Presented(hash_secret(_read_token(request)), read_merchant_id(given))
+        access = await self._looking_up.ask(None, presented)
+        if access is None:
+            raise AuthenticationError(
+                "The access token is wrong, expired or revoked. Request a new one: POST /api/token."
+            )
+        return access
+
+    async def _find(self, presented: Sequence[Presented]) -> Sequence[Access | None]:
+        async with self._database.connection() as connection:
+            return await find_accesses(connection, presented, self._clock.now())
+
+
+def _find_merchant(request: Request, access: Access) -> Merchant:
+    """Raises NotFound."""
+    if access.merchant is None:
+        given = request.path_params["merchant_id"]
+        raise NotFound(
+            f"There is no merchant {given[:64]} that this credential reaches. Check the merchant "
+            "id in the path."
+        )
+    return access.merchant
+
+
+def _read_token(request: Request) -> str:
+    found = _BEARER.fullmatch(request.headers.get("authorization", "").strip())
+    if found is None:
+        raise AuthenticationError(
+            "Send Authorization: Bearer <ACCESS_TOKEN>; get a token from POST /api/token."
+        )
+    return found.group(1)
+
+
+MAX_JSON_BYTES = 10 * 1024 * 1024
+# Up to here a body is small: about 500 claims.
+_MOST_SMALL_BYTES = 256 * 1024
+# Large bodies in memory. Two keep the processor busy while the other waits for the database; with
+# four of the largest, others waited for two seconds.
+_MOST_LARGE = 2
+# Large bodies of which a piece is taken in each time the event loop goes round. As many as are
+# sent, of up to 256 KiB a piece, would leave other requests no time.
+_MOST_PIECES = 2
+# A merchant alone uses both places. What waits lies in files, which have limits of their own. The
+# largest body is worked on for two or three seconds.
+_LIMITS = QueueLimits(slots_per_key=_MOST_LARGE, waiting_per_key=64, waiting=400, wait_seconds=20.0)
+
+
+class LargeBodies:
+    """Of one process."""
+
+    def __init__(self) -> None:
+        self._queue = FairQueue(_MOST_LARGE, _LIMITS)
+        self._pieces = asyncio.Semaphore(_MOST_PIECES)
+
+    async def read(self, request: Request, merchant_id: int, holding: AsyncExitStack) -> bytes:
+        """All of the body. holding: ends with the request; until then a large body keeps its place.
+
+        Raises what `stream_body`, `SpooledContent.write` and `FairQueue.slot` raise.
+        """
+        chunks: list[bytes] = []
+        taken = 0
+        with ExitStack() as spooling:
+            content: SpooledContent | None = None
+            async for chunk in stream_body(request, MAX_JSON_BYTES):
+                taken += len(chunk)
+                chunks.append(chunk)
+                if content is None and taken > _MOST_SMALL_BYTES:
+                    share = UPLOADS.share_of(merchant_id)
+                    content = spooling.enter_context(closing(share.open()))
+                if content is not None:
+                    content.write(b"".join(chunks))
+                    chunks.clear()
+                    async with self._pieces:
+                        await asyncio.sleep(0)
+            if content is None:
+                return b"".join(chunks)
+            await holding.enter_async_context(self._queue.slot(merchant_id, taken))
+            return content.read()
+
 
 # A client may take minutes to send a body, and its access may end meanwhile. What was found so
 # recently is not asked again: on a busy host a use case itself takes as long.

@@ -19,9 +19,9 @@ from dunwell.accounts.merchants.credentials.secrets import SECRET_RANDOM_BYTES, 
 from dunwell.accounts.merchants.credentials.tokens import digest_visitor, sign_in, tell_refusal
 from dunwell.interfaces.api.answer import JSON, answer_crash
 from dunwell.interfaces.api.call import Tools
-from dunwell.interfaces.api.figures import Figures
+from dunwell.interfaces.api.metrics import Figures
 from dunwell.interfaces.api.routes.token import OBTAIN_TOKEN
-from dunwell.interfaces.api.schemas.token import Token
+from dunwell.interfaces.api.schemas.service import Token
 from dunwell.platform.errors import (
     AuthenticationError,
     InvalidRequest,

@@ -11,18 +11,22 @@ import click
 
 from dunwell.core.files.storage import Storage
 from dunwell.interfaces.cli.database import reach_database
-from dunwell.interfaces.cli.findings.alarms import check_alarms
 from dunwell.interfaces.cli.findings.backups import check_backups
-from dunwell.interfaces.cli.findings.email_lines import check_email_lines
+from dunwell.interfaces.cli.findings.email import check_email_lines
 from dunwell.interfaces.cli.findings.finding import Finding
 from dunwell.interfaces.cli.findings.gateways import check_gateways
-from dunwell.interfaces.cli.findings.identity import check_identities
+from dunwell.interfaces.cli.findings.installation import (
+    check_alarms,
+    check_proxies,
+    check_sign_in,
+    check_webhook_networks,
+)
 from dunwell.interfaces.cli.findings.letters import check_fonts, check_letter_lines
-from dunwell.interfaces.cli.findings.merchant_storage import check_merchant_storage
-from dunwell.interfaces.cli.findings.proxies import check_proxies
-from dunwell.interfaces.cli.findings.sign_in import check_sign_in
-from dunwell.interfaces.cli.findings.webhook_networks import check_webhook_networks
-from dunwell.interfaces.cli.findings.workflows import check_workflows
+from dunwell.interfaces.cli.findings.merchants import (
+    check_identities,
+    check_merchant_storage,
+    check_workflows,
+)
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.operations.recovery.archive_health import look_at_archive
 from dunwell.operations.recovery.hold import Restored, load_hold

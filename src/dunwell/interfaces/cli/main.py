@@ -15,7 +15,7 @@ _WORDS = {
     ),
     "mail": Word("dunwell.interfaces.cli.channel.mail:command", "Take what comes back to e-mails."),
     "channel": Word(
-        "dunwell.interfaces.cli.channel.trying:command", "Try lines; see how messages fare."
+        "dunwell.interfaces.cli.channel.channel:command", "Try lines; see how messages fare."
     ),
     "migrate": Word(
         "dunwell.interfaces.cli.database:command", "Bring the database to the newest schema."

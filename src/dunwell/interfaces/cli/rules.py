@@ -1,7 +1,7 @@
 """`dunwell rules`: look at, try, draft and publish what gives new claims their process."""
 
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 import msgspec
@@ -10,6 +10,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.cases.assignment.checking import check_rules
 from dunwell.cases.assignment.hypothetical import HypotheticalClaim, check_hypothetical
 from dunwell.cases.assignment.read_rules import RulesView, read_rules
+from dunwell.cases.assignment.rules import RuleDocument, RulesDocument, render_document, render_rule
 from dunwell.cases.assignment.rules_draft import (
     Review,
     RulesPublication,
@@ -21,19 +22,95 @@ from dunwell.cases.assignment.rules_draft import (
 from dunwell.cases.assignment.store import load_rules_draft
 from dunwell.cases.assignment.targets import Rulebook, load_draft_rulebook, load_rulebook
 from dunwell.cases.assignment.try_claim import Possibility, try_claim
+from dunwell.cases.assignment.wording import describe_default, describe_verdict
 from dunwell.interfaces.cli.options import data_dir_option
-from dunwell.interfaces.cli.output import confirm, echo_json
-from dunwell.interfaces.cli.rules_text import (
-    render_possibilities,
-    render_review,
-    render_view,
-    show_possibilities,
-    show_view,
-)
+from dunwell.interfaces.cli.output import confirm, echo_json, render_table
 from dunwell.interfaces.cli.work import merchant_of_key, run_change
+from dunwell.operations.explanation.explain_claim import show_match
 from dunwell.platform.errors import InvalidRequest, InvalidState
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import DocumentFaulty, parse_yaml
+
+
+def render_view(view: RulesView) -> str:
+    if view.published is None or view.ruling is None:
+        parts = ["no rules were published yet; claims stay unassigned"]
+    else:
+        at = f"{view.ruling.published_at:%Y-%m-%d %H:%M} UTC"
+        head = f"version {view.version}, published {at}"
+        parts = [head, _render_rules(view.published)]
+    if view.draft is not None and view.drafted is not None:
+        head = f"draft, saved {view.drafted.saved_at:%Y-%m-%d %H:%M} UTC"
+        parts += ["", head, _render_rules(view.draft)]
+    return "\n".join(parts)
+
+
+def show_view(view: RulesView) -> dict[str, Any]:
+    return {
+        "version": view.version,
+        "publishedAt": None if view.ruling is None else view.ruling.published_at,
+        "published": None if view.published is None else render_document(view.published),
+        "savedAt": None if view.drafted is None else view.drafted.saved_at,
+        "draft": None if view.draft is None else render_document(view.draft),
+    }
+
+
+def render_review(review: Review) -> list[str]:
+    lines = [f"  {line}" for line in review.differences] or ["  nothing differs"]
+    return lines + [f"  note: {line}" for line in review.remarks]
+
+
+def render_possibilities(rulebook: Rulebook, found: tuple[Possibility, ...]) -> str:
+    is_certain = len(found) == 1
+    return "\n\n".join(_render_possibility(rulebook, each, is_certain=is_certain) for each in found)
+
+
+def show_possibilities(
+    rulebook: Rulebook, found: tuple[Possibility, ...]
+) -> dict[str, list[dict[str, Any]]]:
+    """Each as the API explains what the rules say of a claim."""
+    shown = [{"percent": each.percent, "rules": show_match(rulebook, each.match)} for each in found]
+    return {"possibilities": shown}
+
+
+def _render_possibility(rulebook: Rulebook, found: Possibility, *, is_certain: bool) -> str:
+    match, name = found.match, _name(rulebook, found)
+    gets = "stays unassigned" if name is None else f'gets "{name}"'
+    head = f"the claim {gets}" if is_certain else f"{found.percent} % of such claims: {gets}"
+    rows = [(verdict.name, describe_verdict(verdict)) for verdict in match.verdicts]
+    table = render_table(
+        ("rule", "what becomes of it"), [*rows, ("default", describe_default(match))]
+    )
+    return f"{head}\n{table}"
+
+
+def _name(rulebook: Rulebook, found: Possibility) -> str | None:
+    workflow_id = found.match.workflow_id
+    return None if workflow_id is None else rulebook.names[workflow_id]
+
+
+def _render_rules(document: RulesDocument) -> str:
+    rows = [
+        (str(number), rule.name, "yes" if rule.active else "no", _render_when(rule), _target(rule))
+        for number, rule in enumerate(document.rules, start=1)
+    ]
+    rows.append(("", "default", "", "", document.default or "none: the claim stays unassigned"))
+    return render_table(("", "rule", "active", "when", "target"), rows)
+
+
+def _render_when(rule: RuleDocument) -> str:
+    when = render_rule(rule).get("when")
+    if when is None:
+        return "always"
+    tests = (f"{name} {msgspec.json.encode(test).decode()}" for name, test in when.items())
+    return ", ".join(tests)
+
+
+def _target(rule: RuleDocument) -> str:
+    if isinstance(rule.target, str):
+        return rule.target
+    return ", ".join(f"{share.percent} % {share.workflow}" for share in rule.target)
+
 
 _JSON = click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 

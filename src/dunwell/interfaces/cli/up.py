@@ -21,13 +21,13 @@ from pathlib import Path
 import asyncpg
 import click
 
-from dunwell.interfaces.cli.listener import (
+from dunwell.interfaces.cli.options import address_options, data_dir_option, read_settings
+from dunwell.interfaces.cli.serving import (
     find_operators_listener,
     is_ready,
     open_listener,
     render_address,
 )
-from dunwell.interfaces.cli.options import address_options, data_dir_option, read_settings
 from dunwell.interfaces.cli.words import load
 from dunwell.operations.recovery.archive import open_embedded
 from dunwell.platform.children.programs import Lifeline, Process, Program, stop_programs

@@ -9,15 +9,15 @@ import click
 import uvicorn
 import uvloop
 
-from dunwell.interfaces.cli.listener import (
+from dunwell.interfaces.cli.options import address_options, data_dir_option, read_settings
+from dunwell.interfaces.cli.serving import (
+    announced,
     find_operators_listener,
     open_listener,
     operators_option,
     render_address,
+    serve_operators,
 )
-from dunwell.interfaces.cli.operators import serve_operators
-from dunwell.interfaces.cli.options import address_options, data_dir_option, read_settings
-from dunwell.interfaces.cli.ready import announced
 from dunwell.interfaces.wiring import open_web
 from dunwell.platform.children.process import end_with_parent, relax_collector
 from dunwell.platform.config import Settings

@@ -8,10 +8,13 @@ from contextlib import nullcontext
 import click
 import uvloop
 
-from dunwell.interfaces.cli.listener import find_operators_listener, operators_option
-from dunwell.interfaces.cli.operators import serve_operators
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
-from dunwell.interfaces.cli.ready import announced
+from dunwell.interfaces.cli.serving import (
+    announced,
+    find_operators_listener,
+    operators_option,
+    serve_operators,
+)
 from dunwell.interfaces.wiring import choose_operators, open_loops
 from dunwell.interfaces.worker.loops import run_loops
 from dunwell.operations.recovery.hold import wait_until_resumed

@@ -6,7 +6,7 @@ from dunwell.interfaces.cli.words import Word, Words
 
 _READING = "dunwell.interfaces.cli.workflow_reading"
 _DRAFTS = "dunwell.interfaces.cli.workflow_drafts"
-_CHANGES = "dunwell.interfaces.cli.workflow_changes"
+_CHANGES = "dunwell.interfaces.cli.workflow_drafts"
 _CHECKING = "dunwell.interfaces.cli.workflow_checking"
 _WORDS = {
     "list": Word(f"{_READING}:list_workflows_command", "List the workflows of a merchant."),

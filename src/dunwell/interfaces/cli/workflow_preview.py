@@ -1,30 +1,236 @@
 """`dunwell workflow preview`: what publishing a draft would do, before it is done."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import click
 
-from dunwell.cases.rollout.preview.costs import Costs
+from dunwell.cases.rollout.preview.costs import Costs, Spent
 from dunwell.cases.rollout.preview.effects import (
     DEFAULT_DAYS,
     MOST_DAYS,
     Asked,
     ClaimPreview,
+    Effects,
+    Kind,
     NextContact,
     Sink,
 )
+from dunwell.cases.rollout.preview.effects_views import (
+    CHANNELS,
+    DayTable,
+    FeeFigures,
+    OutlookView,
+    add_up_fees,
+    count_held_back,
+    describe_aspects,
+    tabulate_days,
+    view_outlook,
+)
 from dunwell.cases.rollout.preview.foresee_costs import foresee_costs_alone, prepare_costs
 from dunwell.cases.rollout.preview.preview_draft import Preview, preview_draft, view_preview
+from dunwell.cases.rollout.publish_workflow import describe_reach
+from dunwell.cases.rollout.uses import describe_count
+from dunwell.contact.messages.formatting import render_money
+from dunwell.contact.messages.guards.guards import HeldBy
 from dunwell.core.workflows.change_workflow import check_switched, find_workflow
+from dunwell.core.workflows.versions.versions import Verdict
 from dunwell.interfaces.cli.options import data_dir_option
-from dunwell.interfaces.cli.output import echo_json, show_progress
+from dunwell.interfaces.cli.output import echo_json, render_table, show_progress
 from dunwell.interfaces.cli.work import merchant_of_key, open_reading_work, run_reading
-from dunwell.interfaces.cli.workflow_preview_text import render_preview
+from dunwell.interfaces.cli.workflow_reading import render_differences
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.texts import say_count
+
+_HELD_WORDS = {
+    HeldBy.GUARD_DAY.value: "by the limit for a day",
+    HeldBy.GUARD_WEEK.value: "by the limit for a week",
+    HeldBy.QUIET_HOURS.value: "by quiet hours",
+}
+_KIND_WORDS = {
+    Kind.UNCHANGED: ("unchanged", ""),
+    Kind.CHANGED: ("changed", ""),
+    Kind.GONE: ("gone", "no contact any more"),
+    Kind.NEW: ("new", "no contact before"),
+    Kind.HELD: ("held", "without end: not contacted until the hold is lifted"),
+    Kind.UNSETTLED: ("unsettled", "a person has to say first whether the last contact was made"),
+}
+_COST_HEADS = (
+    "channel",
+    "line",
+    "country",
+    "messages before",
+    "cost before",
+    "after",
+    "cost after",
+)
+
+
+def render_preview(name: str, preview: Preview, costs: Costs | None = None) -> str:
+    plan, effects = preview.plan, preview.effects
+    lines = list(_render_head(name, preview))
+    if plan.before is None:
+        lines += ["", "No claim runs on it yet; there is nothing to play forward."]
+    elif plan.verdict is Verdict.MAJOR:
+        lines += [
+            "",
+            "A major version reaches no running claim: their contacts stay as they are. Claims",
+            "assigned from now on would start on it; those are not played forward.",
+        ]
+    elif effects.claims:
+        lines += ["", *_render_next_contacts(effects, ZoneInfo(preview.timezone))]
+        if effects.outlook is not None:
+            lines += ["", *_render_outlook(view_outlook(effects.outlook), preview)]
+        if costs is not None:
+            lines += ["", *render_costs(costs, preview.currency)]
+    return "\n".join(lines)
+
+
+def _render_head(name: str, preview: Preview) -> Iterator[str]:
+    plan = preview.plan
+    if plan.before is None:
+        yield f'"{name}" would be published as {plan.after}, the first version.'
+    elif plan.verdict is Verdict.NONE:
+        yield f'"{name}": the draft does not differ from {plan.before}.'
+    else:
+        verdict = plan.verdict.lower()
+        yield f'"{name}" would be published as {plan.after} ({verdict}) after {plan.before}'
+        for line in render_differences(plan.differences, plan.text_changes):
+            yield f"  {line}"
+        yield f"{describe_reach(plan)}."
+    if plan.faults:
+        yield "It cannot be published yet:"
+        yield from (f"  {fault.path or '/'}: {fault.message}" for fault in plan.faults)
+
+
+def _render_next_contacts(effects: Effects, zone: ZoneInfo) -> Iterator[str]:
+    yield "Next contacts of the claims it reaches"
+    rows = []
+    for kind, (words, meaning) in _KIND_WORDS.items():
+        count = effects.counts[kind]
+        remark = describe_aspects(effects) if kind is Kind.CHANGED else meaning
+        if count or kind in (Kind.UNCHANGED, Kind.CHANGED):
+            rows.append((words, f"{count:,}", remark if count else ""))
+    yield from _indent(render_table(("", "claims", ""), rows, right={"claims"}))
+    if not effects.listed:
+        return
+    yield ""
+    listed = [
+        (
+            str(each.claim_id), each.reference_number, _KIND_WORDS[each.kind][0],
+            _render_contact(each.before, zone), _render_contact(each.after, zone),
+        )
+        for each in effects.listed
+    ]  # fmt: skip
+    yield from _indent(
+        render_table(("claim", "reference", "", "before", "after"), listed, right={"claim"})
+    )
+    different = effects.counts[Kind.CHANGED] + effects.counts[Kind.GONE] + effects.counts[Kind.NEW]
+    if different > len(listed):
+        yield f"  ... and {different - len(listed):,} more; --list FILE.csv writes all."
+
+
+def _render_contact(contact: NextContact | None, zone: ZoneInfo) -> str:
+    if contact is None:
+        return "-"
+    at = contact.at.astimezone(zone).strftime("%a %Y-%m-%d %H:%M")
+    return f"{at} {contact.channel} {contact.step_id} {contact.name}"
+
+
+def _render_outlook(outlook: OutlookView, preview: Preview) -> Iterator[str]:
+    days = "day" if preview.days == 1 else f"{preview.days} days"
+    yield (
+        f"The next {days} ({preview.timezone}) of {describe_count(outlook.claims)}, if each message"
+        " is accepted at once and nobody pays"
+    )
+    yield from _indent(_render_days(tabulate_days(outlook, preview.days)))
+    yield ""
+    yield from (f"  {line}" for line in _render_sums(outlook, preview.currency))
+
+
+def _render_days(table: DayTable) -> str:
+    rows = [
+        (row.first.strftime("%a %Y-%m-%d"), *_numbers([*row.contacts, row.held_back]))
+        for row in table.rows
+    ]
+    heads = ("week from" if table.is_by_week else "day", *CHANNELS, "held back")
+    sums = ("together", *_numbers([*table.contacts, table.held_back]))
+    return render_table(heads, [*rows, sums], right=heads[1:])
+
+
+def _numbers(row: Sequence[int]) -> list[str]:
+    return [f"{count:,}" if count else "-" for count in row]
+
+
+def _render_sums(outlook: OutlookView, currency: str) -> Iterator[str]:
+    held = count_held_back(outlook)
+    told = [f"{held[by]:,} {words}" for by, words in _HELD_WORDS.items() if held.get(by)]
+    yield f"Held back, and sent later: {', '.join(told) or 'none'}"
+    yield from _render_fees(add_up_fees(outlook), currency)
+    examples = ", ".join(outlook.unreachable_examples)
+    more = " ..." if outlook.unreachable > len(outlook.unreachable_examples) else ""
+    unreachable = describe_count(outlook.unreachable)
+    yield f"Nobody can be reached: {unreachable}{f' ({examples}{more})' if examples else ''}"
+    yield f"Contacts that find no usable address: {outlook.missed_contacts:,}"
+    yield f"Archived uncollected: {describe_count(outlook.archived)}"
+
+
+def _render_fees(fees: FeeFigures, currency: str) -> Iterator[str]:
+    told = say_count(fees.debtors, "debtor")
+    yield f"Fees: {fees.fees:,} for {told}, {_money(fees.cents, currency)} together"
+    for each in fees.sums:
+        yield f"  {_money(each.cents, currency)} for {say_count(each.debtors, 'debtor')}"
+    if fees.more_debtors:
+        yield f"  more than that for {say_count(fees.more_debtors, 'debtor')}"
+    if fees.highest is not None:
+        yield (
+            f"  the most: {_money(fees.highest.cents, currency)}, "
+            f"{say_count(fees.highest.fees, 'fee')} on {describe_count(fees.highest.claims)} "
+            f"(one is {fees.highest.reference_number})"
+        )
+
+
+def _money(cents: int, currency: str) -> str:
+    return render_money(cents, currency, "en")
+
+
+def _indent(text: str) -> list[str]:
+    return [f"  {line}".rstrip() for line in text.splitlines()]
+
+
+def render_costs(costs: Costs, currency: str) -> Iterator[str]:
+    """Of the same days."""
+    yield "What these messages cost by the prices of their lines, without enclosures"
+    rows = [
+        (
+            each.channel, each.line or "-", each.country or "-",
+            *_cost_cells(each.before, currency), *_cost_cells(each.after, currency),
+        )
+        for each in costs.rows
+    ]  # fmt: skip
+    sums = (
+        "together",
+        "",
+        "",
+        *_cost_cells(costs.before, currency),
+        *_cost_cells(costs.after, currency),
+    )
+    table = render_table(_COST_HEADS, [*rows, sums], right=_COST_HEADS[3:])
+    yield from (f"  {line}".rstrip() for line in table.splitlines())
+    unpriced = max(costs.before.unpriced, costs.after.unpriced)
+    if unpriced:
+        yield f"  Without a price: {costs.before.unpriced:,} before, {costs.after.unpriced:,} after"
+
+
+def _cost_cells(spent: Spent, currency: str) -> tuple[str, str]:
+    if spent.has_no_price:
+        return f"{spent.messages:,}", "no price"
+    messages = f"{spent.messages:,}" if spent.messages else "-"
+    return messages, _money(spent.whole_cents, currency)
+
 
 _LISTED = 10
 _CONTACT_HEADS = ("at", "channel", "step", "stepName")

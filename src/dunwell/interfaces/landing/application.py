@@ -19,24 +19,17 @@ from dunwell.cases.payments.provider import Providers
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.storage import SealedFiles
-from dunwell.interfaces.landing.arranging import (
-    routes as arranging,
-)
-from dunwell.interfaces.landing.arranging import (
-    routes_later,
-    routes_modality,
-    routes_plan,
-)
+from dunwell.interfaces.landing.arranging import routes as arranging
+from dunwell.interfaces.landing.arranging import routes_modality
 from dunwell.interfaces.landing.claim import routes as claim
-from dunwell.interfaces.landing.claim import routes_documents, routes_others, routes_room
 from dunwell.interfaces.landing.entering import routes as entering
-from dunwell.interfaces.landing.entering import routes_new_link, routes_real, routes_verify
+from dunwell.interfaces.landing.entering import routes_real, routes_verify
 from dunwell.interfaces.landing.objecting import routes as objecting
 from dunwell.interfaces.landing.objecting import routes_evidence
 from dunwell.interfaces.landing.paying import routes as paying
 from dunwell.interfaces.landing.paying import routes_receipts, routes_transfer
 from dunwell.interfaces.landing.reaching import routes as reaching
-from dunwell.interfaces.landing.reaching import routes_addresses, routes_unsubscribe
+from dunwell.interfaces.landing.reaching import routes_addresses
 from dunwell.interfaces.landing.render.addresses import IN_CLAIM, PATHS, forgive_case, strip_handle
 from dunwell.interfaces.landing.render.pages import DebtorPages
 from dunwell.interfaces.landing.session.cookies import HANDLE
@@ -52,11 +45,8 @@ from dunwell.platform.resources import Resources
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 
 _SLICES = (
-    claim, routes_documents, routes_others, routes_room, entering, routes_new_link, routes_real,
-    routes_verify,
-    paying, routes_transfer, routes_receipts, arranging, routes_plan, routes_later,
-    routes_modality, objecting, routes_evidence, reaching, routes_addresses,
-    routes_unsubscribe, assets,
+    claim, entering, routes_real, routes_verify, paying, routes_transfer, routes_receipts,
+    arranging, routes_modality, objecting, routes_evidence, reaching, routes_addresses, assets,
 )  # fmt: skip
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}
 if _PAGES.keys() != PATHS.keys():

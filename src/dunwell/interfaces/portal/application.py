@@ -15,7 +15,6 @@ from dunwell.interfaces.portal.audit import routes as audit
 from dunwell.interfaces.portal.claims import routes_acts, routes_claim, routes_list
 from dunwell.interfaces.portal.communications import routes as lists
 from dunwell.interfaces.portal.delivery_providers import routes as lines
-from dunwell.interfaces.portal.delivery_providers import routes_unplaced
 from dunwell.interfaces.portal.disputes import routes as disputes
 from dunwell.interfaces.portal.disputes import routes_assign, routes_texts
 from dunwell.interfaces.portal.evidence import routes as evidence
@@ -26,30 +25,21 @@ from dunwell.interfaces.portal.payments import routes as payments
 from dunwell.interfaces.portal.render.addresses import PATHS, ROOT, build_address
 from dunwell.interfaces.portal.render.pages import PortalPages
 from dunwell.interfaces.portal.rules import routes as rules
-from dunwell.interfaces.portal.rules import routes_file as rules_file
 from dunwell.interfaces.portal.rules import routes_publish as rules_publish
 from dunwell.interfaces.portal.rules import routes_rule, routes_try
 from dunwell.interfaces.portal.setup import routes as setup
-from dunwell.interfaces.portal.setup import (
-    routes_clock,
-    routes_credentials,
-    routes_section,
-    routes_webhooks,
-)
+from dunwell.interfaces.portal.setup import routes_access, routes_clock, routes_section
 from dunwell.interfaces.portal.setup import routes_file as setup_file
 from dunwell.interfaces.portal.start import routes as start
 from dunwell.interfaces.portal.suppressions import routes as suppressions
 from dunwell.interfaces.portal.texts import routes as texts
-from dunwell.interfaces.portal.texts import routes_preview, routes_simulate
+from dunwell.interfaces.portal.texts import routes_preview
 from dunwell.interfaces.portal.users import (
     routes_account,
-    routes_audit,
-    routes_confirm,
-    routes_factors,
     routes_invitation,
-    routes_people,
     routes_sign_in,
     routes_single_sign_on,
+    routes_users,
 )
 from dunwell.interfaces.portal.web import choosing
 from dunwell.interfaces.portal.web.guards import Run
@@ -57,11 +47,8 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.problems import answer_failure
 from dunwell.interfaces.portal.web.site import PortalSite, Surroundings
 from dunwell.interfaces.portal.webhooks import routes as webhooks
-from dunwell.interfaces.portal.webhooks import routes_acts as webhook_acts
 from dunwell.interfaces.portal.workflows import (
-    routes_discard,
     routes_editor,
-    routes_file,
     routes_history,
     routes_publish,
     routes_settings,
@@ -75,16 +62,12 @@ from dunwell.platform.resources import Resources
 from dunwell.platform.text.translation import STAFF_CATALOGUES, load_languages
 
 _SLICES = (
-    routes_sign_in, routes_single_sign_on, routes_invitation, routes_account, routes_factors,
-    routes_confirm,
-    routes_people, routes_audit, choosing, start, routes_list, routes_claim, disputes,
-    routes_texts, routes_assign, evidence, plans, lines, lists, jobs,
-    routes_bulk, audit, routes_acts,
-    webhooks, webhook_acts, payments, suppressions, routes_unplaced, rules, routes_rule, routes_try,
-    rules_publish, rules_file, workflows, routes_editor, routes_step, routes_settings,
-    routes_publish, routes_discard, routes_history, routes_file, texts, routes_preview,
-    routes_simulate,
-    setup, setup_file, routes_section, routes_credentials, routes_webhooks, routes_clock,
+    routes_sign_in, routes_single_sign_on, routes_invitation, routes_account, routes_users,
+    choosing, start, routes_list, routes_claim, disputes, routes_texts, routes_assign, evidence,
+    plans, lines, lists, jobs, routes_bulk, audit, routes_acts, webhooks, payments, suppressions,
+    rules, routes_rule, routes_try, rules_publish, workflows, routes_editor, routes_step,
+    routes_settings, routes_publish, routes_history, texts, routes_preview, setup, setup_file,
+    routes_section, routes_access, routes_clock,
 )  # fmt: skip
 ASSETS = AssetFolder(Path(choosing.__file__).parent, lambda name: build_address("asset", name=name))
 _PAGES = {page: runs for each in _SLICES for page, runs in each.PAGES.items()}

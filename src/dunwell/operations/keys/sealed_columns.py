@@ -12,10 +12,10 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.accounts.installation import secrets as installation_secrets
+from dunwell.accounts.installation import secrets
 from dunwell.accounts.users.factors import totp
-from dunwell.cases.replies import sealing as replies
-from dunwell.core.events.webhooks import endpoint_secrets as webhooks
+from dunwell.cases.replies import sealing
+from dunwell.core.events.webhooks import endpoint_secrets
 from dunwell.operations.keys.sealed import PART_SIZE, Part, RowKey
 from dunwell.platform.crypto import KeyRing, SealBroken, read_version
 from dunwell.platform.database.database import Connection, Database
@@ -133,14 +133,14 @@ def _webhook_column(column: str, purpose: str) -> SealedColumn:
         column=column,
         purpose=purpose,
         bound_by=("merchant_id", "endpoint_id"),
-        bind=webhooks.bind,
+        bind=endpoint_secrets.bind,
     )
 
 
 SEALED_COLUMNS = (
-    _webhook_column("secret_sealed", webhooks.SIGNING),
-    _webhook_column("previous_secret_sealed", webhooks.SIGNING),
-    _webhook_column("authorization_sealed", webhooks.AUTHORIZATION),
+    _webhook_column("secret_sealed", endpoint_secrets.SIGNING),
+    _webhook_column("previous_secret_sealed", endpoint_secrets.SIGNING),
+    _webhook_column("authorization_sealed", endpoint_secrets.AUTHORIZATION),
     SealedColumn(
         name="authenticator apps",
         table="factors",
@@ -155,7 +155,7 @@ SEALED_COLUMNS = (
         table="installation_secrets",
         keys=(KeyColumn("name", "text", ""),),
         column="sealed",
-        purpose=installation_secrets.PURPOSE,
+        purpose=secrets.PURPOSE,
         bound_by=("name",),
         bind=str,
     ),
@@ -164,9 +164,9 @@ SEALED_COLUMNS = (
         table="debtor_replies",
         keys=(_MERCHANT, _uuid("reply_id")),
         column="raw_sealed",
-        purpose=replies.PURPOSE,
+        purpose=sealing.PURPOSE,
         bound_by=("merchant_id", "reply_id"),
-        bind=replies.bind,
+        bind=sealing.bind,
         # Each may be several megabytes.
         rows_at_once=20,
     ),

@@ -16,7 +16,7 @@ from uuid import UUID
 import structlog
 
 from dunwell.accounts.installation.webhook_networks import PUBLIC_REACH, WebhookReach
-from dunwell.core.events.webhooks import retry as pacing
+from dunwell.core.events.webhooks import retry
 from dunwell.core.events.webhooks.delivery import Recorder, Seals, WebhookSender
 from dunwell.core.events.webhooks.endpoint import Endpoint
 from dunwell.core.events.webhooks.retry import (
@@ -152,7 +152,7 @@ class EndpointQueue:
         self._seals = Seals(pool.resources.keys, endpoint)
         self._reach = PUBLIC_REACH
         most_slots = pool.limits.in_flight_per_endpoint
-        self._pace = pacing.start_pace(
+        self._pace = retry.start_pace(
             most_slots, pool.limits.largest_set, is_failing=not endpoint.health.is_well
         )
         self._ready: deque[Delivery] = deque()
@@ -259,7 +259,7 @@ class EndpointQueue:
     def _resize_set(self) -> None:
         now = time.monotonic()
         if self._finished_since:
-            self._pace = pacing.after_set(self._pace, self._finished_since, now - self._leased_at)
+            self._pace = retry.after_set(self._pace, self._finished_since, now - self._leased_at)
         self._leased_at, self._finished_since = now, 0
 
     def _finish(self, delivery: Delivery, begun_at: datetime, reply: Reply) -> None:
@@ -283,9 +283,9 @@ class EndpointQueue:
 
     def _adapt(self, status: int | None, now: datetime) -> None:
         if is_success(status):
-            self._pace = pacing.after_success(self._pace)
+            self._pace = retry.after_success(self._pace)
         else:
-            self._pace = pacing.after_failure(self._pace)
+            self._pace = retry.after_failure(self._pace)
         endpoint = self._endpoint
         if not (endpoint.health.is_well and is_success(status)):
             health = judge_endpoint(endpoint.health, status, now)

@@ -19,7 +19,7 @@ from dunwell.interfaces.api.schemas.claims import (
     FailedClaim,
 )
 from dunwell.interfaces.api.schemas.failures import Failure
-from dunwell.interfaces.api.schemas.token import TokenFailure
+from dunwell.interfaces.api.schemas.service import TokenFailure
 
 Schema = dict[str, Any]
 

@@ -8,16 +8,15 @@ from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.cases.intake.submission import ContactPatch
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.core.claims.claim_holds import pause_claim, resume_claim
+from dunwell.interfaces.api.address import read_claim_id
 from dunwell.interfaces.api.answer import JSON
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Body, Endpoint, Operation
-from dunwell.interfaces.api.paths import read_claim_id
 from dunwell.interfaces.api.reading import read_document, read_shape
 from dunwell.interfaces.api.routes.claim_reading import CLAIM_EXAMPLE, answer_claim
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, MERCHANT_ID
 from dunwell.interfaces.api.routes.payments import find_faulty_instant, read_given_instant
-from dunwell.interfaces.api.schemas.claim_changes import PauseRequest
-from dunwell.interfaces.api.schemas.claims import Claim
+from dunwell.interfaces.api.schemas.claims import Claim, PauseRequest
 from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, ValidationError
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}"

@@ -6,13 +6,13 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.intake.check_claims import find_faulty_dates
 from dunwell.cases.intake.submission import ItemSubmission
 from dunwell.cases.payments.change_items import AddedItem, NewItem, add_fee, add_item, delete_item
+from dunwell.interfaces.api.address import read_claim_id, read_item_id
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Body, Endpoint, Operation
-from dunwell.interfaces.api.paths import read_claim_id, read_item_id
 from dunwell.interfaces.api.reading import read_shape
 from dunwell.interfaces.api.routes.claim_showing import show_item
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, ITEM_ID, MERCHANT_ID
-from dunwell.interfaces.api.schemas import claim_changes as wire
+from dunwell.interfaces.api.schemas import claims
 from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}"
@@ -42,7 +42,7 @@ ADD_FEE = Operation(
     parameters=(MERCHANT_ID, CLAIM_ID),
     body=Body(
         media_type="application/json",
-        shape=wire.FeeRequest,
+        shape=claims.FeeRequest,
         example={
             "type": "COLLECTION_FEE",
             "value": "2000",
@@ -51,7 +51,7 @@ ADD_FEE = Operation(
             "reference": "Address inquiry",
         },
     ),
-    result=wire.AddedItem,
+    result=claims.AddedItem,
     example={
         "item": {
             "id": 9003,
@@ -89,7 +89,7 @@ ADD_ITEM = Operation(
             "dueDate": "2026-03-01",
         },
     ),
-    result=wire.AddedItem,
+    result=claims.AddedItem,
     example={
         "item": {
             "id": 9003,
@@ -122,7 +122,7 @@ DELETE_ITEM = Operation(
         "the last PRIMARY item (`LAST_PRIMARY`: withdraw the claim instead)."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, ITEM_ID),
-    result=wire.DeletedItems,
+    result=claims.DeletedItems,
     example={
         "deletedItemIds": [9002],
         "claimId": 4711,
@@ -136,10 +136,10 @@ DELETE_ITEM = Operation(
 )
 
 
-async def _add_fee(call: Call) -> wire.AddedItem:
+async def _add_fee(call: Call) -> claims.AddedItem:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
-    given = read_shape(call.body, wire.FeeRequest)
+    given = read_shape(call.body, claims.FeeRequest)
     fee = NewItem(
         type=given.type,
         value_cents=int(given.value),
@@ -150,7 +150,7 @@ async def _add_fee(call: Call) -> wire.AddedItem:
     return _show(claim_id, await add_fee(call.work, claim_id, fee))
 
 
-async def _add_item(call: Call) -> wire.AddedItem:
+async def _add_item(call: Call) -> claims.AddedItem:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
     given = read_shape(call.body, ItemSubmission, find_faulty_dates)
@@ -164,12 +164,12 @@ async def _add_item(call: Call) -> wire.AddedItem:
     return _show(claim_id, await add_item(call.work, claim_id, item))
 
 
-async def _delete_item(call: Call) -> wire.DeletedItems:
+async def _delete_item(call: Call) -> claims.DeletedItems:
     claim_id = read_claim_id(call.path["claim_id"])
     item_id = read_item_id(call.path["item_id"])
     call.query.check()
     deleted = await delete_item(call.work, claim_id, item_id)
-    return wire.DeletedItems(
+    return claims.DeletedItems(
         deleted_item_ids=[each.item_id for each in deleted.items],
         claim_id=claim_id,
         claim_status=deleted.status.value,
@@ -179,8 +179,8 @@ async def _delete_item(call: Call) -> wire.DeletedItems:
     )
 
 
-def _show(claim_id: int, added: AddedItem) -> wire.AddedItem:
-    return wire.AddedItem(
+def _show(claim_id: int, added: AddedItem) -> claims.AddedItem:
+    return claims.AddedItem(
         item=show_item(added.item),
         claim_id=claim_id,
         claim_status=added.status.value,

@@ -11,14 +11,14 @@ from dunwell.core.claims.read_claim import read_claim
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.states import Status
 from dunwell.core.files.read_attachments import list_all_attachments
+from dunwell.interfaces.api.address import read_claim_id
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Endpoint, Operation, Parameter, Span
-from dunwell.interfaces.api.paths import read_claim_id
 from dunwell.interfaces.api.routes.attachments import ATTACHMENT_EXAMPLE
 from dunwell.interfaces.api.routes.claim_showing import show_claim, show_holds
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, CURSOR, LIMIT, MERCHANT_ID, read_page
-from dunwell.interfaces.api.schemas import claims as wire
-from dunwell.interfaces.api.schemas.claim_lists import ClaimList, ListedClaim
+from dunwell.interfaces.api.schemas import claims
+from dunwell.interfaces.api.schemas.claims import ClaimList, ListedClaim
 from dunwell.operations.explanation.explain_claim import explain_claim
 from dunwell.operations.explanation.views import EXAMPLE, ClaimExplanation, write_plain
 from dunwell.platform.errors import Fault, ValidationError
@@ -28,7 +28,7 @@ CLAIM_EXAMPLE: dict[str, Any] = {
     "id": 4711,
     "referenceNumber": "INV-2026-0815",
     "currency": "EUR",
-    **wire.DEBTOR_EXAMPLE,
+    **claims.DEBTOR_EXAMPLE,
     "status": "IN_PROCESS",
     "holds": [],
     "total": "10490",
@@ -143,7 +143,7 @@ READ_CLAIM = Operation(
         "and on each item, its attachments, and which workflow version, or which scenario, runs it."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
-    result=wire.Claim,
+    result=claims.Claim,
     example=CLAIM_EXAMPLE,
     is_addition=True,
 )
@@ -214,13 +214,13 @@ def _show_listed(claim: Found) -> ListedClaim:
     )
 
 
-async def _read(call: Call) -> wire.Claim:
+async def _read(call: Call) -> claims.Claim:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
     return await answer_claim(call, claim_id)
 
 
-async def answer_claim(call: Call, claim_id: int) -> wire.Claim:
+async def answer_claim(call: Call, claim_id: int) -> claims.Claim:
     """The claim as it is read, after whatever was done to it. Raises NotFound."""
     view = await read_claim(call.work, claim_id)
     attached = await list_all_attachments(call.work, claim_id)

@@ -12,15 +12,15 @@ from dunwell.core.claims.fields import FIELDS, AddressSubmission, DebtorFields
 from dunwell.core.claims.holds import Hold
 from dunwell.core.claims.read_claim import Assignment, ClaimView
 from dunwell.core.files.attachment import AttachedFile
-from dunwell.interfaces.api.schemas import claims as wire
-from dunwell.interfaces.api.schemas.attachments import Attachment
+from dunwell.interfaces.api.schemas import claims
+from dunwell.interfaces.api.schemas.claims import Attachment
 from dunwell.platform.text.wire import write_instant
 
 
 def show_claim(
     view: ClaimView, attached: Sequence[AttachedFile], landing_page_url: str
-) -> wire.Claim:
-    return wire.Claim(
+) -> claims.Claim:
+    return claims.Claim(
         id=view.claim_id,
         reference_number=view.reference_number,
         currency=view.currency,
@@ -51,14 +51,14 @@ def _show_debtor(debtor: DebtorFields) -> dict[str, Any]:
 def _show_address(address: AddressSubmission | None) -> object:
     if address is None:
         return None
-    return wire.Address(
+    return claims.Address(
         **{name: value or UNSET for name, value in msgspec.structs.asdict(address).items()}
     )
 
 
-def show_holds(holds: Sequence[Hold]) -> list[wire.ClaimHold]:
+def show_holds(holds: Sequence[Hold]) -> list[claims.ClaimHold]:
     return [
-        wire.ClaimHold(
+        claims.ClaimHold(
             kind=hold.kind.value,
             since=write_instant(hold.since),
             until=write_instant(hold.until),
@@ -69,8 +69,8 @@ def show_holds(holds: Sequence[Hold]) -> list[wire.ClaimHold]:
     ]
 
 
-def show_item(item: Item) -> wire.ClaimItem:
-    return wire.ClaimItem(
+def show_item(item: Item) -> claims.ClaimItem:
+    return claims.ClaimItem(
         id=item.item_id,
         reference=item.reference,
         type=item.type,
@@ -94,12 +94,12 @@ def show_attachment(attached: AttachedFile) -> Attachment:
     )
 
 
-def _show_assignment(assignment: Assignment | None) -> wire.ClaimAssignment | None:
+def _show_assignment(assignment: Assignment | None) -> claims.ClaimAssignment | None:
     if assignment is None:
         return None
     if assignment.scenario_id is not None:
-        return wire.ClaimAssignment(scenario_id=assignment.scenario_id)
-    return wire.ClaimAssignment(
+        return claims.ClaimAssignment(scenario_id=assignment.scenario_id)
+    return claims.ClaimAssignment(
         workflow_id=str(assignment.workflow_id), workflow_version=assignment.version
     )
 

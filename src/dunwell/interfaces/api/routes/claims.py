@@ -12,7 +12,7 @@ from dunwell.interfaces.api.answer import describe
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Span
 from dunwell.interfaces.api.routes.parameters import MERCHANT_ID, TICKET_EXAMPLE
-from dunwell.interfaces.api.schemas import claims as wire
+from dunwell.interfaces.api.schemas import claims
 from dunwell.platform.children.process import Turns
 from dunwell.platform.errors import (
     DuplicateReferenceNumber,
@@ -23,7 +23,7 @@ from dunwell.platform.errors import (
 )
 
 _CLAIM_EXAMPLE = {
-    **{name: value for name, value in wire.DEBTOR_EXAMPLE.items() if value is not None},
+    **{name: value for name, value in claims.DEBTOR_EXAMPLE.items() if value is not None},
     "referenceNumber": "INV-2026-0815",
     "currency": "EUR",
     "items": [
@@ -75,7 +75,7 @@ CREATE_CLAIMS = Operation(
         shape=Annotated[list[ClaimSubmission], Meta(min_length=1, max_length=MAX_CLAIMS)],
         example=[_CLAIM_EXAMPLE, _FAULTY_EXAMPLE],
     ),
-    result=list[wire.ClaimCreationResult],
+    result=list[claims.ClaimCreationResult],
     example=[
         {"id": 4711, "referenceNumber": "INV-2026-0815", "error": None, "result": None},
         {
@@ -107,7 +107,7 @@ CREATE_CLAIMS = Operation(
 )
 
 
-async def _create(call: Call) -> list[wire.ClaimCreationResult]:
+async def _create(call: Call) -> list[claims.ClaimCreationResult]:
     call.query.check()
     submissions, turns = [], Turns()
     try:
@@ -123,9 +123,9 @@ async def _create(call: Call) -> list[wire.ClaimCreationResult]:
     return [_show_result(each) for each in results]
 
 
-def _show_result(created: CreationResult) -> wire.ClaimCreationResult:
+def _show_result(created: CreationResult) -> claims.ClaimCreationResult:
     if created.error is not None:
-        return wire.FailedClaim(
+        return claims.FailedClaim(
             id=None,
             reference_number=created.reference_number,
             error=describe(created.error),
@@ -133,12 +133,12 @@ def _show_result(created: CreationResult) -> wire.ClaimCreationResult:
         )
     assert created.claim_id is not None
     assert created.reference_number is not None
-    warnings = [wire.CreationWarning(each.code, each.message) for each in created.remarks]
-    return wire.CreatedClaim(
+    warnings = [claims.CreationWarning(each.code, each.message) for each in created.remarks]
+    return claims.CreatedClaim(
         id=created.claim_id,
         reference_number=created.reference_number,
         error=None,
-        result=wire.CreationRemarks(warnings) if warnings else None,
+        result=claims.CreationRemarks(warnings) if warnings else None,
     )
 
 

@@ -1,27 +1,41 @@
-"""List what was sent to a claim's debtor, and read a single communication."""
+"""What was sent to debtors, over all claims and of one claim, and the suppression list."""
 
+from typing import get_args
+
+from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.messages.communications.communication import (
     EXAMPLE,
     Communication,
     CommunicationList,
+    CommunicationState,
+    FoundCommunicationList,
 )
 from dunwell.contact.messages.list_communications import (
+    CommunicationFilter,
     get_communication,
     list_claim_communications,
+    list_communications,
 )
+from dunwell.contact.messages.list_suppressions import SuppressionFilter, list_suppressions
+from dunwell.contact.messages.suppression import SuppressionReason
+from dunwell.interfaces.api.address import read_claim_id, read_reference
 from dunwell.interfaces.api.call import Call
-from dunwell.interfaces.api.operation import Endpoint, Operation, Span
-from dunwell.interfaces.api.paths import read_claim_id, read_reference
+from dunwell.interfaces.api.operation import Endpoint, Operation, Parameter, Span
 from dunwell.interfaces.api.routes.parameters import (
     CLAIM_ID,
     CURSOR,
     LIMIT,
     MERCHANT_ID,
+    PAGES,
     REFERENCE,
+    SINCE,
+    UNTIL,
+    choose_parameter,
     read_page,
 )
+from dunwell.interfaces.api.schemas.disputes import Suppression, SuppressionList
 from dunwell.platform.errors import ValidationError
-from dunwell.platform.text.wire import read_as_json
+from dunwell.platform.text.wire import read_as_json, write_instant
 
 LIST_COMMUNICATIONS = Operation(
     operation_id="listCommunications",
@@ -76,4 +90,132 @@ async def _read(call: Call) -> Communication:
 ENDPOINTS = (
     Endpoint(LIST_COMMUNICATIONS, _list, Span.CONNECTION),
     Endpoint(READ_COMMUNICATION, _read, Span.CONNECTION),
+)
+
+
+_CHANNEL = choose_parameter("channel", get_args(Channel), "Only those of this channel.")
+
+FIND_COMMUNICATIONS = Operation(
+    operation_id="findCommunications",
+    method="GET",
+    path="/merchants/{merchant_id}/communications",
+    tag="Communications",
+    summary="Find communications",
+    description=(
+        "What the debtors of all claims were sent and what is planned next, the one planned last "
+        "first; with filters, those of which all given hold. With `state=UNKNOWN` those that may "
+        "or may not have left the house: their claims wait until a person has found out. `since` "
+        f"and `until` are about `plannedAt`. {PAGES}"
+    ),
+    parameters=(
+        MERCHANT_ID,
+        choose_parameter(
+            "state", sorted(get_args(CommunicationState), reverse=True), "Only those in this state."
+        ),
+        _CHANNEL,
+        Parameter(
+            name="stepId", place="query", example=1,
+            schema={"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
+            description="Only those of the action step with this id, whatever the workflow.",
+        ),
+        SINCE,
+        UNTIL,
+        LIMIT,
+        CURSOR,
+    ),
+    result=FoundCommunicationList,
+    example={
+        "items": [
+            {
+                **read_as_json(EXAMPLE),
+                "state": "UNKNOWN",
+                "settledAt": None,
+                "referenceNumber": "INV-2026-0815",
+            }
+        ],
+        "nextCursor": None,
+    },
+    refusals=(ValidationError,),
+    is_addition=True,
+)  # fmt: skip
+
+FIND_SUPPRESSIONS = Operation(
+    operation_id="findSuppressions",
+    method="GET",
+    path="/merchants/{merchant_id}/suppressions",
+    tag="Communications",
+    summary="Find suppressed addresses",
+    description=(
+        "The addresses that are contacted no more, masked, the newest first; with filters, those "
+        "of which all given hold. Whoever has another usable address is contacted there. `since` "
+        f"and `until` are about `createdAt`. {PAGES}"
+    ),
+    parameters=(
+        MERCHANT_ID,
+        _CHANNEL,
+        choose_parameter("reason", get_args(SuppressionReason), "Only those of this reason."),
+        SINCE,
+        UNTIL,
+        LIMIT,
+        CURSOR,
+    ),
+    result=SuppressionList,
+    example={
+        "items": [
+            {
+                "channel": "EMAIL",
+                "maskedAddress": "e***@example.org",
+                "reason": "BOUNCE",
+                "by": "SYSTEM",
+                "createdAt": "2026-03-02T09:05:00.000Z",
+            }
+        ],
+        "nextCursor": None,
+    },
+    refusals=(ValidationError,),
+    is_addition=True,
+)
+
+
+async def _find(call: Call) -> FoundCommunicationList:
+    query = call.query
+    limit, cursor = read_page(query)
+    wanted = CommunicationFilter(
+        query.choice("state", get_args(CommunicationState)),  # type: ignore[arg-type]
+        query.choice("channel", get_args(Channel)),  # type: ignore[arg-type]
+        step_id=query.integer("stepId", most=2**31 - 1),
+        since=query.instant("since"),
+        until=query.instant("until"),
+    )
+    query.check()
+    found = await list_communications(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    return FoundCommunicationList(list(found.items), found.next_cursor)
+
+
+async def _find_suppressions(call: Call) -> SuppressionList:
+    query = call.query
+    limit, cursor = read_page(query)
+    wanted = SuppressionFilter(
+        query.choice("channel", get_args(Channel)),  # type: ignore[arg-type]
+        query.choice("reason", get_args(SuppressionReason)),  # type: ignore[arg-type]
+        query.instant("since"), query.instant("until"),
+    )  # fmt: skip
+    query.check()
+    found = await list_suppressions(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    items = [
+        Suppression(
+            channel=each.channel,
+            masked_address=each.masked_address,
+            reason=each.reason,
+            by=each.actor_kind,
+            created_at=write_instant(each.created_at),
+        )
+        for each in found.items
+    ]
+    return SuppressionList(items, found.next_cursor)
+
+
+FIND_ENDPOINTS = (
+    Endpoint(FIND_COMMUNICATIONS, _find, Span.CONNECTION),
+    Endpoint(FIND_SUPPRESSIONS, _find_suppressions, Span.CONNECTION),
 )

@@ -1,11 +1,15 @@
-"""List a claim's disputes, read, open and answer one, download what a debtor gave as evidence."""
+"""Find a merchant's disputes; list a claim's, read, open and answer one; download a debtor's
+evidence.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import asdict
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.answer_dispute import (
     Outcome,
@@ -21,15 +25,20 @@ from dunwell.cases.disputes.dispute import (
     find_reason_faults,
     render_case_number,
 )
-from dunwell.cases.disputes.list_disputes import get_dispute, get_evidence, list_claim_disputes
+from dunwell.cases.disputes.list_disputes import (
+    get_dispute,
+    get_evidence,
+    list_claim_disputes,
+    list_disputes,
+)
 from dunwell.cases.disputes.open_dispute import open_dispute
 from dunwell.cases.disputes.reasons import list_reasons
 from dunwell.cases.disputes.store import load_evidence
 from dunwell.core.files.upload import ALLOWED_TYPES
+from dunwell.interfaces.api.address import read_claim_id, read_dispute_id, read_file_id
 from dunwell.interfaces.api.answer import answer_file
 from dunwell.interfaces.api.call import Call
-from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Span
-from dunwell.interfaces.api.paths import read_claim_id, read_dispute_id, read_file_id
+from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Parameter, Span
 from dunwell.interfaces.api.reading import read_shape
 from dunwell.interfaces.api.routes.parameters import (
     CLAIM_ID,
@@ -38,6 +47,8 @@ from dunwell.interfaces.api.routes.parameters import (
     FILE_ID,
     LIMIT,
     MERCHANT_ID,
+    flag_parameter,
+    read_flag,
     read_page,
 )
 from dunwell.interfaces.api.schemas.disputes import (
@@ -45,6 +56,8 @@ from dunwell.interfaces.api.schemas.disputes import (
     DisputeFile,
     DisputeList,
     DisputeRequest,
+    FoundDispute,
+    FoundDisputeList,
     ResolutionRequest,
 )
 from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError
@@ -280,3 +293,66 @@ ENDPOINTS = (
     Endpoint(RESOLVE_DISPUTE, _resolve),
     Endpoint(DOWNLOAD_DISPUTE_FILE, _download, Span.OWN),
 )
+
+
+FIND_DISPUTES = Operation(
+    operation_id="findDisputes",
+    method="GET",
+    path="/merchants/{merchant_id}/disputes",
+    tag="Disputes",
+    summary="Find disputes",
+    description=(
+        "The disputes of all claims, newest first; with filters, those of which all given hold. "
+        "With `overdue=true` those that are OPEN though the day has passed by which the debtor was "
+        "promised an answer (`answerBy`): they keep their claims still until you answer. Nothing "
+        "ever appears behind a cursor that was handed out."
+    ),
+    parameters=(
+        MERCHANT_ID,
+        Parameter(
+            name="state", place="query", example="OPEN",
+            schema={"type": "string", "enum": list(DisputeState)},
+            description="Only disputes in this state.",
+        ),
+        flag_parameter(
+            "overdue", "Only those whose answer is overdue; false: all.", example=False
+        ),
+        LIMIT,
+        CURSOR,
+    ),
+    result=FoundDisputeList,
+    example={
+        "items": [
+            {**DISPUTE_EXAMPLE, "referenceNumber": "INV-2026-0815", "answerBy": "2026-03-16"}
+        ],
+        "nextCursor": None,
+    },
+    refusals=(ValidationError,),
+    is_addition=True,
+)  # fmt: skip
+
+
+async def _find(call: Call) -> FoundDisputeList:
+    query = call.query
+    limit, cursor = read_page(query)
+    state = query.choice("state", tuple(DisputeState))
+    is_overdue = read_flag(query, "overdue") is True
+    query.check()
+    found = await list_disputes(
+        call.work, limit=limit, cursor=cursor, state=DisputeState(state) if state else None,
+        is_overdue=is_overdue,
+    )  # fmt: skip
+    configuration = call.work.merchant.configuration
+    within, timezone = configuration.disputes.answer_within_days, configuration.timezone
+    items = [
+        FoundDispute(
+            **asdict(show_dispute(each.dispute, each.files)),
+            reference_number=each.reference_number,
+            answer_by=find_answer_day(each.dispute.opened_at, within, timezone).isoformat(),
+        )
+        for each in found.items
+    ]
+    return FoundDisputeList(items, found.next_cursor)
+
+
+FIND_ENDPOINTS = (Endpoint(FIND_DISPUTES, _find, Span.CONNECTION),)

@@ -1,15 +1,22 @@
-"""List a claim's payment modalities, read one, approve or reject one that was requested."""
+"""Find a merchant's payment modalities; list a claim's, read, approve and reject one."""
 
 from typing import Any
 
+from msgspec.structs import asdict
+
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.modalities.answer_modality import approve_modality, reject_modality
-from dunwell.cases.modalities.list_modalities import get_modality, list_claim_modalities
-from dunwell.cases.modalities.modality import Modality
+from dunwell.cases.modalities.list_modalities import (
+    ModalityFilter,
+    get_modality,
+    list_claim_modalities,
+    list_modalities,
+)
+from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.cases.modalities.plans import Instalment
+from dunwell.interfaces.api.address import read_claim_id, read_modality_id
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Span
-from dunwell.interfaces.api.paths import read_claim_id, read_modality_id
 from dunwell.interfaces.api.reading import read_shape
 from dunwell.interfaces.api.routes.parameters import (
     CLAIM_ID,
@@ -17,9 +24,17 @@ from dunwell.interfaces.api.routes.parameters import (
     LIMIT,
     MERCHANT_ID,
     MODALITY_ID,
+    PAGES,
+    SINCE,
+    UNTIL,
+    choose_parameter,
+    flag_parameter,
+    read_flag,
     read_page,
 )
-from dunwell.interfaces.api.schemas.modalities import (
+from dunwell.interfaces.api.schemas.payments import (
+    FoundModality,
+    FoundModalityList,
     PaymentModality,
     PaymentModalityList,
     Rejection,
@@ -210,3 +225,66 @@ ENDPOINTS = (
     Endpoint(APPROVE_MODALITY, _approve),
     Endpoint(REJECT_MODALITY, _reject),
 )
+
+
+FIND_MODALITIES = Operation(
+    operation_id="findPaymentModalities",
+    method="GET",
+    path="/merchants/{merchant_id}/payment-modalities",
+    tag="Payment modalities",
+    summary="Find payment modalities",
+    description=(
+        "The payment plans and deferments of all claims, newest first; with filters, those of "
+        "which all given hold. With `state=REQUESTED&stands=true` those that wait for your answer. "
+        f"`since` and `until` are about `requestedAt`. {PAGES}"
+    ),
+    parameters=(
+        MERCHANT_ID,
+        choose_parameter("state", ModalityState, "Only those in this state."),
+        choose_parameter("type", ModalityType, "Only those of this type."),
+        flag_parameter("stands", "Whether they have not ended yet.", example=True),
+        SINCE,
+        UNTIL,
+        LIMIT,
+        CURSOR,
+    ),
+    result=FoundModalityList,
+    example={
+        "items": [
+            {
+                **MODALITY_EXAMPLE,
+                "state": "REQUESTED",
+                "answeredAt": None,
+                "referenceNumber": "INV-2026-0815",
+            }
+        ],
+        "nextCursor": None,
+    },
+    refusals=(ValidationError,),
+    is_addition=True,
+)
+
+
+async def _find(call: Call) -> FoundModalityList:
+    query = call.query
+    limit, cursor = read_page(query)
+    state = query.choice("state", tuple(ModalityState))
+    kind = query.choice("type", tuple(ModalityType))
+    stands = read_flag(query, "stands")
+    since, until = query.instant("since"), query.instant("until")
+    query.check()
+    wanted = ModalityFilter(
+        ModalityState(state) if state else None, ModalityType(kind) if kind else None,
+        stands=stands, since=since, until=until,
+    )  # fmt: skip
+    found = await list_modalities(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    items = [
+        FoundModality(
+            **asdict(show_modality(each.modality)), reference_number=each.reference_number
+        )
+        for each in found.items
+    ]
+    return FoundModalityList(items, found.next_cursor)
+
+
+FIND_ENDPOINTS = (Endpoint(FIND_MODALITIES, _find, Span.CONNECTION),)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from dunwell.interfaces.api.address import Query
 from dunwell.interfaces.api.operation import Parameter
-from dunwell.interfaces.api.query import Query
 
 _DEFAULT_LIMIT, _GREATEST_LIMIT = 50, 200
 

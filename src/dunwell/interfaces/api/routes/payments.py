@@ -6,10 +6,9 @@ from datetime import datetime
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.record_payment import NewPayment, RecordedPayment, record_payment
 from dunwell.cases.payments.reverse_payment import reverse_payment
+from dunwell.interfaces.api.address import read_claim_id, read_instant, read_payment_id
 from dunwell.interfaces.api.call import Call
 from dunwell.interfaces.api.operation import Body, Endpoint, Operation
-from dunwell.interfaces.api.paths import read_claim_id, read_payment_id
-from dunwell.interfaces.api.query import read_instant
 from dunwell.interfaces.api.reading import read_shape
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, MERCHANT_ID, PAYMENT_ID
 from dunwell.interfaces.api.schemas.payments import Payment, PaymentRequest

@@ -8,7 +8,7 @@ from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Span
 from dunwell.interfaces.api.reading import read_shape
 from dunwell.interfaces.api.routes.parameters import MERCHANT_ID
 from dunwell.interfaces.api.routes.payments import find_faulty_instant, read_given_instant
-from dunwell.interfaces.api.schemas.sandbox import TestClock, TestClockAdvance, TestClockAdvanced
+from dunwell.interfaces.api.schemas.workflows import TestClock, TestClockAdvance, TestClockAdvanced
 from dunwell.operations.sandbox.advance_clock import advance_clock, check_sandbox
 from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, ValidationError
 from dunwell.platform.text.wire import write_instant

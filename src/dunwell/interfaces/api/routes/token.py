@@ -1,7 +1,7 @@
 """What the token endpoint promises; `api.token` serves it."""
 
 from dunwell.interfaces.api.operation import Body, Operation
-from dunwell.interfaces.api.schemas.token import Token
+from dunwell.interfaces.api.schemas.service import Token
 
 OBTAIN_TOKEN = Operation(
     operation_id="obtainToken",

@@ -1,7 +1,5 @@
-"""Claims on the wire: what creating one answers, and how it is read back.
-
-What is submitted is `intake.submission`'s shape, which checks it as well. The debtor's fields are
-those of `claims.fields`.
+"""Claims on the wire: what creating one answers, how it is read, listed and changed, and its files
+(CONTRACT 5).
 """
 
 from datetime import date
@@ -10,17 +8,84 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from dunwell.cases.intake.submission import Money
 from dunwell.core.claims.fields import (
     ADDRESS_FIELDS,
     FIELDS,
     AddressSubmission,
     ContactData,
     CustomFields,
+    Reference,
     list_fields,
 )
-from dunwell.interfaces.api.schemas.attachments import Attachment
+from dunwell.core.files.upload import ALLOWED_TYPES
 from dunwell.interfaces.api.schemas.failures import Failure
-from dunwell.platform.text.wire import Cents, Currency, Day, Instant, Uuid, Wire
+from dunwell.platform.text.wire import (
+    Cents,
+    Currency,
+    Day,
+    Given,
+    GivenInstant,
+    Instant,
+    Uuid,
+    Wire,
+)
+
+
+class Attachment(Wire, frozen=True):
+    """A file of a claim."""
+
+    id: Uuid
+    friendly_name: Annotated[str, Meta(description="The name debtors see and download.")]
+    file_name: Annotated[str, Meta(description="The name you uploaded the file under.")]
+    content_type: Annotated[str, Meta(description=f"By its content: {', '.join(ALLOWED_TYPES)}.")]
+    size: Annotated[int, Meta(ge=1, description="Bytes, as the file is kept and downloaded.")]
+    created_at: Annotated[
+        Instant, Meta(description="When it was attached; replacing the file does not change it.")
+    ]
+    state: Annotated[
+        Literal["READY"],
+        Meta(description="READY: it was checked and can be sent and downloaded."),
+    ]
+
+
+class AttachmentList(Wire, frozen=True):
+    """A page of a claim's attachments, newest first."""
+
+    items: list[Attachment]
+    next_cursor: Annotated[
+        str | None, Meta(description="Where the next page begins; null: these are the last.")
+    ]
+
+
+class UploadTicket(Wire, frozen=True):
+    ticket_id: Annotated[
+        Uuid, Meta(description="Use it as `source` of an attachment, within 7 days.")
+    ]
+
+
+FRIENDLY_NAME, FILE_NAME = "friendlyName", "fileName"
+
+FORM: dict[str, Any] = {
+    "type": "object",
+    "required": [FRIENDLY_NAME, FILE_NAME],
+    "additionalProperties": False,
+    "properties": {
+        FRIENDLY_NAME: {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 255,
+            "description": "The name debtors see and download.",
+        },
+        FILE_NAME: {
+            "type": "string",
+            "contentMediaType": "application/octet-stream",
+            "description": "The file, with its original file name. PDF, JPEG, PNG or WebP, "
+            "at most 10 MiB.",
+        },
+    },
+}
+
 
 # What each submitted field means, by shape and field.
 SUBMISSION_WORDS = {
@@ -202,3 +267,89 @@ class Claim(_Submitted, frozen=True):
             examples=["https://claims.example.com/q/3q2-7wEBAgMEBQYHCAkKCw"],
         ),
     ]
+
+
+class ListedClaim(Wire, frozen=True):
+    """Enough of a claim to tell it and where it stands; read it for the rest."""
+
+    id: int
+    reference_number: str
+    customer_number: str | None
+    currency: Currency
+    debtor_name: str | None
+    debtor_last_name: str | None
+    company_name: str | None
+    status: ClaimStatus
+    holds: Annotated[list[ClaimHold], Meta(description="Those that stand now.")]
+    total: Cents
+    outstanding: Cents
+    overpaid: Cents
+    next_step_at: Annotated[
+        Instant | None,
+        Meta(description="Null under a hold, while a contact is under way, and after the end."),
+    ]
+    created_at: Instant
+    updated_at: Instant
+
+
+class ClaimList(Wire, frozen=True):
+    """A page of claims, newest first."""
+
+    items: list[ListedClaim]
+    next_cursor: Annotated[
+        str | None, Meta(description="Where the next page begins; null: these are the last.")
+    ]
+
+
+class PauseRequest(Given, frozen=True):
+    """Nothing of it is required."""
+
+    until: Annotated[
+        GivenInstant | None, Meta(description="When the claim goes on; without: when resumed.")
+    ] = None
+    reason: Annotated[
+        Reference | None, Meta(description="For whoever looks at the claim; no debtor sees it.")
+    ] = None
+
+
+class FeeRequest(Given, frozen=True):
+    """A fee of your own."""
+
+    type: Annotated[
+        Literal["COLLECTION_FEE", "DUNNING_FEE"], Meta(description="What the fee is for.")
+    ]
+    value: Annotated[
+        Money, Meta(description="Minor units, as a string of 1 to 12 digits, more than 0.")
+    ]
+    item_id: Annotated[
+        Annotated[int, Meta(ge=1, le=2**63 - 1)] | None,
+        Meta(description="The PRIMARY item it is for. It is deleted with it."),
+    ] = None
+    item_date: Annotated[date | None, Meta(description="YYYY-MM-DD. Default: today.")] = None
+    reference: Annotated[Reference | None, Meta(description="Debtors see it.")] = None
+
+
+class AddedItem(Wire, frozen=True):
+    """The new item, and where it leaves the claim."""
+
+    item: ClaimItem
+    claim_id: int
+    claim_status: ClaimStatus
+    total: Annotated[Cents, Meta(description="All the claim's items.")]
+    outstanding: Annotated[Cents, Meta(description="What is left to pay on the claim.")]
+    overpaid: Annotated[Cents, Meta(description="What was paid beyond the claim.")]
+
+
+class DeletedItems(Wire, frozen=True):
+    """What went, and where that leaves the claim."""
+
+    deleted_item_ids: Annotated[
+        list[int], Meta(description="The item, and the fees that were added for it.")
+    ]
+    claim_id: int
+    claim_status: Annotated[
+        ClaimStatus, Meta(description="COLLECTED when all that is left is paid.")
+    ]
+    total: Annotated[Cents, Meta(description="All the items that are left.")]
+    outstanding: Annotated[Cents, Meta(description="What is left to pay on the claim.")]
+    overpaid: Annotated[Cents, Meta(description="What was paid beyond the claim.")]

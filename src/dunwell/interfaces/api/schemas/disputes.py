@@ -1,4 +1,4 @@
-"""Disputes: what a debtor or the merchant objects to, and the answer (CONTRACT 5 and 10)."""
+"""Disputes on the wire, and addresses that are not contacted any more (CONTRACT 5 and 10)."""
 
 from typing import Annotated, Literal
 
@@ -107,6 +107,38 @@ class DisputeList(Wire, frozen=True):
     """A page of a claim's disputes, newest first."""
 
     items: list[Dispute]
+    next_cursor: Annotated[
+        str | None, Meta(description="Where the next page begins; null: these are the last.")
+    ]
+
+
+class Suppression(Wire, frozen=True):
+    """An address that is contacted no more; the address itself is not kept."""
+
+    channel: Literal["EMAIL", "SMS", "LETTER"]
+    masked_address: str
+    reason: Annotated[
+        Literal["BOUNCE", "DEBTOR", "MERCHANT", "OPERATOR", "WRONG_PERSON"],
+        Meta(
+            description="BOUNCE: it does not take messages. WRONG_PERSON: who reads messages there "
+            "is not the debtor. The rest: who asked for it, the debtor, you, or whoever operates "
+            "this service."
+        ),
+    ]
+    by: Annotated[
+        str,
+        Meta(
+            description="SYSTEM, OPERATOR, CREDENTIAL, USER, DEBTOR: who entered it.",
+            examples=["SYSTEM"],
+        ),
+    ]
+    created_at: Instant
+
+
+class SuppressionList(Wire, frozen=True):
+    """A page of the merchant's suppressed addresses, newest first."""
+
+    items: list[Suppression]
     next_cursor: Annotated[
         str | None, Meta(description="Where the next page begins; null: these are the last.")
     ]

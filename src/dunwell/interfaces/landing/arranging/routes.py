@@ -1,23 +1,49 @@
-"""What somebody can do who cannot pay all of it now: in parts, later, or neither; then advice, a
-break, somebody to talk to."""
+"""What a debtor can do who cannot pay everything now: pay in instalments, pay later, or ask for
+help.
+"""
 
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 
 from starlette.responses import Response
 
+from dunwell.cases.modalities.bounds import DefermentTerms, PlanTerms, find_deferment_range
+from dunwell.cases.modalities.offers import list_offered_deferments
 from dunwell.cases.modalities.progress import start_of_day
 from dunwell.contact.notices.occasions.facts import PauseFacts
 from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
-from dunwell.interfaces.landing.arranging.requesting import can_be_arranged, load_ground
-from dunwell.interfaces.landing.arranging.views import HelpPage, describe_options
+from dunwell.interfaces.landing.arranging.requesting import (
+    OWN,
+    Ground,
+    Refused,
+    ask_for,
+    can_be_arranged,
+    is_to_be_had,
+    lead_elsewhere,
+    load_ground,
+    read_carried_deferment,
+    read_carried_plan,
+    read_deferment,
+    read_fields,
+    read_plan,
+)
+from dunwell.interfaces.landing.arranging.views import (
+    HelpPage,
+    LaterPage,
+    describe_later_check,
+    describe_options,
+    describe_plan_check,
+    describe_plans,
+)
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.states import find_day, list_standing
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
+    from_level,
     in_session,
     takes_form,
     takes_form_from,
@@ -111,7 +137,183 @@ def _find_paused_until(site: DebtorSite, opened: OpenedClaim) -> datetime | None
     return max(ends, default=None)
 
 
+_PLAN_PLACE = "plan"
+_MAX_PLAN_TYPED = 40
+_PLAN_TYPED = ("offer", "rate", "first_day", "first_month", "first_year")
+
+
+@in_session
+@from_level(Level.FACT, _PLAN_PLACE)
+async def show_plans(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    return _answer_plan_form(site, visit, opened, await load_ground(site, opened))
+
+
+@in_session
+@from_level(Level.FACT, _PLAN_PLACE)
+async def check_plan(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    ground = await load_ground(site, opened)
+    chosen = _read(site, visit, opened, ground)
+    if isinstance(chosen, PlanTerms):
+        return _answer_plan_check(site, visit, opened, ground=ground, terms=chosen)
+    return _answer_plan_form(site, visit, opened, ground=ground, refused=chosen)
+
+
+@takes_form
+@takes_form_from(Level.FACT, _PLAN_PLACE)
+async def ask_plan(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+) -> Response:
+    """The server counts again; what the form says was shown is only compared."""
+    wanted = read_carried_plan(form)
+    answer = None if wanted is None else await ask_for(site, visit, opened, terms=wanted, form=form)
+    if answer is not None:
+        return answer
+    opened = await site.find_opened(visit) or opened
+    ground = await load_ground(site, opened)
+    if wanted is not None and is_to_be_had(wanted, ground):
+        return _answer_plan_check(site, visit, opened, ground=ground, terms=wanted, is_changed=True)
+    return _answer_plan_form(site, visit, opened, ground=ground, refused=[Refused.CHANGED])
+
+
+def _read(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, ground: Ground
+) -> PlanTerms | list[Refused]:
+    language = site.frame_opened(visit, opened).language
+    return read_plan(read_fields(visit), ground, opened.facts.currency, language)
+
+
+def _answer_plan_form(
+    site: DebtorSite,
+    visit: DebtorRequest,
+    opened: OpenedClaim,
+    ground: Ground,
+    refused: Sequence[Refused] = (),
+) -> Response:
+    """refused: why what was chosen is not to be had."""
+    frame = site.frame_opened(visit, opened)
+    elsewhere = lead_elsewhere(site, frame, opened, ground)
+    if elsewhere is not None:
+        return elsewhere
+    if not ground.plans:
+        return site.redirect(frame, "options")
+    assert ground.modalities.plan is not None
+    last_day = ground.today + timedelta(days=ground.modalities.plan.first_date_within_days)
+    typed = _keep_typed(read_fields(visit))
+    page = describe_plans(opened, ground, last_day=last_day, typed=typed, refused=refused)
+    return site.answer(frame, page, 422 if set(refused) - {Refused.CHANGED} else 200)
+
+
+def _answer_plan_check(
+    site: DebtorSite,
+    visit: DebtorRequest,
+    opened: OpenedClaim,
+    ground: Ground,
+    terms: PlanTerms,
+    *,
+    is_changed: bool = False,
+) -> Response:
+    frame = site.frame_opened(visit, opened)
+    elsewhere = lead_elsewhere(site, frame, opened, ground)
+    if elsewhere is not None:
+        return elsewhere
+    return site.answer(frame, describe_plan_check(opened, ground, terms, is_changed=is_changed))
+
+
+def _keep_typed(fields: Mapping[str, str]) -> dict[str, str]:
+    """To be shown again."""
+    return {name: fields.get(name, "")[:_MAX_PLAN_TYPED] for name in _PLAN_TYPED}
+
+
+_LATER_PLACE = "later"
+_MAX_LATER_TYPED = 10
+_LATER_TYPED = ("until", "on_day", "on_month", "on_year")
+
+
+@in_session
+@from_level(Level.FACT, _LATER_PLACE)
+async def show_days(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    return _answer_later_form(site, visit, opened, await load_ground(site, opened))
+
+
+@in_session
+@from_level(Level.FACT, _LATER_PLACE)
+async def check_day(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    ground = await load_ground(site, opened)
+    chosen = read_deferment(read_fields(visit), ground)
+    if isinstance(chosen, DefermentTerms):
+        return _answer_later_check(site, visit, opened, ground=ground, terms=chosen)
+    return _answer_later_form(site, visit, opened, ground=ground, refused=chosen)
+
+
+@takes_form
+@takes_form_from(Level.FACT, _LATER_PLACE)
+async def ask_time(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+) -> Response:
+    wanted = read_carried_deferment(form)
+    answer = None if wanted is None else await ask_for(site, visit, opened, terms=wanted, form=form)
+    if answer is not None:
+        return answer
+    opened = await site.find_opened(visit) or opened
+    ground = await load_ground(site, opened)
+    if wanted is not None and is_to_be_had(wanted, ground):
+        return _answer_later_check(
+            site, visit, opened, ground=ground, terms=wanted, is_changed=True
+        )
+    return _answer_later_form(site, visit, opened, ground=ground, refused=Refused.CHANGED)
+
+
+def _answer_later_form(
+    site: DebtorSite,
+    visit: DebtorRequest,
+    opened: OpenedClaim,
+    ground: Ground,
+    refused: Refused | None = None,
+) -> Response:
+    frame = site.frame_opened(visit, opened)
+    offers = list_offered_deferments(ground.modalities, ground.facts, ground.today)
+    elsewhere = lead_elsewhere(site, frame, opened, ground)
+    if elsewhere is not None:
+        return elsewhere
+    if not offers:
+        return site.redirect(frame, "options")
+    assert ground.modalities.deferment is not None
+    first, last = find_deferment_range(ground.modalities.deferment, ground.facts, ground.today)
+    fields = read_fields(visit)
+    page = LaterPage(
+        currency=opened.facts.currency,
+        outstanding_cents=ground.facts.outstanding_cents,
+        days=[each.until for each in offers],
+        first_day=first,
+        last_day=last,
+        own=OWN,
+        typed={name: fields.get(name, "")[:_MAX_LATER_TYPED] for name in _LATER_TYPED},
+        refused=refused,
+    )
+    return site.answer(frame, page, 200 if refused in (None, Refused.CHANGED) else 422)
+
+
+def _answer_later_check(
+    site: DebtorSite,
+    visit: DebtorRequest,
+    opened: OpenedClaim,
+    ground: Ground,
+    terms: DefermentTerms,
+    *,
+    is_changed: bool = False,
+) -> Response:
+    frame = site.frame_opened(visit, opened)
+    elsewhere = lead_elsewhere(site, frame, opened, ground)
+    if elsewhere is not None:
+        return elsewhere
+    return site.answer(frame, describe_later_check(opened, ground, terms, is_changed=is_changed))
+
+
 PAGES: RoutedPages = {
     "options": {"GET": show_options},
     "help": {"GET": show_help, "POST": pause},
+    "plan": {"GET": show_plans},
+    "plan_check": {"GET": check_plan, "POST": ask_plan},
+    "later": {"GET": show_days},
+    "later_check": {"GET": check_day, "POST": ask_time},
 }

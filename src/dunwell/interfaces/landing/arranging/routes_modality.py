@@ -1,24 +1,26 @@
-"""A plan or a deferment that was asked for: how it stands, its confirmation, taking it back.
-
-Of a closed claim nothing of it is shown any more.
+"""A payment plan or a deferral that was requested: its state, its confirmation on paper,
+withdrawing it.
 """
 
 from uuid import UUID
 
 from starlette.responses import Response
 
+from dunwell.accounts.installation.operator import Operator
 from dunwell.cases.modalities.answer_modality import is_agreed, tell_answer, withdraw_modality
 from dunwell.cases.modalities.modality import Modality, ModalityType
-from dunwell.cases.modalities.store import read_modality
-from dunwell.contact.messages.letters.paper import write_paper
+from dunwell.cases.modalities.progress import GRACE
+from dunwell.cases.modalities.store import LOAD_ONE, ModalityRow, read_modality
+from dunwell.contact.messages.creditors import find_creditor
+from dunwell.contact.messages.formatting import render_day, render_money
+from dunwell.contact.messages.letters.paper import Body, Paper, Table, compose_paper, write_paper
 from dunwell.contact.notices.notice import Addressee
 from dunwell.contact.notices.send_notice import find_repeated, send_notice
-from dunwell.interfaces.landing.arranging.paper import compose_confirmation
-from dunwell.interfaces.landing.arranging.store import ENDED_MODALITY
 from dunwell.interfaces.landing.arranging.views import ModalityWithdrawPage, describe_modality
-from dunwell.interfaces.landing.paying.methods import can_pay
+from dunwell.interfaces.landing.paying.choosing import can_pay
+from dunwell.interfaces.landing.session.details import KEY, Detail
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
@@ -31,8 +33,75 @@ from dunwell.interfaces.landing.web.in_session import (
 )
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.formats import build_message_filters
 from dunwell.interfaces.web.responses import answer_file
+from dunwell.platform.database.sql import compose, nest_row
 from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.text.translation import Language
+
+# One that has ended: what is live comes with every page.
+ENDED_MODALITY: Detail[ModalityRow] = Detail(
+    nest_row(compose("{one} AND p.ended_at IS NOT NULL", one=LOAD_ONE), *KEY, "$2"),
+    ModalityRow, "modality_id", "There is no such request of this claim.",
+)  # fmt: skip
+
+
+def compose_confirmation(
+    language: Language, opened: OpenedClaim, modality: Modality, operator: Operator | None = None
+) -> Paper:
+    """Of one that was approved. Raises MerchantNotConfigured."""
+    translate, creditor = language.translate, find_creditor(opened.merchant, operator)
+    assert modality.answered_at is not None
+    day_of = build_message_filters(language.code)["day_of"]
+    agreed_on = day_of(modality.answered_at, opened.merchant.configuration.timezone)
+    amount = render_money(modality.amount_cents, modality.currency, language.code)
+    is_plan = modality.type is ModalityType.PAYMENT_PLAN
+    body = Body(
+        title=translate("Confirmation of your payment plan") if is_plan
+        else translate("Confirmation of more time to pay"),
+        rows=[
+            (translate("To"), creditor.legal_name),
+            (translate("For"), opened.facts.reference_number),
+            (translate("Agreed on"), agreed_on),
+            (translate("Amount"), amount),
+            (translate("Extra cost"), translate("none")),
+            *([] if is_plan else [(translate("Please pay by"), _say_last_day(modality, language))]),
+        ],
+        table=_make_table(modality, language, amount) if is_plan else None,
+        notes=_list_notes(language, is_plan=is_plan),
+    )  # fmt: skip
+    brand = opened.merchant.configuration.brand
+    return compose_paper(brand, creditor, language.code, body)
+
+
+def _list_notes(language: Language, *, is_plan: bool) -> list[str]:
+    translate = language.translate
+    if not is_plan:
+        return [
+            translate("Until then we send you no reminders about it and add no fees."),
+            translate("If the money is not here by then, we go on where we stopped."),
+        ]
+    return [
+        translate("While you keep to it, we send you no reminders and add no fees."),
+        translate("If a payment is more than %(days)s days late, the plan ends.", days=GRACE.days),
+    ]
+
+
+def _make_table(modality: Modality, language: Language, amount: str) -> Table:
+    translate = language.translate
+    rows = [
+        (
+            render_day(each.due_on, language.code),
+            render_money(each.amount_cents, modality.currency, language.code),
+        )
+        for each in modality.schedule
+    ]
+    return Table((translate("Day"), translate("Amount")), rows, (translate("Together"), amount))
+
+
+def _say_last_day(modality: Modality, language: Language) -> str:
+    return render_day(modality.schedule[-1].due_on, language.code)
+
 
 # The page that leads here, which a reader comes back to with more to show.
 _PLACE = "options"

@@ -25,9 +25,9 @@ from dunwell.cases.modalities.offers import (
 from dunwell.cases.modalities.plans import Instalment, Shares, add_months, share_out
 from dunwell.cases.modalities.progress import GRACE, find_request_answer_day, local_date
 from dunwell.contact.messages.identities import mask_address
-from dunwell.interfaces.landing.arranging.asking import OWN, Ground, Refused, find_live, may_ask
+from dunwell.interfaces.landing.arranging.requesting import OWN, Ground, Refused, find_live, may_ask
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.web.templates import Page
 
 

@@ -10,7 +10,7 @@ from dunwell.contact.escalation.usable_channels import Addresses
 from dunwell.contact.messages.identities import Person
 from dunwell.interfaces.landing.claim.next_steps import find_held_until, is_foreseeable
 from dunwell.interfaces.landing.session.states import list_standing
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 

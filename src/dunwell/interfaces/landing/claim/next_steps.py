@@ -39,7 +39,7 @@ from dunwell.interfaces.landing.session.states import (
     list_standing,
     list_topics,
 )
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 
 # A hold until midnight is one until the day before.
 _INSTANT = timedelta(microseconds=1)

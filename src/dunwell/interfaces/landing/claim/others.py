@@ -21,7 +21,7 @@ from dunwell.interfaces.landing.session.open_session import (
     repeat_opening,
 )
 from dunwell.interfaces.landing.session.session import Level, Session
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.sql import compose, load_statement, nest_rows
 

@@ -9,18 +9,18 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.interfaces.landing.claim.alternative import find_alternative
 from dunwell.interfaces.landing.claim.look_ahead import look_ahead
+from dunwell.interfaces.landing.claim.news import find_alternative
 from dunwell.interfaces.landing.claim.views import (
     PreviewedClaimPage,
     PreviewedWithheldPage,
     describe_claim,
     describe_withheld,
 )
-from dunwell.interfaces.landing.paying.methods import has_method
+from dunwell.interfaces.landing.paying.choosing import has_method
 from dunwell.interfaces.landing.render.pages import Shown
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.session.store_opened import load_previewed_claim
+from dunwell.interfaces.landing.session.store import load_previewed_claim
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.requests import PageRequest
 from dunwell.interfaces.web.responses import answer_page

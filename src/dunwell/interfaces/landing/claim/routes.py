@@ -1,29 +1,105 @@
-"""The claim page, and staying on or leaving."""
+"""The claim page, its files, the debtor's other claims, and extending or ending the session."""
+
+from uuid import UUID
 
 import msgspec
 from starlette.responses import Response
 
-from dunwell.interfaces.landing.claim.alternative import find_alternative
+from dunwell.core.files.attachment import MAX_ATTACHMENTS, AttachedFile
+from dunwell.core.files.read_attachments import read_attachment
+from dunwell.core.files.storage import ContentMissing
+from dunwell.core.files.store import LOAD_ATTACHED
 from dunwell.interfaces.landing.claim.look_ahead import look_ahead
-from dunwell.interfaces.landing.claim.others import OTHERS, list_others
-from dunwell.interfaces.landing.claim.routes_room import find_closing
-from dunwell.interfaces.landing.claim.views import RoomPage, describe_claim, describe_withheld
+from dunwell.interfaces.landing.claim.news import find_alternative
+from dunwell.interfaces.landing.claim.others import OTHERS, OtherOpening, list_others, open_other
+from dunwell.interfaces.landing.claim.views import (
+    ClosingClaim,
+    OthersPage,
+    RoomPage,
+    describe_claim,
+    describe_documents,
+    describe_withheld,
+    name_document,
+)
 from dunwell.interfaces.landing.entering.browser_sessions import (
     extend_opened,
+    find_session_of_claim,
     is_extended_by_form,
+    redirect_to_claim,
+    redirect_with_session_cookie,
     renew_previous_token,
 )
 from dunwell.interfaces.landing.entering.notices import describe_notices
-from dunwell.interfaces.landing.paying.methods import has_method
-from dunwell.interfaces.landing.session.details import NOTHING
+from dunwell.interfaces.landing.paying.choosing import has_method
+from dunwell.interfaces.landing.render.addresses import build_address
+from dunwell.interfaces.landing.session.cookies import MOST_OPEN, list_to_close
+from dunwell.interfaces.landing.session.details import KEY, NOTHING, Detail
 from dunwell.interfaces.landing.session.extend_session import end_session
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.session.store import OpenedClaim, load_opened_claim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
-from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
-from dunwell.interfaces.landing.web.leading import find_last_handle
+from dunwell.interfaces.landing.web.in_session import (
+    RoutedPages,
+    check_feature,
+    from_level,
+    in_session,
+    in_session_with,
+    takes_form_from,
+    takes_form_with,
+)
+from dunwell.interfaces.landing.web.leading import find_held, find_last_handle
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.landing.web.views import EndedPage
 from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.responses import answer_file, answer_redirect
+from dunwell.platform.database.sql import nest_rows
+from dunwell.platform.errors import NotFound
+
+
+async def find_closing(site: DebtorSite, visit: DebtorRequest) -> list[ClosingClaim]:
+    """The claims that would close for the one in the address; none: there is room."""
+    if len(visit.session_hashes) <= MOST_OPEN:
+        return []
+    handles = list_to_close(await find_held(site, visit), visit.handle, site.now())
+    found = []
+    async with site.resources.database.connection() as connection:
+        for handle in handles:
+            other = await load_opened_claim(connection, visit.session_hashes[handle])
+            if other is not None:
+                found.append(_describe(handle, other))
+    return found
+
+
+def _describe(handle: str, opened: OpenedClaim) -> ClosingClaim:
+    facts = opened.facts
+    reference = None if facts.withheld else facts.reference_number
+    return ClosingClaim(handle, opened.merchant.name, reference)
+
+
+@takes_form_with(NOTHING, also_withheld=True)
+async def take_room(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
+) -> Response:
+    """Closes the oldest, or gives up the claim that was opened last. A second click finds room."""
+    frame = site.frame_opened(visit, opened)
+    if form.get("do") == "back":
+        async with site.resources.database.transaction() as tx:
+            work = site.work(tx, opened.merchant, opened.session.session_id)
+            await end_session(work, opened.session)
+        answer = answer_redirect(build_address("claim"))
+        site.set_cookie(answer, visit.handle, "")
+        return answer
+    answer = site.redirect(frame, "claim")
+    if form.get("do") == "open":
+        for each in await find_closing(site, visit):
+            site.set_cookie(answer, each.handle, "")
+    return answer
+
+
+@in_session_with(NOTHING, also_withheld=True)
+async def go_to_claim(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    """An address that only takes forms, opened by hand or by choosing a language there."""
+    return site.redirect(site.frame_opened(visit, opened), "claim")
 
 
 @in_session_with(OTHERS, also_withheld=True)
@@ -105,7 +181,91 @@ async def show_imprint(site: DebtorSite, visit: DebtorRequest) -> Response:
     return site.redirect(msgspec.structs.replace(site.frame(visit), handle=handle), "notices")
 
 
+_DOCUMENTS_PLACE = "documents"
+DOCUMENTS: Detail[list[AttachedFile]] = Detail(
+    nest_rows(LOAD_ATTACHED, *KEY, str(MAX_ATTACHMENTS)), list[AttachedFile]
+)
+
+
+@in_session_with(DOCUMENTS)
+@from_level(Level.FACT, _DOCUMENTS_PLACE)
+async def show_documents(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    check_feature(opened, "DOCUMENTS")
+    return _answer_list(site, visit, opened)
+
+
+@in_session_with(DOCUMENTS)
+@from_level(Level.FACT, _DOCUMENTS_PLACE)
+async def send_document(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    check_feature(opened, "DOCUMENTS")
+    attachment_id = _read_id(visit.path_params["attachment_id"])
+    # The connection is given back before the file storage is called.
+    async with site.resources.database.connection() as connection:
+        work = site.work(connection, opened.merchant, opened.session.session_id)
+        attached = await read_attachment(work, opened.facts.claim_id, attachment_id)
+    try:
+        content = await site.storage.load(attached.storage_key)
+    except ContentMissing:
+        return _answer_list(site, visit, opened, missing=attached)
+    return answer_file(content, attached.content_type, name_document(attached))
+
+
+def _answer_list(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, missing: AttachedFile | None = None
+) -> Response:
+    """missing: one whose file should be there."""
+    page = describe_documents(DOCUMENTS.read(opened.detail), missing)
+    return site.answer(site.frame_opened(visit, opened), page, 410 if missing else 200)
+
+
+def _read_id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise NotFound("There is no such document of this claim.") from None
+
+
+_OTHERS_PLACE = "others"
+
+
+@in_session_with(OTHERS)
+@from_level(Level.CODE, _OTHERS_PLACE)
+async def show_others(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    found = list_others(site.resources.keys, opened)
+    return site.answer(site.frame_opened(visit, opened), OthersPage(found))
+
+
+@takes_form_with(OTHERS)
+@takes_form_from(Level.CODE, _OTHERS_PLACE)
+async def go_to_other(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
+) -> Response:
+    """Into the session that has it open, or a new one. Raises NotFound for what is none of them."""
+    keys, frame = site.resources.keys, site.frame_opened(visit, opened)
+    known = {str(each.claim_id): each.claim_id for each in list_others(keys, opened)}
+    claim_id = known.get(visit.path_params["other"])
+    if claim_id is None:
+        raise NotFound("This is none of the debtor's other claims.")
+    merchant_id, held = opened.merchant.merchant_id, await find_held(site, visit)
+    back = find_session_of_claim(site, held, merchant_id, claim_id, level=opened.session.level)
+    if back is not None:
+        return redirect_to_claim(site, frame, back)
+    session_id = site.resources.ids.new(site.now())
+    other = OtherOpening(claim_id, session_id, site.draw_randomness())
+    async with site.resources.database.transaction() as tx:
+        work = site.work(tx, opened.merchant, session_id)
+        session = await open_other(work, keys, opened.session, other)
+    return redirect_with_session_cookie(site, frame, held, session)
+
+
+@in_session
+async def go_to_others(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+    """An address that only takes forms, opened by hand or by choosing a language there."""
+    return site.redirect(site.frame_opened(visit, opened), "others")
+
+
 PAGES: RoutedPages = {
+    "room": {"GET": go_to_claim, "POST": take_room},
     "claim": {"GET": show_claim},
     "extend": {"GET": go_back, "POST": extend},
     "end": {"GET": go_back, "POST": end},
@@ -113,4 +273,8 @@ PAGES: RoutedPages = {
     "notices": {"GET": show_notices},
     "imprint": {"GET": show_imprint},
     "impressum": {"GET": show_imprint},
+    "documents": {"GET": show_documents},
+    "document": {"GET": send_document},
+    "others": {"GET": show_others},
+    "other": {"GET": go_to_others, "POST": go_to_other},
 }

@@ -27,7 +27,7 @@ from dunwell.interfaces.landing.claim.news import (
 )
 from dunwell.interfaces.landing.claim.next_steps import NextSteps, describe_next
 from dunwell.interfaces.landing.claim.others import OtherClaim
-from dunwell.interfaces.landing.objecting.disputing import (
+from dunwell.interfaces.landing.objecting.send_drafted import (
     can_dispute,
     find_undisputed_cents,
     list_unsent,
@@ -52,7 +52,7 @@ from dunwell.interfaces.landing.session.states import (
     list_topics,
     render_initials,
 )
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.web.templates import Page
 
 

@@ -1,40 +1,57 @@
-"""Takes down that somebody asks for a new link, who says to know a claim's reference and the
-address on file; a worker finds out whether it is so, and sends it.
+"""A new link on request, for a visitor who names a claim's reference and the address on file."""
 
-Nobody learns from the page whether there is such a claim: when it answers, nobody has looked yet.
-Each is looked at once: its removal and what is sent are one transaction.
-"""
-
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
+import phonenumbers
 import structlog
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.contact.notices.notice import HOUR, Addressee, Kind
+from dunwell.contact.notices.notice import HOUR, Addressee, Kind, NoticeChannel
 from dunwell.contact.notices.occasions.facts import LinkFacts
 from dunwell.contact.notices.send_notice import send_notice
 from dunwell.contact.notices.store import has_recent
 from dunwell.core.claims.store import lock_claim
-from dunwell.interfaces.landing.entering.contacts import find_contact
-from dunwell.interfaces.landing.entering.store_asked_links import (
+from dunwell.interfaces.landing.entering.store import (
     AskedLink,
     find_asked_links,
+    find_references,
+    remove_tries,
     save_asked_link,
     take_asked_link,
 )
-from dunwell.interfaces.landing.entering.store_tries import remove_tries
-from dunwell.interfaces.landing.entering.store_ways import find_references
 from dunwell.interfaces.landing.entering.tries import Locked
 from dunwell.interfaces.landing.entering.visitors import admit_request, count_visitors_request
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
+
+
+def find_contact(typed: str, addresses: Mapping[NoticeChannel, str]) -> NoticeChannel | None:
+    """Which of the addresses on file was typed. Case does not count, nor how a number is written:
+    with its country's code, or as it is dialled there."""
+    email, number = addresses.get("EMAIL"), addresses.get("SMS")
+    if email is not None and email.casefold() == typed.strip().casefold():
+        return "EMAIL"
+    if number is not None and _is_same_number(typed, number):
+        return "SMS"
+    return None
+
+
+def _is_same_number(typed: str, on_file: str) -> bool:
+    try:
+        known = phonenumbers.parse(on_file)
+        region = phonenumbers.region_code_for_number(known)
+        return bool(phonenumbers.parse(typed, region) == known)
+    except phonenumbers.NumberParseException:
+        return False
+
 
 ASKED_SECONDS = 1.0
 # A reference is one merchant's, but two may have thought of the same one.

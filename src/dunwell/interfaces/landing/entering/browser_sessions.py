@@ -6,13 +6,13 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.interfaces.landing.entering.openings import is_opened_by
-from dunwell.interfaces.landing.entering.store_ways import WayIn
+from dunwell.interfaces.landing.entering.store import WayIn
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.session.cookies import SessionsByHandle, choose_cookie_slot
 from dunwell.interfaces.landing.session.extend_session import extend_session
 from dunwell.interfaces.landing.session.open_session import OpenedSession, repeat_opening
 from dunwell.interfaces.landing.session.session import PREVIOUS_LASTS, Level, Session, is_form_token
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim, load_opened_claim
+from dunwell.interfaces.landing.session.store import OpenedClaim, load_opened_claim
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.platform.crypto import sha256
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.interfaces.landing.entering.store_ways import WayIn
+from dunwell.interfaces.landing.entering.store import WayIn
 from dunwell.interfaces.landing.entering.tries import Locked, lock_for
 from dunwell.interfaces.landing.session.open_session import (
     OpenedSession,

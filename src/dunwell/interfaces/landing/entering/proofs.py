@@ -1,7 +1,5 @@
-"""What a way in asks for before it opens, and how what is typed is compared.
-
-A claim without the fact a merchant asks for is asked for the next one, then for a code to the
-address on file. Nothing here says which of them a claim has, but the question itself. Pure.
+"""What opens a claim's page, and how what is typed is compared: known facts, amounts, codes.
+Pure.
 """
 
 import hashlib
@@ -10,12 +8,39 @@ import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
 
 from dunwell.accounts.merchants.configuration import Channel, Configuration, Proof
+from dunwell.contact.messages.formatting import count_minor_digits
 from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.interfaces.landing.render.dates import read_birth_date
-from dunwell.interfaces.landing.session.on_file import OnFile
+from dunwell.interfaces.landing.session.facts import OnFile
+
+
+@dataclass(frozen=True, slots=True)
+class LetterSums:
+    """Amounts in minor units: the items' in their order, the payments' the oldest first."""
+
+    currency: str
+    items_cents: Sequence[int]
+    payments_cents: Sequence[int]
+
+
+def is_known_amount(typed: str, sums: LetterSums) -> bool:
+    """However it is written: 1.234,50 and EUR 1,234.50 are one amount, as are 120 and 120.00."""
+    digits = "".join(c for c in unicodedata.normalize("NFKC", typed) if c in "0123456789")
+    return bool(digits) and digits.lstrip("0") in _list_written(sums)
+
+
+def _list_written(sums: LetterSums) -> set[str]:
+    unit = 10 ** count_minor_digits(sums.currency)
+    totals = list(accumulate(sums.items_cents))
+    paid = [0, *accumulate(sums.payments_cents)]
+    amounts = {total - each for total in totals for each in paid if total > each}
+    whole = {amount // unit for amount in amounts if amount % unit == 0}
+    return {str(amount) for amount in amounts | whole}
+
 
 Fact = Literal["POSTAL_CODE", "DATE_OF_BIRTH", "CONTRACT_NUMBER", "CUSTOMER_NUMBER"]
 # What a session is asked for where the merchant's links ask for nothing.

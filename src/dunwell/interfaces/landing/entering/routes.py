@@ -30,12 +30,16 @@ from dunwell.interfaces.landing.entering.sent_codes import (
     describe_lock,
     read_typed_code,
 )
-from dunwell.interfaces.landing.entering.store_tries import is_undelivered
-from dunwell.interfaces.landing.entering.store_ways import WayIn, find_link
+from dunwell.interfaces.landing.entering.store import WayIn, find_link, is_undelivered
 from dunwell.interfaces.landing.entering.tries import Locked, Slowed, Wrong
-from dunwell.interfaces.landing.entering.try_code import try_code
-from dunwell.interfaces.landing.entering.try_fact import Asked, try_fact
-from dunwell.interfaces.landing.entering.try_sent_code import Right, Typed, try_sent_code
+from dunwell.interfaces.landing.entering.typed_codes import (
+    Asked,
+    RightCode,
+    Typed,
+    try_code,
+    try_fact,
+    try_sent_code,
+)
 from dunwell.interfaces.landing.entering.views import (
     CodeField,
     CodePage,
@@ -274,7 +278,7 @@ async def _try_sent(
     """To a visitor who did not use the code first, a code that was used is a wrong one."""
     keys, now = site.resources.keys, site.now()
     tried = await try_sent_code(tx, keys, typed, now)
-    if not isinstance(tried, Right):
+    if not isinstance(tried, RightCode):
         return tried
     assert tried.notice_id is not None
     origin = keys.digest(_PURPOSE, tried.notice_id.bytes + typed.visitor)

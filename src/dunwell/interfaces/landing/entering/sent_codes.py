@@ -9,9 +9,8 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.notices.notice import Addressee, NoticeChannel, TooMany
 from dunwell.contact.notices.occasions.facts import CodeFacts
-from dunwell.interfaces.landing.entering.send_code import send_code
 from dunwell.interfaces.landing.entering.tries import Locked, Slowed, lock_for
-from dunwell.interfaces.landing.entering.try_sent_code import Typed
+from dunwell.interfaces.landing.entering.typed_codes import Typed, send_code
 from dunwell.interfaces.landing.entering.views import CodeField, SentCodePage
 from dunwell.interfaces.landing.entering.visitors import digest_visitor
 from dunwell.interfaces.landing.render.pages import DebtorPageContext

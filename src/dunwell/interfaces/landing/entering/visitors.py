@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 import structlog
 from prometheus_client import Counter
 
-from dunwell.interfaces.landing.entering.store_tries import (
+from dunwell.interfaces.landing.entering.store import (
     count_everybodys_wrong,
     load_visitor_tries,
     save_visitors_request,

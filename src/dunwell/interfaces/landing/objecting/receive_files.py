@@ -19,7 +19,7 @@ from dunwell.core.files.upload import (
 )
 from dunwell.core.files.uploads import check_storage_room, check_upload, put_away, throw_away
 from dunwell.interfaces.landing.session.session import is_like_token
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.requests import ForeignForm

@@ -16,25 +16,26 @@ from dunwell.interfaces.landing.entering.browser_sessions import (
     is_extended_by_form,
     renew_previous_token,
 )
-from dunwell.interfaces.landing.objecting.answers import Answered, read_answers
-from dunwell.interfaces.landing.objecting.disputing import (
-    can_dispute,
-    find_reason,
-    list_reasons_for,
-    needs_fact,
-)
-from dunwell.interfaces.landing.objecting.keep_draft import KeptDraft
 from dunwell.interfaces.landing.objecting.receive_files import (
     Received,
     discard,
     read_texts,
     receive_files,
 )
-from dunwell.interfaces.landing.objecting.send_drafted import send_dispute
+from dunwell.interfaces.landing.objecting.send_drafted import (
+    KeptDraft,
+    can_dispute,
+    find_reason,
+    list_reasons_for,
+    needs_fact,
+    send_dispute,
+)
 from dunwell.interfaces.landing.objecting.typed_form import (
+    Answered,
     keep_typed,
     list_refusals,
     load_typed,
+    read_answers,
     read_typed,
 )
 from dunwell.interfaces.landing.objecting.views import (
@@ -46,7 +47,7 @@ from dunwell.interfaces.landing.objecting.views import (
 from dunwell.interfaces.landing.session.drafts import Typed
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.states import find_day
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session
 from dunwell.interfaces.landing.web.site import DebtorSite

@@ -11,8 +11,6 @@ from dunwell.cases.disputes.store import load_evidence_digests
 from dunwell.core.claims.store import lock_claim
 from dunwell.core.files.upload import PreparedUpload
 from dunwell.core.files.uploads import throw_away
-from dunwell.interfaces.landing.objecting.disputing import find_undisputed_cents
-from dunwell.interfaces.landing.objecting.keep_draft import keep_draft
 from dunwell.interfaces.landing.objecting.receive_files import (
     FileRefusal,
     Received,
@@ -21,6 +19,8 @@ from dunwell.interfaces.landing.objecting.receive_files import (
 )
 from dunwell.interfaces.landing.objecting.send_drafted import (
     drop_draft_files,
+    find_undisputed_cents,
+    keep_draft,
     name_draft,
     send_draft_files,
 )
@@ -31,9 +31,9 @@ from dunwell.interfaces.landing.objecting.views import (
     describe_dispute,
     is_theirs,
 )
-from dunwell.interfaces.landing.paying.methods import can_pay
+from dunwell.interfaces.landing.paying.choosing import can_pay
 from dunwell.interfaces.landing.session.drafts import Typed
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
 from dunwell.interfaces.landing.web.site import DebtorSite

@@ -18,13 +18,13 @@ from dunwell.cases.disputes.reasons import (
     list_questions,
     needs_message,
 )
-from dunwell.interfaces.landing.objecting.disputing import can_dispute
 from dunwell.interfaces.landing.objecting.receive_files import FileRefusal
+from dunwell.interfaces.landing.objecting.send_drafted import can_dispute
 from dunwell.interfaces.landing.objecting.store import DisputeWithFiles
 from dunwell.interfaces.landing.session.drafts import Draft, DraftFile, Fields
 from dunwell.interfaces.landing.session.session import Level, Session
 from dunwell.interfaces.landing.session.states import find_day
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import Fault
 

@@ -1,26 +1,32 @@
-"""What a debtor wants to pay, as the pages' addresses and forms say it.
-
-A choice is carried in the address, so that looking at it changes nothing: `cents=5000` for a part,
-`items=3,5` for chosen items, `want=whole` for all of it. Pure.
-"""
+"""What a debtor wants to pay and by which methods, as addresses and forms say it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
+
 from dunwell.accounts.merchants.configuration import PartialPayments
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.payments.choice import (
     Bounds,
     Choice,
     ChoiceKind,
     Group,
+    allow_rate,
     choose_items,
     find_bounds,
     list_groups,
     sum_outstanding,
 )
+from dunwell.cases.payments.provider import Providers
+from dunwell.cases.payments.record_payment import label_provider
 from dunwell.core.claims.balance import Item
 from dunwell.interfaces.landing.session.facts import ClaimFacts
+from dunwell.interfaces.landing.session.session import Level
+from dunwell.interfaces.landing.session.states import decide_state, find_next_rate, is_payable
+from dunwell.interfaces.landing.session.store import OpenedClaim
+from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.amounts import read_amount
 
 _MOST_DIGITS = 12
@@ -142,3 +148,42 @@ def _read_numbers(texts: Sequence[str]) -> list[int]:
     if not all(text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS for text in texts):
         return []
     return [int(text) for text in texts]
+
+
+class Method(msgspec.Struct, frozen=True, gc=False):
+    # As the configuration names it.
+    name: str
+    # As people read it.
+    label: str
+
+
+def list_methods(providers: Providers, merchant: Merchant) -> list[Method]:
+    """The providers that the merchant chose and that are installed here, in the merchant's
+    order."""
+    return [
+        Method(each.provider, label_provider(each.provider))
+        for each in merchant.configuration.payment.methods
+        if each.provider in providers
+    ]
+
+
+def takes_transfers(merchant: Merchant) -> bool:
+    return merchant.configuration.payment.bank_account is not None
+
+
+def has_method(providers: Providers, merchant: Merchant) -> bool:
+    """Whether there is any way to pay from the page."""
+    return takes_transfers(merchant) or bool(list_methods(providers, merchant))
+
+
+def can_pay(site: DebtorSite, opened: OpenedClaim) -> bool:
+    state = decide_state(opened.facts, opened.merchant.now(site.resources.clock))
+    return is_payable(state) and has_method(site.providers, opened.merchant)
+
+
+def list_options(opened: OpenedClaim) -> Options:
+    partial = opened.merchant.configuration.payment.partial
+    shows_items = opened.session.level.reaches(Level.FACT)
+    rate = find_next_rate(opened.modality) if shows_items else None
+    partial = allow_rate(partial, None if rate is None else rate.left_cents)
+    return find_options(opened.facts, partial, shows_items=shows_items)

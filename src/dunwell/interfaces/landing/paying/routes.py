@@ -21,18 +21,16 @@ from dunwell.interfaces.landing.paying.choosing import (
     FIELDS,
     Options,
     Refused,
-    read_carried_choice,
-    read_choice,
-    render_choice,
-)
-from dunwell.interfaces.landing.paying.methods import (
     can_pay,
     list_methods,
     list_options,
+    read_carried_choice,
+    read_choice,
+    render_choice,
     takes_transfers,
 )
 from dunwell.interfaces.landing.paying.views import CheckPage, describe_amount, describe_choice
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session, takes_form
 from dunwell.interfaces.landing.web.site import DebtorSite

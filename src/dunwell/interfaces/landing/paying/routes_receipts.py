@@ -1,14 +1,11 @@
-"""Coming back from a provider, and the receipt: as a page, as a PDF, by e-mail.
+"""The return from a provider, and the receipt: as a page, as a PDF, by e-mail."""
 
-Coming back marks nothing as paid; it only has the provider asked. Of a closed claim nothing is said
-of what is left, and what the payment was made with and the address on file are not for a link
-alone.
-"""
-
+from collections.abc import Callable
 from uuid import UUID
 
 from starlette.responses import Response
 
+from dunwell.accounts.installation.operator import Operator
 from dunwell.cases.payments.provider import ProviderAway
 from dunwell.cases.payments.requests.request_states import (
     BANK_TRANSFER,
@@ -18,12 +15,13 @@ from dunwell.cases.payments.requests.request_states import (
     RequestState,
 )
 from dunwell.cases.payments.requests.settle_payment import settle_payment
-from dunwell.contact.messages.letters.paper import write_paper
+from dunwell.contact.messages.creditors import find_creditor
+from dunwell.contact.messages.formatting import render_money
+from dunwell.contact.messages.letters.paper import Body, Paper, compose_paper, write_paper
 from dunwell.contact.notices.notice import Addressee
 from dunwell.contact.notices.occasions.facts import ReceiptFacts
 from dunwell.contact.notices.send_notice import find_repeated, send_notice
-from dunwell.interfaces.landing.paying.methods import can_pay
-from dunwell.interfaces.landing.paying.paper import compose_receipt
+from dunwell.interfaces.landing.paying.choosing import can_pay
 from dunwell.interfaces.landing.paying.views import (
     describe_back,
     describe_method,
@@ -31,15 +29,63 @@ from dunwell.interfaces.landing.paying.views import (
     find_copy_address,
 )
 from dunwell.interfaces.landing.session.details import KEY, Detail
+from dunwell.interfaces.landing.session.facts import ClaimFacts
 from dunwell.interfaces.landing.session.states import is_closed
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.formats import build_message_filters
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.database.sql import nest_row
 from dunwell.platform.errors import NotFound
+from dunwell.platform.text.translation import Language
+
+
+def compose_receipt(
+    language: Language, opened: OpenedClaim, payment: Paid, method: str,
+    operator: Operator | None = None,
+) -> Paper:  # fmt: skip
+    """Raises MerchantNotConfigured."""
+    translate, facts = language.translate, opened.facts
+    closed = is_closed(facts)
+    creditor = find_creditor(opened.merchant, operator)
+
+    def money(cents: int) -> str:
+        return render_money(cents, facts.currency, language.code)
+
+    moment = build_message_filters(language.code)["moment"]
+    timezone = opened.merchant.configuration.timezone
+    body = Body(
+        title=translate("Receipt"),
+        lead=[_tell_return(translate, facts)] if payment.reversed_at else [],
+        rows=[
+            (translate("Paid"), money(payment.amount_cents)),
+            (translate("To"), creditor.legal_name),
+            (translate("For"), facts.reference_number),
+            (translate("On"), moment(payment.paid_at, timezone)),
+            (translate("Paid with"), method),
+            (translate("Payment number"), payment.transaction_id),
+            *([] if closed else [(translate("Still to pay"), money(facts.outstanding_cents))]),
+        ],
+        notes=[] if closed else [_tell_rest(translate, facts.outstanding_cents)],
+    )
+    brand = opened.merchant.configuration.brand
+    return compose_paper(brand, creditor, language.code, body)
+
+
+def _tell_return(translate: Callable[[str], str], facts: ClaimFacts) -> str:
+    if is_closed(facts):
+        return translate("This payment was returned.")
+    return translate("This payment was returned. The amount is open again.")
+
+
+def _tell_rest(translate: Callable[[str], str], outstanding_cents: int) -> str:
+    if outstanding_cents == 0:
+        return translate("Nothing is left to pay. We will not write to you about it again.")
+    return translate("We write to you about the rest only.")
+
 
 # What the page can say of a copy that was asked for.
 _COPIES = ("sent", "refused")

@@ -11,8 +11,13 @@ from dunwell.cases.payments.requests.transfers import SentTransfer, announce_tra
 from dunwell.contact.messages.letters.code_image import draw_png
 from dunwell.contact.messages.letters.rendering import render_payment_code
 from dunwell.core.claims.holds import HoldKind
-from dunwell.interfaces.landing.paying.choosing import Refused, read_carried_choice
-from dunwell.interfaces.landing.paying.methods import can_pay, list_options, takes_transfers
+from dunwell.interfaces.landing.paying.choosing import (
+    Refused,
+    can_pay,
+    list_options,
+    read_carried_choice,
+    takes_transfers,
+)
 from dunwell.interfaces.landing.paying.routes import read_address
 from dunwell.interfaces.landing.paying.views import (
     SentPage,
@@ -22,7 +27,7 @@ from dunwell.interfaces.landing.paying.views import (
 )
 from dunwell.interfaces.landing.render.dates import read_carried_day, read_day
 from dunwell.interfaces.landing.session.states import find_announced, find_day
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session, takes_form
 from dunwell.interfaces.landing.web.site import DebtorSite

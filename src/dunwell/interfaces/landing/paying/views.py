@@ -11,12 +11,11 @@ from dunwell.cases.payments.choice import Bounds, Choice, Group
 from dunwell.cases.payments.record_payment import label_provider
 from dunwell.cases.payments.requests.request_states import Paid, Receipt
 from dunwell.contact.messages.identities import mask_address
-from dunwell.interfaces.landing.paying.choosing import Options, Refused, render_choice
-from dunwell.interfaces.landing.paying.methods import Method
+from dunwell.interfaces.landing.paying.choosing import Method, Options, Refused, render_choice
 from dunwell.interfaces.landing.session.facts import ItemFacts
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.states import Outcome, decide_outcome, is_closed
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.web.templates import Page
 
 

@@ -1,20 +1,31 @@
-"""How a debtor is reached: the language, the channels, and where the addresses are changed."""
+"""Contact preferences: the language, the channels, and unsubscribing by an e-mail's List-
+Unsubscribe.
+"""
 
 import msgspec
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.intake.change_contact_data import change_contact_data
-from dunwell.interfaces.landing.reaching.choose_channels import (
+from dunwell.contact.sending.references import read_reference
+from dunwell.contact.sending.report import Reference
+from dunwell.interfaces.landing.entering.views import DeadLinkPage
+from dunwell.interfaces.landing.reaching.change_contact import (
     choose_channels,
     list_ways,
     read_ways,
+    unsubscribe,
 )
 from dunwell.interfaces.landing.reaching.store import SUPPRESSIONS
-from dunwell.interfaces.landing.reaching.views import describe_preferences
-from dunwell.interfaces.landing.reaching.ways import WayToReach
+from dunwell.interfaces.landing.reaching.views import (
+    UnsubscribePage,
+    WayToReach,
+    describe_preferences,
+)
 from dunwell.interfaces.landing.session.addresses import CHANNELS
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,
@@ -27,6 +38,7 @@ from dunwell.interfaces.landing.web.in_session import (
 )
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.platform.http.requests import read_body
 
 # Comes back to the page, which shows masked addresses.
 _PLACE = "reach"
@@ -104,8 +116,49 @@ async def _find_ways(site: DebtorSite, opened: OpenedClaim) -> list[WayToReach]:
         return await list_ways(work, keys, on_file)
 
 
+# "List-Unsubscribe=One-Click", as a form or in parts.
+_MOST_BYTES = 8 * 1024
+
+
+async def show_unsubscribe(site: DebtorSite, visit: DebtorRequest) -> Response:
+    reference, merchant = _read(site, visit), None
+    if reference is not None:
+        async with site.resources.database.connection() as connection:
+            merchant = await load_merchant(connection, reference.merchant_id)
+    return _answer_unsubscribe(site, visit, merchant, is_done=False)
+
+
+async def take_unsubscribe(site: DebtorSite, visit: DebtorRequest) -> Response:
+    """No redirect: mail programs follow none (RFC 8058, 3.1)."""
+    await read_body(visit, _MOST_BYTES)
+    reference, merchant = _read(site, visit), None
+    if reference is not None:
+        async with site.resources.database.transaction() as tx:
+            merchant = await load_merchant(tx, reference.merchant_id)
+            if merchant is not None:
+                work = site.work(tx, merchant, "unsubscribe")
+                is_known = await unsubscribe(work, site.resources.keys, reference)
+                merchant = merchant if is_known else None
+    return _answer_unsubscribe(site, visit, merchant, is_done=True)
+
+
+def _read(site: DebtorSite, visit: DebtorRequest) -> Reference | None:
+    return read_reference(site.resources.keys, visit.path_params["reference"])
+
+
+def _answer_unsubscribe(
+    site: DebtorSite, visit: DebtorRequest, merchant: Merchant | None, *, is_done: bool
+) -> Response:
+    """merchant: none: the address leads nowhere any more."""
+    if merchant is None:
+        return site.answer(site.frame(visit), DeadLinkPage(), 410)
+    page = UnsubscribePage(visit.path_params["reference"], is_done)
+    return site.answer(site.frame(visit, merchant), page)
+
+
 PAGES: RoutedPages = {
     "preferences": {"GET": show_preferences},
     "language": {"GET": go_back, "POST": save_language},
     "channels": {"GET": go_back, "POST": save_channels},
+    "unsubscribe": {"GET": show_unsubscribe, "POST": take_unsubscribe},
 }

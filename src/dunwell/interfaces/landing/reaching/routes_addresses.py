@@ -15,22 +15,23 @@ from dunwell.interfaces.landing.entering.sent_codes import (
 )
 from dunwell.interfaces.landing.entering.tries import Locked, Wrong
 from dunwell.interfaces.landing.entering.views import CodeField
-from dunwell.interfaces.landing.reaching.change_address import Typed, ask_change, confirm_change
+from dunwell.interfaces.landing.reaching.change_contact import Typed, ask_change, confirm_change
 from dunwell.interfaces.landing.reaching.store import (
     NEW_ADDRESSES,
     PendingChange,
     load_change,
     save_typed_address,
 )
-from dunwell.interfaces.landing.reaching.views import AddressPage, mask_present
-from dunwell.interfaces.landing.reaching.ways import (
+from dunwell.interfaces.landing.reaching.views import (
     CHANGEABLE,
     AddressFault,
+    AddressPage,
+    mask_present,
     read_address,
     render_address,
 )
 from dunwell.interfaces.landing.session.session import Level, is_like_token
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import (
     RoutedPages,

@@ -16,7 +16,7 @@ from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.interfaces.landing.session.details import KEY, Detail
 from dunwell.interfaces.landing.session.drafts import DraftKey
 from dunwell.interfaces.landing.session.session import REMEMBERED, Session
-from dunwell.interfaces.landing.session.store_drafts import lock_draft, save_fields
+from dunwell.interfaces.landing.session.store import lock_draft, save_fields
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose, nest_row, nest_rows
 

@@ -1,18 +1,121 @@
-"""What the pages of reaching show: languages, channels, addresses, all of them masked."""
+"""How a debtor is contacted and what of it can be chosen, as the pages show it, masked."""
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import msgspec
+import phonenumbers
 
-from dunwell.contact.messages.identities import mask_address
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.contact.messages.identities import mask_address, normalize_address
 from dunwell.contact.notices.notice import NoticeChannel
-from dunwell.interfaces.landing.reaching.ways import CHANGEABLE, AddressFault, WayToReach
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.web.templates import Page
+from dunwell.platform.text.texts import is_email_address
 from dunwell.platform.text.translation import Language
+
+_LONGEST = 254
+# What a page's address calls that which can be changed there.
+CHANGEABLE: Mapping[str, NoticeChannel] = {"email": "EMAIL", "mobile": "SMS"}
+_MOBILE = (
+    phonenumbers.PhoneNumberType.MOBILE,
+    phonenumbers.PhoneNumberType.FIXED_LINE_OR_MOBILE,
+)
+_NO_COUNTRY = (None, phonenumbers.REGION_CODE_FOR_NON_GEO_ENTITY)
+AddressFault = Literal["WRONG_EMAIL", "WRONG_NUMBER", "SAME"]
+
+
+@dataclass(frozen=True, slots=True)
+class WayToReach:
+    channel: Channel
+    address: str
+    # The reason of its suppression; none: it is used.
+    suppressed_for: str | None
+
+    @property
+    def is_used(self) -> bool:
+        return self.suppressed_for is None
+
+    @property
+    def masked(self) -> str:
+        return mask_address(self.channel, self.address)
+
+    @property
+    def may_choose(self) -> bool:
+        """Only the debtor's own refusal is the debtor's to take back."""
+        return self.suppressed_for in (None, "DEBTOR")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is to change."""
+
+    suppressed: Sequence[WayToReach]
+    lifted: Sequence[WayToReach]
+
+
+def choose_ways(ways: Sequence[WayToReach], wanted: Collection[str]) -> Chosen | None:
+    """`wanted`: the channels to use, others are not. None: no way would be left."""
+    free = [way for way in ways if way.may_choose]
+    if free and not any(way.channel in wanted for way in free):
+        return None
+    return Chosen(
+        [way for way in free if way.is_used and way.channel not in wanted],
+        [way for way in free if not way.is_used and way.channel in wanted],
+    )
+
+
+def read_address(
+    channel: NoticeChannel, typed: str, present: str | None
+) -> tuple[str, AddressFault | None]:
+    """What was typed as it is kept, and what is wrong with it. A number is read as it is dialled
+    where the present one is from, else with its country's code."""
+    typed = typed.strip()[:_LONGEST]
+    address = typed if channel == "EMAIL" else _read_number(typed, present)
+    if channel == "EMAIL" and not is_email_address(typed):
+        return typed, "WRONG_EMAIL"
+    if address is None:
+        return typed, "WRONG_NUMBER"
+    if present and normalize_address(channel, address) == normalize_address(channel, present):
+        return typed, "SAME"
+    return address, None
+
+
+def _read_number(typed: str, present: str | None) -> str | None:
+    try:
+        region = None
+        if present is not None:
+            region = phonenumbers.region_code_for_number(phonenumbers.parse(present))
+        number = phonenumbers.parse(typed, region)
+    except phonenumbers.NumberParseException:
+        return None
+    if not _is_mobile(number):
+        return None
+    written: str = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+    return written
+
+
+def _is_mobile(number: phonenumbers.PhoneNumber) -> bool:
+    """Whether a text message gets there at the price of one. Satellites and ships (+870, +881) are
+    called mobile too, but no country's: a message there costs many times as much, and whoever owns
+    the number may be paid for each."""
+    is_a_countrys = phonenumbers.region_code_for_number(number) not in _NO_COUNTRY
+    return is_a_countrys and phonenumbers.number_type(number) in _MOBILE
+
+
+def render_address(channel: NoticeChannel, address: str) -> str:
+    """As people compare it: a number in the groups of its country."""
+    if channel == "EMAIL":
+        return address
+    try:
+        number = phonenumbers.parse(address)
+    except phonenumbers.NumberParseException:
+        return address
+    shown: str = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.INTERNATIONAL)
+    return shown
 
 
 class ShownAddress(msgspec.Struct, frozen=True, gc=False):

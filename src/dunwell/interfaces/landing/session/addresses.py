@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.messages.identities import digest_address, render_postal_address
-from dunwell.interfaces.landing.session.on_file import OnFile
+from dunwell.interfaces.landing.session.facts import OnFile
 from dunwell.platform.crypto import KeyRing
 
 CHANNELS: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")

@@ -11,8 +11,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.interfaces.landing.session.open_session import Opening, open_session, repeat_opening
 from dunwell.interfaces.landing.session.session import LASTS, REMEMBERED, Session
-from dunwell.interfaces.landing.session.store import save_end
-from dunwell.interfaces.landing.session.store_drafts import move_drafts
+from dunwell.interfaces.landing.session.store import move_drafts, save_end
 from dunwell.platform.crypto import KeyRing
 
 

@@ -1,8 +1,6 @@
-"""What a page can show of one claim, as plain values.
+"""What a page can show of one claim, as plain values, and what is known of its debtor. Pure."""
 
-Which of it a session may see, and what a state means for a page, stands in `view`. Pure.
-"""
-
+from collections.abc import Mapping
 from datetime import date, datetime
 from uuid import UUID
 
@@ -13,7 +11,24 @@ from dunwell.cases.disputes.dispute import DisputeState
 from dunwell.cases.disputes.reasons import DisputeType
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
-from dunwell.interfaces.landing.session.on_file import OnFile
+
+
+class OnFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    email: str | None = None
+    mobile_number: str | None = None
+    postal_address: Mapping[str, str | None] | None = None
+    # As 1987-03-04.
+    date_of_birth: str | None = None
+    contract_number: str | None = None
+    customer_number: str | None = None
+
+    def find(self, channel: str) -> str | None:
+        """Where a message of this channel goes, EMAIL or SMS."""
+        return self.email if channel == "EMAIL" else self.mobile_number
+
+    @property
+    def postal_code(self) -> str | None:
+        return (self.postal_address or {}).get("postal_code")
 
 
 class ItemFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):

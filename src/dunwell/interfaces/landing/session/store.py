@@ -1,12 +1,25 @@
-"""The SQL of debtors' sessions, and of what is on file: rows in, values out, no rules."""
+"""The SQL of debtors' sessions, of what they have drafted, and of the claim that a session has
+opened with all that its pages show.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from dunwell.interfaces.landing.session.on_file import OnFile
+import msgspec
+
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.store import find_cached, load_merchant
+from dunwell.cases.modalities.modality import Modality
+from dunwell.cases.modalities.store import ModalityRow, read_modality
+from dunwell.core.files.upload import PreparedUpload
+from dunwell.interfaces.landing.session.details import NOTHING, PREVIEW, Detail
+from dunwell.interfaces.landing.session.drafts import Draft, DraftFile, DraftKey, Fields
+from dunwell.interfaces.landing.session.facts import ClaimFacts, OnFile
 from dunwell.interfaces.landing.session.session import PREVIOUS_LASTS, Level, Session
 from dunwell.platform.database.database import Connection, Row
+from dunwell.platform.database.sql import compose
 
 _OPEN = """
 INSERT INTO debtor_sessions
@@ -158,3 +171,247 @@ def _read_session(row: Row) -> Session:
         proven_digests=row["proven_digests"],
         previous_hash=row["previous_hash"],
     )
+
+
+# By primary keys.
+_FILES = """
+    ARRAY(
+        SELECT (u.ticket_id, u.file_name, u.size_bytes, u.sha256)
+        FROM debtor_draft_files f
+        JOIN uploads u ON u.merchant_id = f.merchant_id AND u.ticket_id = f.ticket_id
+        WHERE f.merchant_id = $1 AND f.session_id = $2 AND f.subject = $3
+        ORDER BY f.ticket_id) AS files
+"""
+_LOAD = compose(
+    """
+SELECT subject, fields, sent_form, made_id, revision, others, {files}
+FROM debtor_drafts
+WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
+""",
+    files=_FILES,
+)
+_OPEN_DRAFT = """
+INSERT INTO debtor_drafts (merchant_id, session_id, subject, claim_id, kept_until)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (merchant_id, session_id, subject) DO UPDATE SET kept_until = $5
+"""
+_SAVE_FIELDS = """
+UPDATE debtor_drafts SET fields = $4, others = $5, revision = revision + 1
+WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
+"""
+_SAVE_FILE = """
+INSERT INTO debtor_draft_files (merchant_id, session_id, subject, ticket_id)
+VALUES ($1, $2, $3, $4)
+"""
+_KEEP_FILES = """
+UPDATE uploads SET expires_at = $4
+WHERE merchant_id = $1 AND ticket_id IN (
+    SELECT ticket_id FROM debtor_draft_files
+    WHERE merchant_id = $1 AND session_id = $2 AND subject = $3)
+"""
+# Rides on debtor_drafts_claim, then on the primary key.
+_COUNT_UNSENT = """
+SELECT count(*)
+FROM debtor_drafts d
+JOIN debtor_draft_files f USING (merchant_id, session_id, subject)
+WHERE d.merchant_id = $1 AND d.claim_id = $2
+"""
+_REMOVE_FILE = """
+DELETE FROM debtor_draft_files
+WHERE merchant_id = $1 AND session_id = $2 AND subject = $3 AND ticket_id = $4
+RETURNING ticket_id
+"""
+_REMOVE_FILES = """
+DELETE FROM debtor_draft_files
+WHERE merchant_id = $1 AND session_id = $2 AND subject = $3 AND ticket_id = ANY($4::uuid[])
+"""
+_SAVE_SENT = """
+WITH moved AS (
+    DELETE FROM debtor_draft_files
+    WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
+)
+UPDATE debtor_drafts
+SET fields = '{}', others = '[]', revision = revision + 1, sent_form = $4, made_id = $5
+WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
+"""
+# What a session's author alone may see again; rides on the primary key.
+_MOVE = """
+UPDATE debtor_drafts SET session_id = $3, kept_until = $4
+WHERE merchant_id = $1 AND session_id = $2
+"""
+# Over all merchants, as a sweep is. Rides on debtor_drafts_expiry.
+_REMOVE_OLD = """
+DELETE FROM debtor_drafts
+WHERE (merchant_id, session_id, subject) IN (
+    SELECT merchant_id, session_id, subject FROM debtor_drafts WHERE kept_until < $1 LIMIT $2)
+"""
+
+
+async def load_draft(tx: Connection, key: DraftKey) -> Draft:
+    """An empty one when there is none."""
+    row = await tx.fetchrow(_LOAD, key.merchant_id, key.owner, key.subject)
+    return Draft(key.subject) if row is None else _read(row)
+
+
+async def lock_draft(tx: Connection, key: DraftKey, kept_until: datetime) -> Draft:
+    """The draft, made if there is none; others wait until this transaction ends."""
+    await tx.execute(_OPEN_DRAFT, key.merchant_id, key.owner, key.subject, key.claim_id, kept_until)
+    return await load_draft(tx, key)
+
+
+async def save_fields(
+    tx: Connection, key: DraftKey, fields: Fields, others: Sequence[Fields] = ()
+) -> None:
+    """Of a locked draft, with the versions that then stand beside them."""
+    whose = (key.merchant_id, key.owner, key.subject)
+    await tx.execute(_SAVE_FIELDS, *whose, dict(fields), [dict(each) for each in others])
+
+
+async def save_files(
+    tx: Connection, key: DraftKey, uploads: Sequence[PreparedUpload], kept_until: datetime
+) -> None:
+    """Add a few that were put away to a locked draft; all of its files are kept as long."""
+    whose = (key.merchant_id, key.owner, key.subject)
+    for upload in uploads:
+        await tx.execute(_SAVE_FILE, *whose, upload.ticket_id)
+    await tx.execute(_KEEP_FILES, *whose, kept_until)
+
+
+async def count_unsent(tx: Connection, merchant_id: int, claim_id: int) -> int:
+    """Files of the claim's drafts."""
+    count: int = await tx.fetchval(_COUNT_UNSENT, merchant_id, claim_id)
+    return count
+
+
+async def remove_file(tx: Connection, key: DraftKey, ticket_id: UUID) -> bool:
+    """Whether the draft had such a file. Nothing leads to it any more; it is still put away."""
+    whose = (key.merchant_id, key.owner, key.subject)
+    return await tx.fetchval(_REMOVE_FILE, *whose, ticket_id) is not None
+
+
+async def remove_files(tx: Connection, key: DraftKey, ticket_ids: Sequence[UUID]) -> None:
+    """Of a locked draft, some of its files."""
+    whose = (key.merchant_id, key.owner, key.subject)
+    await tx.execute(_REMOVE_FILES, *whose, list(ticket_ids))
+
+
+async def save_sent(tx: Connection, key: DraftKey, form_id: UUID, made_id: UUID) -> None:
+    """Of a locked draft: it is empty again, its files being another's now."""
+    await tx.execute(_SAVE_SENT, key.merchant_id, key.owner, key.subject, form_id, made_id)
+
+
+async def move_drafts(
+    tx: Connection, session: Session, session_id: UUID, kept_until: datetime
+) -> None:
+    """What is this session's alone, to the one that takes its place."""
+    await tx.execute(_MOVE, session.merchant_id, session.session_id, session_id, kept_until)
+
+
+async def remove_drafts(tx: Connection, kept_until: datetime, limit: int) -> int:
+    """Their files run out by themselves."""
+    tag: str = await tx.execute(_REMOVE_OLD, kept_until, limit)
+    return int(tag.rpartition(" ")[2])
+
+
+def _read(row: Row) -> Draft:
+    files = [DraftFile(*each) for each in row["files"]]
+    return Draft(
+        subject=row["subject"],
+        fields=row["fields"],
+        files=files,
+        sent_form=row["sent_form"],
+        made_id=row["made_id"],
+        revision=row["revision"],
+        others=row["others"],
+    )
+
+
+class OpenedClaim(msgspec.Struct, frozen=True, gc=False):
+    """A session with all that its pages show."""
+
+    session: Session
+    merchant: Merchant
+    facts: ClaimFacts
+    # The one that has not ended.
+    modality: Modality | None = None
+    # The newest, if it is a plan that broke or a request that was refused.
+    unsuccessful: Modality | None = None
+    # The subjects of what was typed for it and is kept.
+    drafts: list[str] = []
+    # Of the page's own (`details`), for it to read.
+    detail: msgspec.Raw = msgspec.Raw(b"null")
+
+    @property
+    def debtor_key(self) -> tuple[int, int]:
+        """Who is one sender in queues: the debtor of one claim, not all debtors of a merchant."""
+        return self.session.merchant_id, self.session.claim_id
+
+
+class MerchantRow(msgspec.Struct, array_like=True, gc=False):
+    merchant_id: int
+    key: str
+    name: str
+    switched_to_workflows: bool
+    revision: int
+    sandbox_now: datetime | None
+
+
+class _Opened(msgspec.Struct, gc=False):
+    merchant: MerchantRow
+    session: Session
+    drafts: list[str]
+    facts: ClaimFacts
+    modality: ModalityRow | None
+    unsuccessful: ModalityRow | None
+    detail: msgspec.Raw
+
+
+_DECODER = msgspec.json.Decoder(_Opened)
+
+
+async def load_opened_claim(
+    tx: Connection, session_hash: bytes, detail: Detail[Any] = NOTHING, *ids: UUID | None
+) -> OpenedClaim | None:
+    """The session, also when it has ended, its claim, and what else its page shows, in one
+    statement. ids: the detail's arguments."""
+    document: str | None = await tx.fetchval(detail.statement, session_hash, *ids)
+    return None if document is None else await _read_opened(tx, document)
+
+
+async def load_previewed_claim(
+    tx: Connection, merchant_id: int, claim_id: int, level: Level, now: datetime
+) -> OpenedClaim | None:
+    """As if somebody had opened it, which nobody has. now: real time."""
+    document: str | None = await tx.fetchval(PREVIEW, merchant_id, claim_id, level, now)
+    return None if document is None else await _read_opened(tx, document)
+
+
+async def _read_opened(tx: Connection, document: str) -> OpenedClaim:
+    opened = _DECODER.decode(document)
+    return OpenedClaim(
+        session=opened.session,
+        merchant=await find_merchant(tx, opened.merchant),
+        facts=opened.facts,
+        modality=None if opened.modality is None else read_modality(opened.modality),
+        unsuccessful=None if opened.unsuccessful is None else read_modality(opened.unsuccessful),
+        drafts=opened.drafts,
+        detail=opened.detail,
+    )
+
+
+async def find_merchant(tx: Connection, row: MerchantRow) -> Merchant:
+    """With the configuration the process keeps, or read anew when there is another one."""
+    cached = find_cached(row.merchant_id)
+    if cached.configuration is not None and cached.revision == row.revision:
+        return Merchant(
+            merchant_id=row.merchant_id,
+            key=row.key,
+            name=row.name,
+            switched_to_workflows=row.switched_to_workflows,
+            revision=row.revision,
+            configuration=cached.configuration,
+            sandbox_now=row.sandbox_now,
+        )
+    merchant = await load_merchant(tx, row.merchant_id)
+    assert merchant is not None
+    return merchant

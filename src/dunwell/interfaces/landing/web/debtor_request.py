@@ -8,7 +8,7 @@ from starlette.types import Receive, Scope
 
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.session.cookies import HANDLE, read_cookies
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.web.requests import PageRequest
 
 _IN_CLAIM = re.compile(rf"/claim/({HANDLE})(?:/|$)", re.ASCII)

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.configuration import Feature
 from dunwell.interfaces.landing.session.details import NOTHING, Detail
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.states import is_closed
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim
+from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields

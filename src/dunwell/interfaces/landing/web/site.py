@@ -28,8 +28,7 @@ from dunwell.interfaces.landing.session.session import (
     is_form_token,
     is_like_token,
 )
-from dunwell.interfaces.landing.session.store import find_successor
-from dunwell.interfaces.landing.session.store_opened import OpenedClaim, load_opened_claim
+from dunwell.interfaces.landing.session.store import OpenedClaim, find_successor, load_opened_claim
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.typed_text import list_typed_texts

@@ -1,29 +1,161 @@
-"""The audit log of a merchant: filtered, page by page, its seals checked when asked, written out as
-CSV by the worker. Who may not read it finds no such page."""
+"""The audit log of a merchant: filtered, page by page, its seals checked on request, exported as
+CSV by a background job.
+"""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, time, timedelta
+from typing import Any, ClassVar
+from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import msgspec
 from starlette.responses import Response
 
 from dunwell.accounts.installation.audit_log import AuditEntry, AuditFilter
+from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.accounts.merchants.audit_fields import list_fields, redact
+from dunwell.accounts.merchants.audit_fields import ShownField, list_fields, redact
 from dunwell.accounts.merchants.list_audit import list_audit
-from dunwell.interfaces.portal.audit.asked import read_audit_filters, understand
-from dunwell.interfaces.portal.audit.views import AuditPage, AuditRow
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.users.store import list_users
+from dunwell.accounts.users.user import fold_email
+from dunwell.core.claims.lists.list_claims import list_claims
+from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.paging import read_day
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.templates import Page
 from dunwell.operations.explanation.store import load_user_names
 from dunwell.operations.jobs.job import Export, ExportedList
 from dunwell.operations.jobs.start_job import start_export
-from dunwell.operations.keys.verify_span import verify_span
+from dunwell.operations.keys.verify_span import SpanVerdict, verify_span
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.wire import write_instant
+
+
+class AuditFilters(msgspec.Struct, frozen=True, gc=False):
+    """As they stand in the address, whether they mean anything or not."""
+
+    since: str = ""
+    until: str = ""
+    # A kind of actor: USER, CREDENTIAL, DEBTOR, SYSTEM, OPERATOR.
+    kind: str = ""
+    # A name or an e-mail address of a person, or the id of a program.
+    who: str = ""
+    action: str = ""
+    # A claim's number or reference.
+    claim: str = ""
+
+    @property
+    def query(self) -> dict[str, str]:
+        """Those that are given."""
+        return {name: text for name, text in msgspec.structs.asdict(self).items() if text}
+
+
+class AuditRow(msgspec.Struct, frozen=True, gc=False):
+    audit_id: UUID
+    at: datetime
+    actor_kind: str
+    # Of a person the name, of a program its id; "": neither.
+    actor: str
+    actor_id: str
+    action: str
+    subject: str
+    # None: it is about no claim.
+    claim_id: int | None
+    fields: Sequence[ShownField]
+    # What else the row holds, as it is shown.
+    details: Mapping[str, Any]
+    interface: str
+    network: str
+    # The number of the seal that covers it; none for some seconds.
+    seal: int | None
+
+
+class AuditPage(Page, frozen=True):
+    template: ClassVar[str] = "audit.html"
+    area: ClassVar[str] = "audit"
+
+    filters: AuditFilters
+    # Which filters mean nothing.
+    faults: Sequence[tuple[str, str]]
+    rows: Sequence[AuditRow]
+    after: str
+    next_cursor: str | None
+    # The first and the last seal of the rows shown; none: no seal covers them yet.
+    span: tuple[int, int] | None
+    # How many of them no seal covers yet.
+    unsealed: int
+    verdict: SpanVerdict | None
+
+
+_MOST_TEXT = 200
+_MOST_DIGITS = 18
+_NO_CLAIM = "claim:0"
+
+
+def read_audit_filters(given: PortalRequest | FormFields) -> AuditFilters:
+    find = given.ask if isinstance(given, PortalRequest) else given.text
+    return AuditFilters(
+        **{name: find(name)[:_MOST_TEXT] for name in AuditFilters.__struct_fields__}
+    )
+
+
+async def understand(
+    work: Work, filters: AuditFilters, timezone: str
+) -> tuple[AuditFilter, list[tuple[str, str]]]:
+    """What they narrow the log to, and which of them mean nothing. A claim that is not there finds
+    no row."""
+    work.need(Right.AUDIT)
+    faults = list[tuple[str, str]]()
+    zone = ZoneInfo(timezone)
+
+    def read_start(name: str, text: str, days: int) -> datetime | None:
+        day = read_day(text) if text else None
+        if text and day is None:
+            faults.append((name, "DAY"))
+        if day is None:
+            return None
+        return datetime.combine(day + timedelta(days=days), time(), zone).astimezone(UTC)
+
+    kind, actor_id = await _find_actor(work, filters)
+    subject = await _find_subject(work, filters.claim) if filters.claim else None
+    if subject == _NO_CLAIM:
+        faults.append(("claim", "ABSENT"))
+    wanted = AuditFilter(
+        since=read_start("since", filters.since, 0),
+        until=read_start("until", filters.until, 1),
+        actor_kind=kind,
+        actor_id=actor_id,
+        action=filters.action or None,
+        subject=subject,
+    )
+    return wanted, faults
+
+
+async def _find_actor(work: Work, filters: AuditFilters) -> tuple[str | None, str | None]:
+    """The kind and the id: of a person by name or e-mail address, else as it was given."""
+    kind = filters.kind if filters.kind in list(ActorKind) else None
+    if not filters.who:
+        return kind, None
+    wanted = fold_email(filters.who)
+    for user in await list_users(work.tx):
+        if wanted in (fold_email(user.name), fold_email(user.email), str(user.user_id)):
+            return str(ActorKind.USER), str(user.user_id)
+    return kind, filters.who
+
+
+async def _find_subject(work: Work, given: str) -> str:
+    """By its reference first: a number can be one."""
+    found = await list_claims(work, limit=1, wanted=ClaimFilter(reference_number=given))
+    if found.items:
+        return f"claim:{found.items[0].claim_id}"
+    is_number = given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS
+    return f"claim:{int(given)}" if is_number else _NO_CLAIM
+
 
 _PAGE = 50
 _CLAIM = "claim:"

@@ -12,12 +12,14 @@ from dunwell.interfaces.portal.claims.list_views import (
     Row,
     choose_columns,
     describe_row,
+    end_view,
+    list_views,
     read_claim_order,
     read_columns,
+    save_view,
+    search_rows,
     write_columns,
 )
-from dunwell.interfaces.portal.claims.saved_views import end_view, list_views, save_view
-from dunwell.interfaces.portal.claims.search import search_rows
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.claim_filters import Filters, read_filters, read_filters_from

@@ -1,21 +1,22 @@
-"""Messages, and what a person says of those nobody knows of."""
+"""Messages over all claims, and resolving those whose delivery status is unknown."""
 
-from typing import get_args
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, get_args
 
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.replies.store import UnseenReply
 from dunwell.cases.replies.take_reply import MOST_LISTED, list_unseen
 from dunwell.contact.escalation.contacts.outcomes.settle_contacts import settle_unknown
-from dunwell.contact.messages.communications.communication import CommunicationState
-from dunwell.contact.messages.communications.store import load_found_communications
-from dunwell.contact.messages.list_communications import (
-    CommunicationFilter,
-    list_communications,
+from dunwell.contact.messages.communications.communication import (
+    CommunicationState,
+    FoundCommunication,
 )
-from dunwell.interfaces.portal.communications.views import MessagesPage, RepliesPage, SettlePage
-from dunwell.interfaces.portal.render.sorting import read_sorting
+from dunwell.contact.messages.communications.store import load_found_communications
+from dunwell.contact.messages.list_communications import CommunicationFilter, list_communications
+from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
@@ -23,7 +24,38 @@ from dunwell.interfaces.portal.web.paging import PAGE, find_page
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import InvalidState, NotFound
+
+
+class MessagesPage(Page, frozen=True):
+    template: ClassVar[str] = "messages.html"
+    area: ClassVar[str] = "messages"
+
+    filters: Mapping[str, str]
+    messages: Sequence[FoundCommunication]
+    sorting: Sorting
+    after: str
+    next_cursor: str | None
+
+
+class RepliesPage(Page, frozen=True):
+    """Answers that nobody has looked at."""
+
+    template: ClassVar[str] = "replies.html"
+    area: ClassVar[str] = "messages"
+
+    replies: Sequence[UnseenReply]
+    most: int
+
+
+class SettlePage(Page, frozen=True):
+    """A message of which nobody knows whether it left."""
+
+    template: ClassVar[str] = "settle.html"
+    area: ClassVar[str] = "messages"
+
+    message: FoundCommunication
 
 
 @at_merchant

@@ -1,39 +1,99 @@
-"""The lines of the installation and their letter batches: for whoever operates all merchants."""
+"""Delivery providers, print batches, and unmatched reports and replies, for the operator."""
 
 from collections.abc import Sequence
+from datetime import datetime
+from typing import ClassVar
 from uuid import UUID
 
+import msgspec
 from starlette.responses import Response
 
 from dunwell.accounts.users.user import SignedIn
 from dunwell.contact.sending.batches.after_restore.settle_doubted import settle_doubted
-from dunwell.interfaces.portal.delivery_providers.views import (
-    AskedPage,
-    BatchesPage,
-    BatchPage,
-    LinesPage,
-    ShownAlarm,
-)
+from dunwell.contact.sending.store import Unplaced, UnplacedKind
+from dunwell.contact.sending.unmatched import list_unplaced, look_at_unplaced
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.templates import Page
 from dunwell.operations.alerts.look import AlarmsView, read_alarms
 from dunwell.operations.alerts.mail_words import describe, find_place
-from dunwell.operations.explanation.deliveries import print_batches as read_letter_batches
+from dunwell.operations.explanation.deliveries import print_batches
 from dunwell.operations.explanation.deliveries.delivery_providers import (
     MOST_SENT,
     MOST_WAITING,
+    LinesView,
     read_lines,
 )
 from dunwell.operations.explanation.deliveries.print_batches import (
+    AskedView,
+    BatchesView,
+    BatchView,
     read_asked_letters,
     read_batch,
     read_batches,
 )
+from dunwell.platform.errors import NotFound
 from dunwell.platform.text.translation import find_staff_language
+
+
+class ShownAlarm(msgspec.Struct, frozen=True, gc=False):
+    """In the reader's language, with the address of where it is mended."""
+
+    words: str
+    address: str
+    began_at: datetime
+
+
+class LinesPage(Page, frozen=True):
+    template: ClassVar[str] = "lines.html"
+
+    view: LinesView
+    alarms: Sequence[ShownAlarm]
+    # Nobody looks for alarms, or nobody is told of them.
+    is_stale: bool
+    looked_at: datetime | None
+    is_told_nobody: bool
+    # What is counted no further.
+    most_waiting: int
+    most_sent: int
+
+
+class BatchesPage(Page, frozen=True):
+    """line: of which alone they are; "": of all."""
+
+    template: ClassVar[str] = "letter_batches.html"
+
+    view: BatchesView
+    line: str
+    after: str
+    # What is counted no further.
+    most_waiting: int
+
+
+class BatchPage(Page, frozen=True):
+    template: ClassVar[str] = "letter_batch.html"
+
+    view: BatchView
+    only_failed: bool
+    after: str
+
+
+class AskedPage(Page, frozen=True):
+    """fault: NOTHING (no letter was ticked) or OUTCOME (not said what became of them)."""
+
+    template: ClassVar[str] = "letters_asked.html"
+
+    view: AskedView
+    line: str
+    after: str
+    fault: str = ""
+    ticked: frozenset[str] = frozenset()
+    outcome: str = ""
+
 
 _OUTCOMES = {"released": True, "not_released": False}
 
@@ -74,7 +134,7 @@ async def show_batches(site: PortalSite, visit: PortalRequest, person: SignedIn)
             ),
             after,
         )
-    page = BatchesPage(view, line, after, read_letter_batches.MOST_WAITING)
+    page = BatchesPage(view, line, after, print_batches.MOST_WAITING)
     return site.answer(site.frame(visit), page)
 
 
@@ -142,9 +202,59 @@ def _read_key(text: str) -> tuple[int, UUID] | None:
         return None
 
 
+class UnplacedPage(Page, frozen=True):
+    template: ClassVar[str] = "unplaced.html"
+
+    kind: UnplacedKind
+    found: Sequence[Unplaced]
+    next_cursor: str | None
+    after: str
+    # What has just become of a form of this page; "": nothing.
+    done_here: str
+
+
+@signed_in
+async def show_unplaced(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+    kind, after = _read_kind(visit.ask("of")), visit.ask("after")
+    async with site.resources.database.transaction() as tx:
+        view = await find_page(
+            lambda cursor: list_unplaced(tx, person.actor, kind, limit=PAGE, cursor=cursor), after
+        )
+    page = UnplacedPage(kind, view.items, view.next_cursor, after, done_here=visit.ask("looked"))
+    return site.answer(site.frame(visit), page)
+
+
+@takes_form
+async def look_at(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+) -> Response:
+    """Of two who look at once the second is told."""
+    kind, resources = _read_kind(fields["of"]), site.resources
+    async with resources.database.transaction() as tx:
+        is_first = await look_at_unplaced(
+            tx, person.actor, kind, _read_unmatched_key(fields["key"]),
+            real_now=resources.clock.now(), ids=resources.ids,
+        )  # fmt: skip
+    looked = "now" if is_first else "before"
+    return site.redirect(visit, None, "unplaced", of=kind, after=fields["after"], looked=looked)
+
+
+def _read_kind(text: str) -> UnplacedKind:
+    return "reports" if text == "reports" else "sms"
+
+
+def _read_unmatched_key(text: str) -> UUID:
+    """Raises NotFound."""
+    try:
+        return UUID(text)
+    except ValueError:
+        raise NotFound("There is no such message.") from None
+
+
 PAGES: RoutedPages = {
     "lines": {"GET": show_lines},
     "letter_batches": {"GET": show_batches},
     "letter_batch": {"GET": show_batch},
     "letters_asked": {"GET": show_asked, "POST": settle},
+    "unplaced": {"GET": show_unplaced, "POST": look_at},
 }

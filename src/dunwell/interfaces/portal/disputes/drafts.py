@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.answer_dispute import Outcome, Resolution, lock_dispute, resolve_dispute
 from dunwell.cases.disputes.dispute import Dispute, DisputeState
-from dunwell.interfaces.portal.disputes.store_drafts import load_draft_row, save_draft_row
+from dunwell.interfaces.portal.disputes.store import load_draft_row, save_draft_row
 from dunwell.operations.explanation.store import load_user_names
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, ValidationError
 from dunwell.platform.text.texts import find_unprintable

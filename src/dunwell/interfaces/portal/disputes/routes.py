@@ -33,8 +33,12 @@ from dunwell.interfaces.portal.disputes.drafts import (
     save_draft,
     send_answer,
 )
-from dunwell.interfaces.portal.disputes.preview import preview_answer
-from dunwell.interfaces.portal.disputes.views import DisputePage, DisputesPage, PreviewPage
+from dunwell.interfaces.portal.disputes.views import (
+    DisputePage,
+    DisputesPage,
+    PreviewPage,
+    preview_answer,
+)
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.assigning import list_choices, read_whose
 from dunwell.interfaces.portal.web.guards import (

@@ -1,13 +1,10 @@
-"""The pages of a file as pictures, of a dispute's evidence and of a claim's documents.
+"""The pages of a file as pictures: of a dispute's evidence and of a claim's documents."""
 
-A page's address says which of its pages is shown. The picture of it is drawn when the browser asks
-for it, by a child process that is shut in (`files.pictures`); no byte of the file itself is sent
-here. The original is a download, at an address of its own.
-"""
-
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias
 
+import msgspec
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
@@ -15,15 +12,50 @@ from dunwell.cases.disputes.list_disputes import get_evidence
 from dunwell.core.files.pictures import FULL, THUMBNAIL, NotShowable, Shown, Size
 from dunwell.core.files.read_attachments import read_attachment
 from dunwell.core.files.storage import ContentMissing
-from dunwell.interfaces.portal.evidence.views import FileShown, PicturesPage, Why
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, Run, at_merchant
 from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.responses import answer_file
+from dunwell.interfaces.web.templates import Page
 from dunwell.platform.crypto import SealBroken
 from dunwell.platform.errors import NotFound
+
+# Why a file is not shown; "": it is. UNSHOWABLE: broken, or too much for the one who draws it;
+# MISSING: its content is gone; CHANGED: it is not what was kept; NO_PAGE: it has no such page.
+Why: TypeAlias = Literal["", "UNSHOWABLE", "MISSING", "CHANGED", "NO_PAGE"]
+
+
+class FileShown(msgspec.Struct, frozen=True, gc=False):
+    """Where a file is found (`ids`: what its addresses need), and what is known of it.
+
+    `viewer`, `picture` and `original` are names of addresses."""
+
+    viewer: str
+    picture: str
+    original: str
+    ids: Mapping[str, object]
+    name: str
+    size_bytes: int
+    # The page it belongs to, by its address's name.
+    home: str
+
+
+class PicturesPage(Page, frozen=True):
+    template: ClassVar[str] = "pictures.html"
+
+    file: FileShown
+    reference_number: str
+    claim_id: int
+    why: Why
+    # From 1 on; 0: none is shown.
+    page: int
+    pages: int
+    # Those whose small pictures are shown.
+    near: Sequence[int]
+    is_large: bool
+
 
 # Small pictures at a time.
 _NEAR = 12

@@ -1,12 +1,12 @@
-"""Jobs: the list of them, one with its progress, what became of each row, and files to download."""
+"""Background jobs: their list, one with its progress and results, and files to download."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from starlette.responses import Response, StreamingResponse
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.core.files.upload import render_disposition
-from dunwell.interfaces.portal.jobs.views import JobPage, JobsPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
@@ -15,12 +15,68 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
+from dunwell.interfaces.web.templates import Page
 from dunwell.operations.explanation.store import load_user_names
 from dunwell.operations.jobs.cells import MARK, render_rows
-from dunwell.operations.jobs.job import JobRow, RowOutcome
-from dunwell.operations.jobs.read_jobs import list_job_rows, list_jobs, open_export, read_job
-from dunwell.operations.jobs.start_job import TooManyJobs, cancel_job, may_cancel, retry_failed
+from dunwell.operations.jobs.job import Job, JobRow, Reason, RowOutcome
+from dunwell.operations.jobs.read_jobs import (
+    JobView,
+    list_job_rows,
+    list_jobs,
+    open_export,
+    read_job,
+)
+from dunwell.operations.jobs.start_job import (
+    DryRun,
+    TooManyJobs,
+    cancel_job,
+    may_cancel,
+    retry_failed,
+)
 from dunwell.platform.errors import InvalidState
+
+
+class BulkPage(Page, frozen=True):
+    """What would become of a selection, before anything is done."""
+
+    template: ClassVar[str] = "bulk.html"
+    area: ClassVar[str] = "claims"
+
+    action: str
+    # The ticked claims; none: all that the filters leave.
+    claim_ids: Sequence[int]
+    filters: Mapping[str, str]
+    values: Mapping[str, str]
+    workflows: Sequence[tuple[str, str]]
+    count: int
+    # None: it cannot be tried as it is.
+    dry_run: DryRun | None
+    skipped: Sequence[tuple[Reason, int]]
+    # Codes of what is wrong: NONE, TOO_MANY, TOO_WIDE, DAY, PAST, LINE, WORKFLOW, COUNT, MOVED.
+    faults: Sequence[str]
+
+
+class JobsPage(Page, frozen=True):
+    template: ClassVar[str] = "jobs.html"
+    area: ClassVar[str] = "jobs"
+
+    jobs: Sequence[Job]
+    names: Mapping[str, str]
+    after: str
+    next_cursor: str | None
+
+
+class JobPage(Page, frozen=True):
+    template: ClassVar[str] = "job.html"
+    area: ClassVar[str] = "jobs"
+
+    view: JobView
+    starter: str
+    # Those that were skipped or failed, the first of them.
+    rows: Sequence[JobRow]
+    reasons: Sequence[tuple[str, str, int]]
+    may_cancel: bool
+
 
 _MOST_SHOWN, _BATCH = 100, 5_000
 _CSV = {

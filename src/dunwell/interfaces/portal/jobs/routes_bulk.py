@@ -1,22 +1,112 @@
-"""Something is done to many claims: ticked or all that match, tried without effect, confirmed by
-typing how many, and then a job of the worker's."""
+"""Bulk actions on selected claims, or on all that match: a dry run, then confirmed by typing their
+number.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.read_workflows import name_workflows
-from dunwell.interfaces.portal.jobs.bulk import Asked, read_action, read_ticked, select_all
-from dunwell.interfaces.portal.jobs.views import BulkPage
+from dunwell.core.claims.lists.list_claims import list_claims
+from dunwell.core.claims.lists.store import ClaimFilter
+from dunwell.interfaces.portal.jobs.routes import BulkPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.claim_filters import read_filters, read_filters_from
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.paging import read_day
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.operations.jobs.job import MOST_ROWS, Export, ExportedList
+from dunwell.operations.jobs.job import (
+    MOST_ROWS,
+    Action,
+    Archive,
+    Assign,
+    Export,
+    ExportedList,
+    Pause,
+    Resume,
+)
 from dunwell.operations.jobs.start_job import DryRun, preview_job, start_export, start_job
 from dunwell.platform.errors import NotFound, ValidationError
+from dunwell.platform.text.texts import is_line
+
+ACTIONS = ("pause", "resume", "assign", "archive")
+NAMES = ("until", "reason", "workflow_id")
+_PAGE, _MOST_PAGES = 1_000, 60
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """action: None: `faults` say why not."""
+
+    name: str
+    action: Action | None
+    values: Mapping[str, str]
+    faults: Sequence[str]
+
+
+def read_action(fields: FormFields, now: datetime, timezone: str) -> Asked:
+    name = fields["action"] if fields["action"] in ACTIONS else "pause"
+    values, faults = {each: fields.text(each) for each in NAMES}, list[str]()
+    if name == "pause":
+        until = _read_until(values["until"], timezone, faults)
+        if until is not None and until <= now:
+            faults.append("PAST")
+        if not is_line(values["reason"]):
+            faults.append("LINE")
+        action: Action | None = Pause(until, values["reason"] or None)
+    elif name == "assign":
+        workflow_id = _read_id(values["workflow_id"])
+        if workflow_id is None:
+            faults.append("WORKFLOW")
+        action = Assign(workflow_id) if workflow_id else None
+    else:
+        action = Resume() if name == "resume" else Archive()
+    return Asked(name, None if faults else action, values, faults)
+
+
+def read_ticked(fields: FormFields) -> list[int]:
+    given = [each for each in fields.all("claim") if each.isascii() and each.isdigit()]
+    return list(dict.fromkeys(int(each) for each in given if len(each) <= 18))
+
+
+async def select_all(work: Work, wanted: ClaimFilter) -> list[int] | None:
+    """The ids of all that the filters leave, beyond what a job takes not all of them. None: they
+    leave few among too many to look at."""
+    work.need(Right.CHANGE_CLAIMS)
+    claim_ids: list[int] = []
+    cursor = None
+    for _ in range(_MOST_PAGES):
+        found = await list_claims(work, limit=_PAGE, cursor=cursor, wanted=wanted)
+        claim_ids += [each.claim_id for each in found.items]
+        cursor = found.next_cursor
+        if cursor is None or len(claim_ids) > MOST_ROWS:
+            return claim_ids
+    return None
+
+
+def _read_until(text: str, timezone: str, faults: list[str]) -> datetime | None:
+    if not text:
+        return None
+    day = read_day(text)
+    if day is None:
+        faults.append("DAY")
+        return None
+    return datetime.combine(day, time(), ZoneInfo(timezone)).astimezone(UTC)
+
+
+def _read_id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
 
 
 @takes_form_at_merchant

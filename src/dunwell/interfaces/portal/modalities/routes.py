@@ -1,13 +1,14 @@
-"""The inbox of plans and deferments, and the answer to one."""
+"""Requests for payment plans and deferrals, and the answer to one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from typing import ClassVar
 from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.accounts.users.assignee import EVERYBODYS
+from dunwell.accounts.users.assignee import EVERYBODYS, Assignee
 from dunwell.cases.modalities.answer_modality import approve_modality, reject_modality
 from dunwell.cases.modalities.assign_modality import assign_modality, read_assignees
 from dunwell.cases.modalities.list_modalities import (
@@ -17,10 +18,11 @@ from dunwell.cases.modalities.list_modalities import (
 )
 from dunwell.cases.modalities.modality import Modality, ModalityState
 from dunwell.cases.modalities.progress import find_request_answer_day
+from dunwell.cases.modalities.store import ListedModality
 from dunwell.contact.messages.formatting import render_name
 from dunwell.core.claims.access import check_claim
-from dunwell.interfaces.portal.modalities.views import PlanPage, PlansPage
-from dunwell.interfaces.portal.render.sorting import read_sorting
+from dunwell.core.claims.read_claim import ClaimView
+from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.assigning import list_choices, read_assignee, read_whose
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -29,7 +31,51 @@ from dunwell.interfaces.portal.web.paging import PAGE, find_page
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import EditConflict, InvalidState, NotFound, ValidationError
+
+
+class PlansPage(Page, frozen=True):
+    """show: waiting, running or all."""
+
+    template: ClassVar[str] = "plans.html"
+    area: ClassVar[str] = "plans"
+
+    show: str
+    # mine, nobodys or "": of everybody; and who looks.
+    whose: str
+    me: UUID
+    # Each with its claim's reference.
+    plans: Sequence[ListedModality]
+    sorting: Sorting
+    # Of those that wait for an answer: by when the debtor was promised one.
+    answer_days: Mapping[UUID, date]
+    # Of those that are somebody's.
+    assignees: Mapping[UUID, Assignee]
+    after: str
+    next_cursor: str | None
+
+
+class PlanPage(Page, frozen=True):
+    template: ClassVar[str] = "plan.html"
+    area: ClassVar[str] = "plans"
+
+    claim: ClaimView
+    name: str
+    plan: Modality
+    # By when the debtor was promised an answer; none: nothing is left to answer.
+    answer_on: date | None
+    # Who answers it; who can be given it; who looks.
+    assignee: Assignee | None
+    colleagues: Sequence[Assignee]
+    me: UUID
+    # What was typed as the reason of a rejection.
+    reason: str
+    # REQUIRED, OVERTAKEN or "".
+    fault: str
+    # What the use case said.
+    message: str
+
 
 _SHOWN = {
     "waiting": ModalityFilter(state=ModalityState.REQUESTED, stands=True),

@@ -1,6 +1,8 @@
-"""Payments over all claims: what was received, what debtors have begun to pay; a payment, which can
-be taken back; a request, of which the provider can be asked, and which can be ended.
-"""
+"""Payments over all claims: received, started by debtors, recorded, reversed."""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import ClassVar
 
 from starlette.responses import Response
 
@@ -17,10 +19,10 @@ from dunwell.cases.payments.provider import ProviderAway
 from dunwell.cases.payments.requests.cancel_request import cancel_request, is_cancellable
 from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, LIVE, RequestState
 from dunwell.cases.payments.requests.settle_payment import settle_payment
-from dunwell.cases.payments.reverse_payment import foresee_reversal, reverse_payment
+from dunwell.cases.payments.reverse_payment import Foreseen, foresee_reversal, reverse_payment
+from dunwell.cases.payments.store import ListedPayment, ListedRequest
 from dunwell.core.claims.access import check_unchanged, load_seen
-from dunwell.interfaces.portal.payments.views import PaymentPage, PaymentRequestPage, PaymentsPage
-from dunwell.interfaces.portal.render.sorting import read_sorting
+from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import find_typed_claims, read_id
@@ -28,7 +30,53 @@ from dunwell.interfaces.portal.web.paging import PAGE, find_page, read_day, span
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import EditConflict, InvalidState, NotFound, ValidationError
+
+
+class PaymentsPage(Page, frozen=True):
+    """kind: payments, unmatched or requests. state: of the requests that are shown; "": all.
+    typed: a claim that was looked for to record a payment, and is none."""
+
+    template: ClassVar[str] = "payments.html"
+    area: ClassVar[str] = "payments"
+
+    kind: str
+    on: date | None
+    payments: Sequence[ListedPayment]
+    requests: Sequence[ListedRequest]
+    sorting: Sorting
+    after: str
+    next_cursor: str | None
+    state: str = ""
+    typed: str = ""
+
+
+class PaymentPage(Page, frozen=True):
+    """seen: how the claim was when this was shown. faults: of the form that takes it back."""
+
+    template: ClassVar[str] = "payment.html"
+    area: ClassVar[str] = "payments"
+
+    listed: ListedPayment
+    foreseen: Foreseen
+    seen: str
+    reason: str
+    error: str
+    is_conflict: bool
+    done_here: str
+
+
+class PaymentRequestPage(Page, frozen=True):
+    template: ClassVar[str] = "payment_request.html"
+    area: ClassVar[str] = "payments"
+
+    listed: ListedRequest
+    is_cancellable: bool
+    # Its provider can be asked what became of it.
+    is_askable: bool
+    done_here: str
+
 
 _MOST_TYPED = 200
 

@@ -4,25 +4,66 @@ Links, codes and check words of a message are shown as dots.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
-from jinja2 import Environment
+from jinja2 import Environment, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from dunwell.contact.messages.codes import CODE_MASK
 from dunwell.contact.messages.facts import CHECK_MASK
+from dunwell.contact.messages.formatting import render_line
 from dunwell.contact.messages.links import TOKEN_MASK
 from dunwell.core.workflows.versions.word_differences import WordComparison
 from dunwell.interfaces.portal.render.addresses import build_address, names_merchant
 from dunwell.interfaces.portal.render.charts import Bar, draw_bars, draw_columns
-from dunwell.interfaces.portal.render.labels import describe_text_fault, translate_labels
-from dunwell.interfaces.portal.render.translated import build_translated
+from dunwell.interfaces.portal.render.labels import (
+    describe_text_fault,
+    find_fact_label,
+    translate_labels,
+)
+from dunwell.interfaces.web.formats import build_page_filters
 from dunwell.interfaces.web.templates import Page, PageContext, PageRenderer, build_environment
 from dunwell.operations.explanation.reasons import say_step_reason
+from dunwell.platform.text.lazy_text import CountText, InstantText, LazyText
 from dunwell.platform.text.translation import Language
+
+
+def build_translated(language: Language) -> Callable[[Context, str], Markup]:
+    """Return the filter `text | translated`. A text that is no `LazyText`, such as an answer of a
+    provider, is shown as it is and marked as English."""
+    filters = build_page_filters(language.code)
+
+    def show_fact(name: str, fact: Any, timezone: str) -> Any:
+        if isinstance(fact, LazyText):
+            return translate(fact, timezone)
+        if isinstance(fact, InstantText):
+            return filters["short"](fact.instant, timezone)
+        if isinstance(fact, CountText):
+            return filters["count"](fact.number)
+        label = find_fact_label(name, str(fact))
+        return render_line(str(fact)) if label is None else language.translate(label.text)
+
+    def translate(text: LazyText, timezone: str) -> Markup:
+        translated = Markup(language.translate(text.text))  # noqa: S704 - ours; facts are escaped
+        if not text.facts:
+            return translated
+        return translated % {
+            name: show_fact(name, fact, timezone) for name, fact in text.facts.items()
+        }
+
+    @pass_context
+    def show(context: Context, text: str) -> Markup:
+        if isinstance(text, LazyText):
+            return translate(text, context.get("timezone", "UTC"))
+        return Markup('<span lang="en">{}</span>').format(render_line(text)) if text else Markup()
+
+    return show
+
 
 PORTAL = Path(__file__).parents[1]
 # The folders of the slices. The name of a template is unique among them.

@@ -15,9 +15,15 @@ from dunwell.cases.assignment.rules_draft import (
     save_rules_draft,
 )
 from dunwell.cases.assignment.store import DraftChange
-from dunwell.interfaces.portal.rules.looking import check_may, look, name_writers
-from dunwell.interfaces.portal.rules.marks import list_shown
-from dunwell.interfaces.portal.rules.views import PublishPage, VersionPage, VersionsPage
+from dunwell.interfaces.portal.rules.views import (
+    PublishPage,
+    VersionPage,
+    VersionsPage,
+    check_may,
+    list_shown,
+    look,
+    name_writers,
+)
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.portal_request import PortalRequest

@@ -19,8 +19,7 @@ from dunwell.cases.assignment.try_claim import find_claim_facts, list_possibilit
 from dunwell.core.claims.conditions import PROPERTIES, PropertyKind
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
-from dunwell.interfaces.portal.rules.looking import check_may
-from dunwell.interfaces.portal.rules.views import EffectPage, ShownPossibility, TryPage
+from dunwell.interfaces.portal.rules.views import EffectPage, ShownPossibility, TryPage, check_may
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import look_at_claim

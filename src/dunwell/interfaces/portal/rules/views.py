@@ -1,20 +1,121 @@
-"""What the pages of assignment rules show."""
+"""What the pages of assignment rules show: each rule with its conflicts and its changes in the
+draft.
+"""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar
 from uuid import UUID
 
 import msgspec
 
-from dunwell.cases.assignment.known_facts import Trial
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.assignment.known_facts import KnownFact, Trial, find_shared
+from dunwell.cases.assignment.matching import RuleOutcome
+from dunwell.cases.assignment.overlaps import Extent, Overlap, find_overlaps, find_witness
 from dunwell.cases.assignment.preview.effect import Effect
-from dunwell.cases.assignment.read_rules import RulesView, VersionView
-from dunwell.cases.assignment.rules import RuleDifference, RuleDocument
-from dunwell.cases.assignment.store import DraftChange, PublishedVersion
-from dunwell.interfaces.portal.rules.marks import Marks, ShownRule
+from dunwell.cases.assignment.read_rules import RulesView, VersionView, read_rules
+from dunwell.cases.assignment.rules import (
+    Rule,
+    RuleDifference,
+    RuleDocument,
+    RulesDocument,
+    list_shares,
+    write_rules,
+)
+from dunwell.cases.assignment.store import DraftChange, PublishedVersion, TargetRow
+from dunwell.cases.assignment.targets import Rulebook, make_rulebook
+from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.web.forms import Form, PlacedFaults
 from dunwell.interfaces.web.templates import Page
+from dunwell.operations.explanation.store import load_user_names
+from dunwell.platform.errors import NotFound
+from dunwell.platform.text.differences import compute_revision
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A rule that comes first for some of the claims, and what such a claim may look like."""
+
+    name: str
+    example: Sequence[KnownFact]
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """obstacles: workflows that take no claims now, and why. hidden_by: the rule that leaves this
+    one nothing; "": none. hides: those it leaves nothing."""
+
+    obstacles: Sequence[tuple[str, RuleOutcome]] = ()
+    hidden_by: str = ""
+    hides: Sequence[str] = ()
+    shared: Sequence[Shared] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRule:
+    """change: ADDED, CHANGED, or "": as it is published."""
+
+    rule: RuleDocument
+    fingerprint: str
+    change: str = ""
+    marks: Marks = field(default_factory=Marks)
+
+
+def list_shown(
+    rulebook: Rulebook, document: RulesDocument, overlaps: Sequence[Overlap],
+    published: RulesDocument | None = None,
+) -> list[ShownRule]:  # fmt: skip
+    """document: the rulebook's rules. published: what they are held against; none: nothing."""
+    before = {} if published is None else {rule.name: rule for rule in published.rules}
+    return [
+        ShownRule(
+            written,
+            compute_revision(rule),
+            "" if published is None else _find_change(written, before),
+            find_marks(rulebook, rule, overlaps),
+        )
+        for rule, written in zip(rulebook.rules.rules, document.rules, strict=True)
+    ]
+
+
+def find_marks(rulebook: Rulebook, rule: Rule, overlaps: Sequence[Overlap]) -> Marks:
+    """overlaps: this rule's may be among them."""
+    all_of = [each for each in overlaps if each.extent is Extent.ALL]
+    some = [each for each in overlaps if each.extent is Extent.SOME and each.later == rule.name]
+    return Marks(
+        obstacles=list(find_obstacles(rulebook, rule).items()),
+        hidden_by=next((each.earlier for each in all_of if each.later == rule.name), ""),
+        hides=[each.later for each in all_of if each.earlier == rule.name],
+        shared=[_make_shared(rulebook, rule, each.earlier) for each in some],
+    )
+
+
+def find_obstacles(rulebook: Rulebook, rule: Rule) -> Mapping[str, RuleOutcome]:
+    """By the workflow's name, why it takes no claims now."""
+    found: dict[str, RuleOutcome] = {}
+    for share in list_shares(rule):
+        target = rulebook.targets.get(share.workflow)
+        obstacle = RuleOutcome.SKIPPED_DELETED if target is None else target.obstacle
+        if obstacle is not None:
+            found[rulebook.names.get(share.workflow, str(share.workflow))] = obstacle
+    return found
+
+
+def _find_change(rule: RuleDocument, before: Mapping[str, RuleDocument]) -> str:
+    if rule.name not in before:
+        return "ADDED"
+    return "" if before[rule.name] == rule else "CHANGED"
+
+
+def _make_shared(rulebook: Rulebook, rule: Rule, other: str) -> Shared:
+    earlier = next(each for each in rulebook.rules.rules if each.name == other)
+    conditions = (earlier.when, rule.when)
+    facts = find_witness(*conditions)
+    return Shared(other, () if facts is None else find_shared(conditions, facts))
 
 
 class WorkflowChoice(msgspec.Struct, frozen=True, gc=False):
@@ -179,3 +280,62 @@ class EffectPage(Page, frozen=True):
     next_id: int | None
     names: Mapping[UUID, str]
     version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """rulebook: of what is edited: the draft, else what is published."""
+
+    view: RulesView
+    rulebook: Rulebook
+    document: RulesDocument
+    overlaps: tuple[Overlap, ...]
+    choices: Sequence[WorkflowChoice]
+    writers: Mapping[str, str]
+
+
+def check_may(access: Access, right: Right = Right.CONFIGURE) -> None:
+    """Raises NotFound: for whoever may not there is no such page."""
+    if not access.may(right):
+        raise NotFound("There is no such page.")
+
+
+async def look(work: Work) -> Looked:
+    work.need(Right.READ_CLAIMS)
+    view = await read_rules(work)
+    rulebook = await make_rulebook(work.tx, work.merchant, view.edited, None)
+    # With many rules these are some ten thousand pairs.
+    overlaps = await asyncio.to_thread(find_overlaps, rulebook.rules, rulebook.targets)
+    publishers = [view.ruling.actor_id] if view.ruling else []
+    return Looked(
+        view=view,
+        rulebook=rulebook,
+        document=write_rules(view.edited, view.names),
+        overlaps=overlaps,
+        choices=list_choices(view),
+        writers=await name_writers(work, view.changes, publishers),
+    )
+
+
+def list_choices(view: RulesView) -> list[WorkflowChoice]:
+    """The workflows that are not deleted, in the order of their names."""
+    there = [row for row in view.workflows.values() if not row.is_deleted]
+    return [
+        WorkflowChoice(row.name, _find_obstacle(row))
+        for row in sorted(there, key=lambda row: row.name.casefold())
+    ]
+
+
+async def name_writers(
+    work: Work, changes: Iterable[DraftChange], others: Iterable[str | None] = ()
+) -> Mapping[str, str]:
+    """The names of people, by their ids."""
+    work.need(Right.READ_CLAIMS)
+    ids = {*(change.actor_id for change in changes), *others}
+    return await load_user_names(work.tx, {each for each in ids if each is not None})
+
+
+def _find_obstacle(row: TargetRow) -> str:
+    if row.major is None:
+        return RuleOutcome.SKIPPED_UNPUBLISHED
+    return "" if row.assignment_enabled else RuleOutcome.SKIPPED_DEACTIVATED

@@ -1,25 +1,106 @@
-"""The start page of a merchant."""
+"""The overview page of a merchant."""
 
 from collections import Counter
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import ClassVar
 
+import msgspec
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
+from dunwell.core.files.upload import StorageUse
 from dunwell.core.files.uploads import read_storage_use
-from dunwell.interfaces.portal.start.views import (
-    OVERDUE,
-    StartPage,
-    count_channels,
-    fill_days,
-    list_waiting,
-)
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.templates import Page
 from dunwell.operations.alerts.look import read_alarms
-from dunwell.operations.explanation.overview import MOST, NEWEST, read_overview, read_waiting
+from dunwell.operations.explanation.overview import (
+    MONEY_DAYS,
+    MOST,
+    NEWEST,
+    Kind,
+    PaidDay,
+    Tomorrow,
+    Waiting,
+    read_overview,
+    read_waiting,
+)
+
+
+class WaitingLine(msgspec.Struct, frozen=True, gc=False):
+    """kind: as the template words it."""
+
+    kind: str
+    count: int
+    is_more: bool
+    # None: beyond what was looked at.
+    since: datetime | None
+
+
+class StartPage(Page, frozen=True):
+    template: ClassVar[str] = "start.html"
+    area: ClassVar[str] = "start"
+
+    lines: Sequence[WaitingLine]
+    # How many of them are overdue, by the kind of their line.
+    overdue: Mapping[str, int]
+    states: Sequence[tuple[str, int]]
+    most: int
+    held: int
+    tomorrow: Tomorrow
+    tomorrow_on: date
+    # The days, each with what was paid on it; of the currency that most was paid in.
+    days: Sequence[PaidDay]
+    currency: str
+    paid_cents: int
+    is_cut: bool
+    newest: int
+    # Channel, planned, accepted, failed, unknown.
+    channels: Sequence[tuple[str, int, int, int, int]]
+    now: datetime
+    # Of the installation, for whoever operates it: those that stand, and whether anybody looks.
+    alarms: int
+    is_unwatched: bool
+    # Where people are to be told of it: at 80 % and more.
+    storage: StorageUse | None
+
+
+# The kind of a line -> which of it is overdue.
+OVERDUE: Mapping[Kind, Kind] = {
+    Kind.OPEN_DISPUTES: Kind.OVERDUE_DISPUTES,
+    Kind.REQUESTED_MODALITIES: Kind.OVERDUE_MODALITIES,
+}
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+def list_waiting(waiting: Mapping[Kind, Waiting]) -> list[WaitingLine]:
+    """The oldest first. What is overdue is shown in the line of its kind (`OVERDUE`)."""
+    lines = [
+        WaitingLine(str(kind), each.count.number, each.count.is_more, each.oldest_at)
+        for kind, each in waiting.items()
+        if kind not in OVERDUE.values() and each.count.number
+    ]
+    return sorted(lines, key=lambda each: each.since or _LONG_AGO)
+
+
+def fill_days(paid: Sequence[PaidDay], currency: str, today: date) -> list[PaidDay]:
+    """Every day, also those on which nothing was paid."""
+    found = {each.day: each for each in paid if each.currency == currency}
+    days = [today - timedelta(days=back) for back in range(MONEY_DAYS - 1, -1, -1)]
+    return [found.get(day, PaidDay(day, currency, 0, 0)) for day in days]
+
+
+def count_channels(contacts: dict[str, dict[str, int]]) -> list[tuple[str, int, int, int, int]]:
+    return [
+        (
+            channel, sum(states.values()), states.get("ACCEPTED", 0), states.get("FAILED", 0),
+            states.get("UNKNOWN", 0),
+        )
+        for channel, states in sorted(contacts.items())
+    ]  # fmt: skip
 
 
 @at_merchant

@@ -1,8 +1,8 @@
-"""Addresses that are not written to: the list with a form that adds one, and lifting one."""
+"""The suppression list: addresses that are not contacted, adding one and removing one."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import get_args
+from typing import ClassVar, get_args
 
 from starlette.responses import Response
 
@@ -11,20 +11,48 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.messages.list_suppressions import get_suppression, list_suppressions
 from dunwell.contact.messages.suppression import (
     LiftReason,
+    Suppression,
     SuppressionReason,
     check_address,
     lift_listed,
     suppress,
 )
-from dunwell.interfaces.portal.render.sorting import read_sorting
-from dunwell.interfaces.portal.suppressions.views import LiftPage, SuppressionsPage
+from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import NotFound, ValidationError
+
+
+class SuppressionsPage(Page, frozen=True):
+    """typed: of the form that adds one, with what is wrong with it by name."""
+
+    template: ClassVar[str] = "suppressions.html"
+    area: ClassVar[str] = "messages"
+
+    suppressions: Sequence[Suppression]
+    sorting: Sorting
+    after: str
+    next_cursor: str | None
+    typed: Mapping[str, str]
+    faults: Sequence[tuple[str, str]]
+    done_here: str
+
+
+class LiftPage(Page, frozen=True):
+    """seen: when the suppression was made, to the microsecond."""
+
+    template: ClassVar[str] = "suppression.html"
+    area: ClassVar[str] = "messages"
+
+    suppression: Suppression
+    seen: str
+    has_fault: bool
+
 
 _CHANNELS: tuple[Channel, ...] = get_args(Channel)
 _REASONS: tuple[SuppressionReason, ...] = get_args(SuppressionReason)

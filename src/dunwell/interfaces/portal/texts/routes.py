@@ -1,7 +1,8 @@
-"""The grid of a workflow's texts, and one text with what is to be said of it while it is typed."""
+"""The grid of a workflow's templates, the editor of one, and a workflow simulated on one claim."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
 from starlette.responses import Response
 
@@ -14,21 +15,39 @@ from dunwell.cases.rollout.preview.preview_message import (
     prepare_message,
     render_preview,
 )
+from dunwell.cases.rollout.preview.sample_contact import CASES
 from dunwell.cases.rollout.texts.edit_text import MOST_WORDS, edit_text, review_text
 from dunwell.cases.rollout.texts.grid import lay_out_texts
+from dunwell.cases.rollout.trials.simulate import (
+    Played,
+    PreparedSimulation,
+    Simulation,
+    prepare_simulation,
+    simulate,
+)
 from dunwell.cases.rollout.trials.writing import ShownPlaceholder, open_trial, show_placeholders
+from dunwell.contact.escalation.calendars import name_holiday
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.text_places import Place, Written, put_text, read_text
 from dunwell.interfaces.portal.render.labels import TEXT_FAULTS, describe_text_fault
-from dunwell.interfaces.portal.texts.asking import (
+from dunwell.interfaces.portal.texts.views import (
+    SimulationPage,
+    TextPage,
+    TextsPage,
     describe_faults,
+    find_subject,
     name_place,
     open_asked,
     read_place,
 )
-from dunwell.interfaces.portal.texts.views import TextPage, TextsPage
 from dunwell.interfaces.portal.web.access import Access
-from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.guards import (
+    RoutedPages,
+    at_merchant,
+    in_preview_turn,
+    takes_form_at_merchant,
+)
+from dunwell.interfaces.portal.web.paging import read_day
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -204,7 +223,62 @@ def _find_faults(visit: PortalRequest, typed: Written) -> list[tuple[str, str]]:
     return faults
 
 
+@at_merchant
+@in_preview_turn
+async def show_simulation(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+    if not access.may(Right.CONFIGURE):
+        raise NotFound("There is no such page.")
+    typed = visit.ask("start")
+    start_on = read_day(typed)
+    prepared, simulation, problem = None, None, ""
+    async with site.work(access) as work:
+        opened = await open_asked(work, visit)
+        subject = await find_subject(work, visit, access)
+        played = Played(subject.claim_id, subject.case, start_on)
+        try:
+            prepared = await prepare_simulation(work, site.resources, opened.definition, played)
+        except MerchantNotConfigured:
+            problem = "NOT_CONFIGURED"
+    if prepared is not None:
+        simulation, problem = await _simulate(site, prepared)
+    page = SimulationPage(
+        opened=opened,
+        version="" if opened.is_newest else opened.version.name,
+        subject=subject,
+        cases=CASES,
+        start_typed=typed,
+        start_error=bool(typed) and start_on is None,
+        simulation=simulation,
+        problem=problem,
+        holidays=_name_holidays(opened.definition, simulation, site.frame(visit, access).language),
+        currency=access.merchant.configuration.currency,
+        start_on=start_on,
+    )
+    return site.answer_at(visit, access, page)
+
+
+async def _simulate(
+    site: PortalSite, prepared: PreparedSimulation
+) -> tuple[Simulation | None, str]:
+    """No transaction is open. The simulation, or why there is none."""
+    try:
+        return await simulate(prepared, printer=site.preview_printer), ""
+    except MerchantNotConfigured:
+        return None, "NOT_CONFIGURED"
+
+
+def _name_holidays(
+    definition: Definition, simulation: Simulation | None, language: str
+) -> dict[date, str]:
+    region = definition.settings.holidays
+    if region is None or simulation is None:
+        return {}
+    told = {reason.day for step in simulation.steps for reason in step.reasons}
+    return {day: name for day in told if (name := name_holiday(region, day, language))}
+
+
 PAGES: RoutedPages = {
     "texts": {"GET": show_texts},
     "text": {"GET": show_text, "POST": take_text},
+    "simulate": {"GET": show_simulation},
 }

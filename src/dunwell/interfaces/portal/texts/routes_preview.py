@@ -1,11 +1,11 @@
-"""A text as debtors get it: an e-mail as a phone shows it, a letter's pages, an SMS with its parts;
-for a claim, or for one that is made up. And the same sent to oneself.
-
-The e-mail stands in a frame that may do nothing but look as it does; a letter is shown as pictures,
-as evidence is.
+"""A template as debtors get it: an e-mail as a phone shows it, a letter's pages, an SMS with its
+parts.
 """
 
+from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from starlette.responses import Response
 
@@ -28,6 +28,7 @@ from dunwell.cases.rollout.trials.sms_costs import (
     find_sms_costs,
     prepare_sms_costs,
 )
+from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.mail_blocks import render_frame_policy
 from dunwell.contact.sending.channel import (
     Accepted,
@@ -41,8 +42,9 @@ from dunwell.core.files.pictures import FULL, NotShowable, Shown
 from dunwell.core.files.upload import PDF
 from dunwell.core.workflows.text_places import find_channel_texts
 from dunwell.interfaces.portal.render.pages import hide_secrets
-from dunwell.interfaces.portal.texts.asking import (
+from dunwell.interfaces.portal.texts.views import (
     Subject,
+    TextPreviewPage,
     describe_faults,
     find_subject,
     name_place,
@@ -51,7 +53,6 @@ from dunwell.interfaces.portal.texts.asking import (
     read_place,
     read_wanted,
 )
-from dunwell.interfaces.portal.texts.views import TextPreviewPage
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import (
     RoutedPages,
@@ -72,6 +73,35 @@ from dunwell.platform.errors import (
     RateLimited,
     ValidationError,
 )
+
+# Two pages are made at once; each user's letter before is still there when they go back to it.
+_MOST_KEPT = 4
+_MOST_KEPT_BYTES = 8 * 1024 * 1024
+
+
+class PreviewPrinter(LetterPrinter):
+    """One child for each page that is made at once, so that no user waits for another's letter."""
+
+    def __init__(self, size: int = 2, fonts: Sequence[Path] = ()) -> None:
+        super().__init__(size, fonts=fonts)
+        self._kept = OrderedDict[bytes, bytes]()
+
+    async def print_sheet(self, sheet: bytes) -> bytes:
+        key = sha256(sheet)
+        if key not in self._kept:
+            self._keep(key, await super().print_sheet(sheet))
+            return self._kept[key]
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+    def _keep(self, key: bytes, pdf: bytes) -> None:
+        self._kept[key] = pdf
+        self._kept.move_to_end(key)
+        while len(self._kept) > 1 and (
+            len(self._kept) > _MOST_KEPT or sum(map(len, self._kept.values())) > _MOST_KEPT_BYTES
+        ):
+            self._kept.popitem(last=False)
+
 
 _PAGE_POLICY = f"{POLICY}; frame-src 'self'"
 _LONGEST_NUMBER = 3

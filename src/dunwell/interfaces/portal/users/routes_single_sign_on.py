@@ -1,14 +1,18 @@
-"""Signing in by a provider: sent there, taken back, told of who went there; and signing out there
-too. The provider's address is followed by a link: no form leads out of the portal.
-"""
+"""Single sign-on: to the identity provider and back, sign-out there, and confirming a session."""
 
 import json
+import secrets
 import shlex
 from urllib.parse import parse_qs
 
 import msgspec
 from starlette.responses import Response
 
+from dunwell.accounts.users.factors.passkeys import CHALLENGE_BYTES
+from dunwell.accounts.users.sessions.confirm_session import (
+    ask_passkey_to_confirm,
+    find_confirmation_ways,
+)
 from dunwell.accounts.users.sign_in.sign_in import TooOften
 from dunwell.accounts.users.single_sign_on.finish_attempt import (
     CameIn,
@@ -21,6 +25,7 @@ from dunwell.accounts.users.single_sign_on.let_in import Unwelcome
 from dunwell.accounts.users.single_sign_on.provider import Away, IdentityProvider, NotTaken
 from dunwell.accounts.users.single_sign_on.start_attempt import start_attempt
 from dunwell.accounts.users.single_sign_on.take_logout import take_logout
+from dunwell.accounts.users.user import SignedIn
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.door import (
     choose_next,
@@ -35,15 +40,58 @@ from dunwell.interfaces.portal.users.door import (
     receive,
     render_attempt_cookie,
 )
-from dunwell.interfaces.portal.users.routes_confirm import show_failure
-from dunwell.interfaces.portal.users.views import SignInPage, UnwelcomePage
-from dunwell.interfaces.portal.web.guards import RoutedPages
+from dunwell.interfaces.portal.users.views import ConfirmationPage, SignInPage, UnwelcomePage
+from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import read_body
 from dunwell.platform.security_events import tell_security_event
+
+
+@takes_form
+async def ask_browser(
+    site: PortalSite, _visit: PortalRequest, person: SignedIn, _fields: FormFields
+) -> Response:
+    """Return what the page's script asks a passkey."""
+    challenge = secrets.token_bytes(CHALLENGE_BYTES)
+    options = await ask_passkey_to_confirm(receive(site), person, challenge)
+    return Response(options, media_type="application/json")
+
+
+@signed_in
+async def send_to_confirm(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+    """Redirect to the provider that the person signs in with. Raises NotFound."""
+    async with receive(site).work(person.actor) as work:
+        ways = await find_confirmation_ways(work, person)
+    provider = site.providers.find(ways.provider) if ways.provider else None
+    if provider is None:
+        raise NotFound("There is no such provider.")
+    outcome = await start_attempt(
+        receive(site), provider, build_address("account"), visitor=find_visitor(site, visit),
+        randomness=draw_randomness(), confirms_session=person.session_id,
+    )  # fmt: skip
+    if isinstance(outcome, Away):
+        return show_failure(site, visit, provider, "AWAY", status=503)
+    if isinstance(outcome, TooOften):
+        minutes = count_minutes(outcome.retry_after)
+        return show_failure(site, visit, provider, "TOO_OFTEN", status=429, minutes=minutes)
+    answer = answer_redirect(outcome.address)
+    cookie = render_attempt_cookie(outcome.secret, is_secure=site.is_secure)
+    answer.headers.append("Set-Cookie", cookie)
+    return answer
+
+
+def show_failure(
+    site: PortalSite, visit: PortalRequest, provider: IdentityProvider, failure: str, *,
+    status: int, minutes: int = 0,
+) -> Response:  # fmt: skip
+    """failure: "" if the session is confirmed."""
+    page = ConfirmationPage(failure, provider.provider.shown, minutes)
+    return site.answer(site.frame(visit), page, status)
+
 
 # Nobody knows yet who sends it. A logout token is a few kilobytes.
 _MOST_LOGOUT_BYTES = 16 * 1024
@@ -162,6 +210,8 @@ def _find(site: PortalSite, visit: PortalRequest) -> IdentityProvider:
 
 
 PAGES: RoutedPages = {
+    "account_confirm": {"GET": send_to_confirm},
+    "account_confirm_ask": {"POST": ask_browser},
     "sso_start": {"GET": send_there},
     "sso_back": {"GET": take_back},
     "sso_logout": {"POST": take_logout_token},

@@ -21,12 +21,12 @@ from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.workflows.parts_shown import find_amount_format
-from dunwell.interfaces.portal.workflows.told_faults import tell_faults
 from dunwell.interfaces.portal.workflows.views_editor import (
     EditorPage,
     find_other_faults,
     list_cards,
 )
+from dunwell.interfaces.portal.workflows.views_publish import tell_faults
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
 from dunwell.platform.errors import EditConflict, NotFound, ValidationError

@@ -1,29 +1,142 @@
-"""A workflow's versions: listed, looked at, compared, put back as a draft, written as a file."""
+"""A workflow's versions: listed, viewed, compared, restored as a draft, exported and imported as a
+file.
+"""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 from uuid import UUID
 
+import msgspec
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.look_at_workflows import MOST_COUNTED, LookedAtWorkflow, look_at_workflow
+from dunwell.cases.rollout.look_at_workflows import (
+    MOST_COUNTED,
+    LookedAtWorkflow,
+    look_at_draft,
+    look_at_workflow,
+)
 from dunwell.cases.rollout.read_workflows import (
     LookedAtVersion,
     compare_two,
     list_versions,
     look_at_version,
 )
+from dunwell.core.files.upload import render_disposition
+from dunwell.core.workflows.checking import read_definition
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.document import (
+    GivenDefinition,
+    PlacedFault,
+    list_places,
+    order_faults,
+    render_document,
+    take_given,
+    unreadable_file,
+)
 from dunwell.core.workflows.drafts.save_draft import replace_draft
+from dunwell.core.workflows.versions.differences import PartDifference, compare_parts
+from dunwell.core.workflows.versions.parts import list_parts
+from dunwell.core.workflows.versions.store import VersionRow
+from dunwell.core.workflows.versions.versions import Verdict
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id, read_known_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.portal.workflows.authors import group_changes
-from dunwell.interfaces.portal.workflows.files import render_file
-from dunwell.interfaces.portal.workflows.views_history import ComparePage, HistoryPage, VersionPage
+from dunwell.interfaces.portal.workflows.views_publish import AuthorChanges, group_changes
 from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.interfaces.web.templates import Page
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
+from dunwell.platform.text.yaml_document import DocumentFaulty, render_yaml
+
+_NO_NAME = re.compile(r"[^\w.-]+")
+_HEAD = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "X-Robots-Tag": "noindex, nofollow, noarchive",
+}
+
+
+def render_file(
+    workflow: LookedAtWorkflow, version: LookedAtVersion, form: str, content_type: str
+) -> Response:
+    text = render_text(version.definition, form)
+    name = _NO_NAME.sub("-", f"{workflow.name}-{version.row.name}").strip("-")
+    head = {
+        "Content-Type": f"{content_type}; charset=utf-8",
+        "Content-Disposition": render_disposition(f"{name}.{form}"),
+        **_HEAD,
+    }
+    return Response(text.encode(), 200, head)
+
+
+def render_text(definition: Definition, form: str = "yaml") -> str:
+    document = render_document(definition)
+    if form == "yaml":
+        return render_yaml(document)
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+class HistoryPage(Page, frozen=True):
+    """versions: the newest first."""
+
+    template: ClassVar[str] = "workflow_history.html"
+    area: ClassVar[str] = "workflows"
+
+    workflow: LookedAtWorkflow
+    versions: Sequence[VersionRow]
+    most: int
+    done_here: str
+
+
+class VersionPage(Page, frozen=True):
+    """parts: of its definition. newest: by which a change meanwhile is known."""
+
+    template: ClassVar[str] = "workflow_version.html"
+    area: ClassVar[str] = "workflows"
+
+    workflow: LookedAtWorkflow
+    version: LookedAtVersion
+    authors: Sequence[AuthorChanges]
+    currency: str
+    newest: UUID | None
+    is_conflict: bool
+
+
+class ComparePage(Page, frozen=True):
+    template: ClassVar[str] = "workflow_compare.html"
+    area: ClassVar[str] = "workflows"
+
+    workflow: LookedAtWorkflow
+    names: Sequence[str]
+    before: str
+    after: str
+    verdict: Verdict
+    differences: Sequence[PartDifference]
+    currency: str
+
+
+class FilePage(Page, frozen=True):
+    """text: what the draft says as a file, or what was put in its place. is_looked: what it would
+    change is shown. faults: why it cannot be taken; missing: what would keep it from being
+    published."""
+
+    template: ClassVar[str] = "workflow_file.html"
+    area: ClassVar[str] = "workflows"
+
+    workflow: LookedAtWorkflow
+    text: str
+    newest: UUID | None
+    is_looked: bool
+    is_conflict: bool
+    unreadable: str
+    faults: Sequence[PlacedFault]
+    differences: Sequence[PartDifference]
+    currency: str
+
 
 _TYPES: Mapping[str, str] = {"yaml": "application/yaml", "json": "application/json"}
 
@@ -120,9 +233,87 @@ def find_currency(access: Access, version: LookedAtVersion) -> str:
     return version.definition.settings.currency or access.merchant.configuration.currency
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A file as it was given. definition: None: it is none."""
+
+    text: str
+    definition: Definition | None = None
+    unreadable: str = ""
+    faults: list[PlacedFault] | tuple[()] = ()
+
+
+@at_merchant
+async def show_file(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+    return await _answer(site, visit, access, None)
+
+
+@takes_form_at_merchant
+async def take_file(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
+    """Looked at, or made the draft; another draft by now is not overwritten."""
+    workflow_id = read_id(visit, "workflow_id")
+    read = await _read(site, access, fields.text("text"))
+    if read.definition is None or fields["do"] != "import":
+        return await _answer(site, visit, access, read, status=200 if read.definition else 422)
+    known_id = read_known_id(fields, "known_newest")
+    try:
+        async with site.work(access) as work:
+            await replace_draft(work, workflow_id, read.definition, expected_id=known_id)
+    except InvalidState:
+        return await _answer(site, visit, access, read, is_conflict=True, status=409)
+    return site.redirect(visit, access, "workflow", workflow_id=workflow_id, done="imported")
+
+
+async def _answer(
+    site: PortalSite, visit: PortalRequest, access: Access, read: _Read | None, *,
+    is_conflict: bool = False, status: int = 200,
+) -> Response:  # fmt: skip
+    workflow_id = read_id(visit, "workflow_id")
+    async with site.work(access) as work:
+        look = await look_at_draft(work, workflow_id)
+        workflow = await look_at_workflow(work, workflow_id)
+    given = read.definition if read else None
+    page = FilePage(
+        workflow=workflow,
+        text=read.text if read else render_text(look.definition),
+        newest=find_newest(workflow),
+        is_looked=given is not None,
+        is_conflict=is_conflict,
+        unreadable=read.unreadable if read else "",
+        faults=read.faults if read else (),
+        differences=compare_parts(look.parts, list_parts(given)) if given else (),
+        currency=look.definition.settings.currency or access.merchant.configuration.currency,
+    )
+    return site.answer_at(visit, access, page, status)
+
+
+async def _read(site: PortalSite, access: Access, text: str) -> _Read:
+    documents, key = site.around.documents, access.person.user_id
+    try:
+        given, read = await documents.read(text, key, lambda value: _make(value, text))
+        if isinstance(read, Definition):
+            return _Read(text, read)
+        lines = await documents.find_lines(text, list_places(given, read), key)
+        return _Read(text, faults=order_faults(read, lines))
+    except DocumentFaulty as error:
+        return _Read(text, unreadable=unreadable_file("file", error).message)
+
+
+def _make(value: Any, text: str) -> tuple[GivenDefinition, Definition | list[Fault]]:
+    """The definition, or what is wrong with it."""
+    given = take_given(value, text, "file")
+    try:
+        return given, read_definition(given.document)
+    except ValidationError as refusal:
+        return given, refusal.faults
+
+
 PAGES: RoutedPages = {
     "workflow_history": {"GET": show_history},
     "workflow_version": {"GET": show_version, "POST": restore},
     "workflow_compare": {"GET": show_comparison},
     "workflow_download": {"GET": download},
+    "workflow_file": {"GET": show_file, "POST": take_file},
 }

@@ -1,6 +1,10 @@
-"""The list of workflows and what is done to one as a whole: begun, named, deactivated, deleted; and
-the switch of a merchant that has scenarios."""
+"""The list of workflows and what is done with one as a whole: created, renamed, deactivated,
+deleted; and the switch from scenarios.
+"""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 from uuid import UUID
 
 from starlette.responses import Response
@@ -10,27 +14,116 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.delete_workflow import delete_workflow
 from dunwell.cases.rollout.look_at_workflows import (
     MOST_COUNTED,
+    LookedAtWorkflow,
     look_at_workflow,
     look_at_workflows,
 )
-from dunwell.cases.rollout.scenarios.save_scenario import list_scenarios
+from dunwell.cases.rollout.scenarios.save_scenario import ScenarioView, list_scenarios
 from dunwell.cases.rollout.scenarios.switch import SwitchReport, preview_switch, switch_to_workflows
 from dunwell.core.workflows.change_workflow import (
     activate_workflow,
     deactivate_workflow,
     rename_workflow,
 )
+from dunwell.core.workflows.checking import read_definition
+from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.save_draft import begin_workflow
+from dunwell.core.workflows.store import load_current, load_draft
 from dunwell.interfaces.portal.web.access import Access
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
-from dunwell.interfaces.portal.workflows.beginning import FirstNames, begin_definition
-from dunwell.interfaces.portal.workflows.views_list import ManagePage, SwitchPage, WorkflowsPage
 from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.text.differences import compute_revision
+
+# Long enough for a pay-by date, whatever the weekday and with bank holidays in it.
+_WAIT_DAYS = 14
+
+
+@dataclass(frozen=True, slots=True)
+class FirstNames:
+    """What the two steps of a new workflow are called, in the user's language."""
+
+    message: str
+    wait: str
+
+
+async def begin_definition(work: Work, like: str, names: FirstNames) -> Definition:
+    """Return what a new workflow says.
+
+    like: the id of the workflow whose latest version is copied, without one its draft; "": one
+    e-mail in the merchant's language, on weekdays from 9 to 18, and two weeks to pay. Without the
+    wait the claim would be archived as soon as the e-mail is sent. Raises NotFound.
+    """
+    work.need(Right.CONFIGURE)
+    if not like:
+        return read_definition(_compose(work, names))
+    try:
+        workflow_id = UUID(like)
+    except ValueError:
+        raise NotFound("There is no such workflow.") from None
+    current = await load_current(work.tx, work.merchant_id, workflow_id)
+    newest = current or await load_draft(work.tx, work.merchant_id, workflow_id)
+    if newest is None:
+        raise NotFound("There is no such workflow.")
+    return newest.definition
+
+
+def _compose(work: Work, names: FirstNames) -> dict[str, Any]:
+    hours = {"weekdays": ["MON", "TUE", "WED", "THU", "FRI"], "from": "09:00", "to": "18:00"}
+    message = {
+        "id": 1, "kind": "COMMUNICATION", "name": names.message, "channel": "EMAIL",
+        "template": names.message,
+    }  # fmt: skip
+    wait = {"id": 2, "kind": "WAIT", "name": names.wait, "days": _WAIT_DAYS}
+    language = work.merchant.configuration.language
+    return {"settings": {"languages": [language], "contactHours": hours}, "steps": [message, wait]}
+
+
+class WorkflowsPage(Page, frozen=True):
+    """scenarios: of a merchant that is not switched. name, faults: of the form for a new one."""
+
+    template: ClassVar[str] = "workflows.html"
+    area: ClassVar[str] = "workflows"
+
+    workflows: Sequence[LookedAtWorkflow]
+    scenarios: Sequence[ScenarioView]
+    is_switched: bool
+    # Beyond it claims are not counted.
+    most: int
+    done_here: str
+    name: str = ""
+    like: str = ""
+    faults: Sequence[str] = ()
+
+
+class ManagePage(Page, frozen=True):
+    """uses: what keeps it from being deleted; None: it was not tried."""
+
+    template: ClassVar[str] = "workflow_manage.html"
+    area: ClassVar[str] = "workflows"
+
+    workflow: LookedAtWorkflow
+    most: int
+    name: str
+    faults: Sequence[str]
+    refusal: str
+    done_here: str
+
+
+class SwitchPage(Page, frozen=True):
+    """seen: by which a change of the scenarios since is known."""
+
+    template: ClassVar[str] = "switch.html"
+    area: ClassVar[str] = "workflows"
+
+    report: SwitchReport
+    seen: str
+    is_conflict: bool = False
+    is_unticked: bool = False
 
 
 @at_merchant

@@ -1,4 +1,4 @@
-"""The form of a process's settings."""
+"""The form of a workflow's settings."""
 
 from starlette.responses import Response
 

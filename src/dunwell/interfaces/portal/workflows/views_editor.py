@@ -12,7 +12,7 @@ from dunwell.core.workflows.definition import CommunicationStep, Step, WaitStep
 from dunwell.core.workflows.drafts.draft_changes import DraftChange
 from dunwell.core.workflows.versions.differences import PartDifference
 from dunwell.core.workflows.versions.parts import name_step
-from dunwell.interfaces.portal.workflows.told_faults import ToldFault
+from dunwell.interfaces.portal.workflows.views_publish import ToldFault
 from dunwell.interfaces.web.condition_form import EXTRA_ROWS
 from dunwell.interfaces.web.forms import Form, PlacedFaults
 from dunwell.interfaces.web.templates import Page

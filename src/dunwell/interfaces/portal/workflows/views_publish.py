@@ -1,10 +1,14 @@
-"""What the pages show that a draft goes through: publishing it, discarding it."""
+"""What the pages of publishing and discarding a draft show: its changes by author, and its faults
+with the page on which each is corrected.
+"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar
+from uuid import UUID
 
 import msgspec
 
+from dunwell.accounts.merchants.actor import Actor
 from dunwell.cases.rollout.look_at_workflows import LookedAtDraft
 from dunwell.cases.rollout.preview.costs import Costs
 from dunwell.cases.rollout.preview.effects_views import (
@@ -17,11 +21,37 @@ from dunwell.cases.rollout.preview.effects_views import (
     count_held_back,
     tabulate_days,
 )
+from dunwell.core.workflows.definition import Definition, Step
 from dunwell.core.workflows.drafts.draft_changes import DraftChange
-from dunwell.core.workflows.versions.differences import PartDifference
-from dunwell.interfaces.portal.workflows.told_faults import ToldFault
+from dunwell.core.workflows.text_places import Place, find_place
+from dunwell.core.workflows.versions.differences import PartDifference, compare_part
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.jobs.previews.start_preview import PreviewOfDraft
+from dunwell.platform.errors import Fault
+
+
+class ToldFault(msgspec.Struct, frozen=True, gc=False):
+    """step, place: the step or the text that it is about; None: another part's."""
+
+    fault: Fault
+    step: Step | None
+    place: Place | None
+
+
+def tell_faults(definition: Definition, faults: Sequence[Fault]) -> list[ToldFault]:
+    languages = definition.settings.languages
+    return [
+        ToldFault(each, _find_step(definition, each.path), find_place(each.path, languages))
+        for each in faults
+    ]
+
+
+def _find_step(definition: Definition, pointer: str) -> Step | None:
+    group, _, rest = pointer.removeprefix("/").partition("/")
+    number = rest.partition("/")[0]
+    if group != "steps" or not number.isdecimal() or int(number) >= len(definition.steps):
+        return None
+    return definition.steps[int(number)]
 
 
 class ShownChange(msgspec.Struct, frozen=True, gc=False):
@@ -103,3 +133,38 @@ class DiscardPage(Page, frozen=True):
     currency: str
     is_conflict: bool
     refusal: str
+
+
+_UNKNOWN_PART = "draft"
+
+
+def group_changes(
+    changes: Sequence[DraftChange], actor: Actor, *, new: Collection[UUID] = (),
+    unticked: Collection[UUID] = (),
+) -> list[AuthorChanges]:  # fmt: skip
+    """new, unticked: the changes that came since the page was shown, and that need a tick."""
+    by_author: dict[str, list[DraftChange]] = {}
+    for each in changes:
+        by_author.setdefault(name_author(each), []).append(each)
+    groups = [
+        AuthorChanges(
+            key=key,
+            kind=own[0].actor_kind,
+            name=own[0].name or own[0].actor_id or "",
+            is_own=own[0].is_of(actor.kind, actor.actor_id),
+            is_open=any(each.change_id in unticked for each in own),
+            changes=[ShownChange(each, _compare(each), each.change_id in new) for each in own],
+        )
+        for key, own in by_author.items()
+    ]
+    return sorted(groups, key=lambda each: not each.is_own)
+
+
+def name_author(change: DraftChange) -> str:
+    return f"{change.actor_kind}:{change.actor_id or ''}"
+
+
+def _compare(change: DraftChange) -> PartDifference | None:
+    if change.part == _UNKNOWN_PART:
+        return None
+    return compare_part(change.part, change.before, change.after)

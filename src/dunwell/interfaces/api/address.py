@@ -1,0 +1,182 @@
+"""What the address of a request brings: the ids in its path and its query string, both read
+strictly. Pure.
+"""
+
+import re
+from collections.abc import Collection
+from datetime import UTC, datetime
+from urllib.parse import parse_qsl
+from uuid import UUID
+
+from dunwell.platform.errors import Fault, NotFound, ValidationError
+from dunwell.platform.text.shape import render_nearest, render_pointer
+
+_DIGITS = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+_GREATEST_INTEGER = 2**31 - 1
+_GREATEST_BIGINT = 2**63 - 1
+
+
+def read_merchant_id(text: str) -> int:
+    """The id, or 0, which no merchant has: then no merchant is found, whoever asks."""
+    if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_INTEGER:
+        return 0
+    return int(text)
+
+
+def read_claim_id(text: str) -> int:
+    """Raises NotFound in the words used for a claim that does not exist."""
+    if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_BIGINT:
+        raise NotFound(f"There is no claim {text[:64]}.")
+    return int(text)
+
+
+def read_item_id(text: str) -> int:
+    """Raises NotFound; whether the claim has it is found out later, and told alike."""
+    if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_BIGINT:
+        raise NotFound(f"There is no item {text[:64]}.")
+    return int(text)
+
+
+def read_payment_id(text: str) -> UUID:
+    """Raises NotFound; whether the claim has it is found out later, and told alike."""
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no payment {text[:64]}.")
+    return UUID(text)
+
+
+def read_payment_request_id(text: str) -> UUID:
+    """Raises NotFound in the words used for one that the claim does not have."""
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no payment request {text[:64]}.")
+    return UUID(text)
+
+
+def read_event_id(text: str) -> UUID:
+    """Raises NotFound in the words used for an event that does not exist."""
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no event {text[:64]}.")
+    return UUID(text)
+
+
+def read_modality_id(text: str) -> UUID:
+    """Raises NotFound; whether the claim has it is found out later, and told alike."""
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no payment modality {text[:64]}.")
+    return UUID(text)
+
+
+def read_dispute_id(text: str) -> UUID:
+    """Raises NotFound; whether the claim has it is found out later, and told alike."""
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no dispute {text[:64]}.")
+    return UUID(text)
+
+
+def read_file_id(text: str) -> UUID:
+    """A dispute's file's. Raises NotFound; whether the dispute has it is found out later."""
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no file {text[:64]}.")
+    return UUID(text)
+
+
+def read_reference(text: str) -> UUID:
+    """A communication's. Raises NotFound in the words used for one that does not exist."""
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no communication {text[:64]}.")
+    return UUID(text)
+
+
+def read_attachment_id(text: str) -> UUID:
+    """Raises NotFound; whether the claim has it is found out later, and told alike."""
+    if not _UUID.fullmatch(text):
+        raise NotFound(f"There is no attachment {text[:64]}.")
+    return UUID(text)
+
+
+def read_scenario_id(text: str) -> int:
+    """Raises NotFound in the words used for a scenario that does not exist."""
+    if not _DIGITS.fullmatch(text) or int(text) > _GREATEST_INTEGER:
+        raise NotFound(f"There is no scenario {text[:64]}.")
+    return int(text)
+
+
+def read_workflow_id(text: str) -> UUID | None:
+    """None: it cannot be a workflow's id."""
+    return UUID(text) if _UUID.fullmatch(text) else None
+
+
+class Query:
+    """A query string. Each reading notes its fault; `check` raises them together."""
+
+    def __init__(self, text: bytes) -> None:
+        pairs = parse_qsl(text.decode("latin-1"), keep_blank_values=True)
+        self._given: dict[str, list[str]] = {}
+        for name, value in pairs:
+            self._given.setdefault(name, []).append(value)
+        self._known: set[str] = set()
+        self._faults: list[Fault] = []
+
+    def text(self, name: str, limit: int = 255) -> str | None:
+        self._known.add(name)
+        values = self._given.get(name)
+        if values is None:
+            return None
+        if len(values) > 1:
+            self._refuse(name, "Give it once.", "REPEATED")
+        value = values[0]
+        if not 1 <= len(value) <= limit or not value.isprintable():
+            self._refuse(name, f"Use 1 to {limit} printable characters.", "WRONG_FORMAT")
+            return None
+        return value
+
+    def choice(self, name: str, allowed: Collection[str]) -> str | None:
+        value = self.text(name)
+        if value is not None and value not in allowed:
+            message = f'"{value}" is not allowed. {render_nearest(value, allowed)}'
+            self._refuse(name, message, "NOT_ALLOWED")
+        return value
+
+    def integer(self, name: str, least: int = 1, most: int = _GREATEST_BIGINT) -> int | None:
+        value = self.text(name)
+        if value is None:
+            return None
+        if not value.isascii() or not value.isdecimal() or not least <= int(value[:20]) <= most:
+            self._refuse(name, f"Use an integer from {least} to {most}.", "WRONG_FORMAT")
+            return None
+        return int(value)
+
+    def instant(self, name: str) -> datetime | None:
+        value = self.text(name)
+        if value is None:
+            return None
+        instant = read_instant(value)
+        if instant is None:
+            message = "Use ISO 8601 with a zone, as 2026-03-02T09:00:00Z."
+            if " " in value and read_instant(value.replace(" ", "+")) is not None:
+                message = "A plus in an address is read as a blank; write it as %2B."
+            self._refuse(name, message, "WRONG_FORMAT")
+        return instant
+
+    def check(self) -> None:
+        """Raise ValidationError if anything read, or anything not asked for, is wrong."""
+        for name in self._given:
+            if name not in self._known:
+                message = f'"{name[:60]}" is not known. {render_nearest(name, sorted(self._known))}'
+                self._refuse(name[:60], message, "UNKNOWN_FIELD")
+        if self._faults:
+            raise ValidationError(self._faults)
+
+    def _refuse(self, name: str, message: str, code: str) -> None:
+        self._faults.append(Fault(render_pointer([name]), message, code))
+
+
+def read_instant(text: str) -> datetime | None:
+    """An ISO 8601 instant with its zone, in UTC; None: it is none."""
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if instant.tzinfo is None or not 1900 < instant.year < 9000:
+        return None
+    return instant.astimezone(UTC)

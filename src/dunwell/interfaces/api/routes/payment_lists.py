@@ -1,0 +1,310 @@
+"""Find payments and payment requests: over all claims, of one claim, and one of them."""
+
+from typing import Any
+
+from dunwell.cases.payments.list_payments import (
+    PaymentFilter,
+    RequestFilter,
+    get_payment,
+    get_payment_request,
+    list_claim_payment_requests,
+    list_claim_payments,
+    list_payment_requests,
+    list_payments,
+)
+from dunwell.cases.payments.requests.request_states import RequestState
+from dunwell.cases.payments.store import ListedPayment, ListedRequest
+from dunwell.interfaces.api.address import read_claim_id, read_payment_id, read_payment_request_id
+from dunwell.interfaces.api.call import Call
+from dunwell.interfaces.api.operation import Endpoint, Operation, Parameter, Span
+from dunwell.interfaces.api.routes.parameters import (
+    CLAIM_ID,
+    CURSOR,
+    LIMIT,
+    MERCHANT_ID,
+    PAGES,
+    PAYMENT_ID,
+    PAYMENT_REQUEST_ID,
+    SINCE,
+    UNTIL,
+    choose_parameter,
+    flag_parameter,
+    read_flag,
+    read_page,
+)
+from dunwell.interfaces.api.schemas.payments import (
+    FoundPayment,
+    FoundPaymentList,
+    FoundPaymentRequest,
+    FoundPaymentRequestList,
+)
+from dunwell.platform.errors import ValidationError
+from dunwell.platform.text.wire import write_instant
+
+PAYMENT_EXAMPLE: dict[str, Any] = {
+    "id": PAYMENT_ID.example,
+    "claimId": 4711,
+    "referenceNumber": "INV-2026-0815",
+    "claimStatus": "COLLECTED",
+    "amount": 10490,
+    "currency": "EUR",
+    "transactionId": "bank-2026-03-12-0007",
+    "providerName": "BANK_TRANSFER",
+    "method": None,
+    "paymentRequestId": None,
+    "paidAt": "2026-03-12T10:15:00.000Z",
+    "recordedAt": "2026-03-13T09:00:00.000Z",
+    "reversedAt": None,
+}
+PAYMENT_REQUEST_EXAMPLE: dict[str, Any] = {
+    "id": PAYMENT_REQUEST_ID.example,
+    "claimId": 4711,
+    "referenceNumber": "INV-2026-0815",
+    "providerName": "BANK_TRANSFER",
+    "amount": 10490,
+    "currency": "EUR",
+    "state": "PENDING",
+    "createdAt": "2026-03-12T18:20:00.000Z",
+    "settledAt": None,
+    "sentOn": "2026-03-12",
+}
+_PROVIDER = Parameter(
+    name="provider", place="query", example="BANK_TRANSFER",
+    schema={"type": "string", "minLength": 1, "maxLength": 255},
+    description="Only those of this `providerName`.",
+)  # fmt: skip
+
+FIND_PAYMENTS = Operation(
+    operation_id="findPayments",
+    method="GET",
+    path="/merchants/{merchant_id}/payments",
+    tag="Payments",
+    summary="Find payments",
+    description=(
+        "The payments of all claims, those that were reversed too, the one recorded last first; "
+        "with filters, those of which all given hold. `since` and `until` are about `recordedAt`, "
+        f"which is when the claim's balance changed. {PAGES}"
+    ),
+    parameters=(
+        MERCHANT_ID,
+        flag_parameter("reversed", "Whether they were taken back.", example=False),
+        _PROVIDER,
+        SINCE,
+        UNTIL,
+        LIMIT,
+        CURSOR,
+    ),
+    result=FoundPaymentList,
+    example={
+        "items": [PAYMENT_EXAMPLE],
+        "nextCursor": None,
+    },
+    refusals=(ValidationError,),
+    is_addition=True,
+)
+
+FIND_PAYMENT_REQUESTS = Operation(
+    operation_id="findPaymentRequests",
+    method="GET",
+    path="/merchants/{merchant_id}/payment-requests",
+    tag="Payments",
+    summary="Find payment requests",
+    description=(
+        "What debtors of all claims have begun to pay through a provider, and transfers they have "
+        "announced, newest first; with filters, those of which all given hold. With "
+        "`state=PENDING` those whose money is under way. `since` and `until` are about "
+        f"`createdAt`. {PAGES}"
+    ),
+    parameters=(
+        MERCHANT_ID,
+        choose_parameter("state", sorted(RequestState, reverse=True), "Only those in this state."),
+        _PROVIDER,
+        SINCE,
+        UNTIL,
+        LIMIT,
+        CURSOR,
+    ),
+    result=FoundPaymentRequestList,
+    example={
+        "items": [PAYMENT_REQUEST_EXAMPLE],
+        "nextCursor": None,
+    },
+    refusals=(ValidationError,),
+    is_addition=True,
+)
+
+
+async def _find_payments(call: Call) -> FoundPaymentList:
+    query = call.query
+    limit, cursor = read_page(query)
+    wanted = PaymentFilter(
+        read_flag(query, "reversed"), query.text("provider"), query.instant("since"),
+        query.instant("until"),
+    )  # fmt: skip
+    query.check()
+    found = await list_payments(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    return FoundPaymentList([show_payment(each) for each in found.items], found.next_cursor)
+
+
+async def _find_requests(call: Call) -> FoundPaymentRequestList:
+    query = call.query
+    limit, cursor = read_page(query)
+    state = query.choice("state", tuple(RequestState))
+    provider = query.text("provider")
+    since, until = query.instant("since"), query.instant("until")
+    query.check()
+    wanted = RequestFilter(RequestState(state) if state else None, provider, since, until)
+    found = await list_payment_requests(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    items = [show_request(each) for each in found.items]
+    return FoundPaymentRequestList(items, found.next_cursor)
+
+
+def show_payment(listed: ListedPayment) -> FoundPayment:
+    """As every list and answer has it."""
+    payment = listed.payment
+    return FoundPayment(
+        id=str(payment.payment_id),
+        claim_id=payment.claim_id,
+        reference_number=listed.reference_number,
+        claim_status=listed.status.value,
+        amount=payment.amount_cents,
+        currency=payment.currency,
+        transaction_id=payment.transaction_id,
+        provider_name=payment.provider_name,
+        method=payment.method,
+        payment_request_id=None if payment.request_id is None else str(payment.request_id),
+        paid_at=write_instant(payment.paid_at),
+        recorded_at=write_instant(payment.recorded_at),
+        reversed_at=write_instant(payment.reversed_at),
+    )
+
+
+def show_request(listed: ListedRequest) -> FoundPaymentRequest:
+    """As every list and answer has it."""
+    request = listed.request
+    return FoundPaymentRequest(
+        id=str(request.request_id),
+        claim_id=request.claim_id,
+        reference_number=listed.reference_number,
+        provider_name=request.provider,
+        amount=request.amount_cents,
+        currency=request.currency,
+        state=request.state.value,
+        created_at=write_instant(request.created_at),
+        settled_at=write_instant(request.settled_at),
+        sent_on=None if request.sent_on is None else request.sent_on.isoformat(),
+    )
+
+
+ENDPOINTS = (
+    Endpoint(FIND_PAYMENTS, _find_payments, Span.CONNECTION),
+    Endpoint(FIND_PAYMENT_REQUESTS, _find_requests, Span.CONNECTION),
+)
+
+
+_CLAIM = "/merchants/{merchant_id}/claims/{claim_id}"
+_NOTHING_BEHIND = "Nothing ever appears behind a cursor that was handed out."
+
+LIST_PAYMENTS = Operation(
+    operation_id="listPayments",
+    method="GET",
+    path=_CLAIM + "/payments",
+    tag="Payments",
+    summary="List payments",
+    description=(
+        "The claim's payments, those that were reversed too, the one recorded last first. "
+        + _NOTHING_BEHIND
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID, CURSOR, LIMIT),
+    result=FoundPaymentList,
+    example={"items": [PAYMENT_EXAMPLE], "nextCursor": None},
+    refusals=(ValidationError,),
+    is_addition=True,
+)
+
+READ_PAYMENT = Operation(
+    operation_id="readPayment",
+    method="GET",
+    path=_CLAIM + "/payments/{payment_id}",
+    tag="Payments",
+    summary="Read a payment",
+    description="The payment, as the lists show it.",
+    parameters=(MERCHANT_ID, CLAIM_ID, PAYMENT_ID),
+    result=FoundPayment,
+    example=PAYMENT_EXAMPLE,
+    refusals=(ValidationError,),
+    is_addition=True,
+)
+
+LIST_PAYMENT_REQUESTS = Operation(
+    operation_id="listPaymentRequests",
+    method="GET",
+    path=_CLAIM + "/payment-requests",
+    tag="Payments",
+    summary="List payment requests",
+    description=(
+        "What the claim's debtor has begun to pay through a provider, and transfers that were "
+        "announced, newest first. " + _NOTHING_BEHIND
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID, CURSOR, LIMIT),
+    result=FoundPaymentRequestList,
+    example={"items": [PAYMENT_REQUEST_EXAMPLE], "nextCursor": None},
+    refusals=(ValidationError,),
+    is_addition=True,
+)
+
+READ_PAYMENT_REQUEST = Operation(
+    operation_id="readPaymentRequest",
+    method="GET",
+    path=_CLAIM + "/payment-requests/{payment_request_id}",
+    tag="Payments",
+    summary="Read a payment request",
+    description=(
+        "The payment request that PAYMENT_IN_PROGRESS and PAYMENT_COMPLETED events name by their "
+        "`paymentRequestId`, as the lists show it."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID, PAYMENT_REQUEST_ID),
+    result=FoundPaymentRequest,
+    example=PAYMENT_REQUEST_EXAMPLE,
+    refusals=(ValidationError,),
+    is_addition=True,
+)
+
+
+async def _list_payments(call: Call) -> FoundPaymentList:
+    claim_id = read_claim_id(call.path["claim_id"])
+    limit, cursor = read_page(call.query)
+    call.query.check()
+    found = await list_claim_payments(call.work, claim_id, limit=limit, cursor=cursor)
+    return FoundPaymentList([show_payment(each) for each in found.items], found.next_cursor)
+
+
+async def _read_payment(call: Call) -> FoundPayment:
+    claim_id = read_claim_id(call.path["claim_id"])
+    payment_id = read_payment_id(call.path["payment_id"])
+    call.query.check()
+    return show_payment(await get_payment(call.work, payment_id, claim_id=claim_id))
+
+
+async def _list_requests(call: Call) -> FoundPaymentRequestList:
+    claim_id = read_claim_id(call.path["claim_id"])
+    limit, cursor = read_page(call.query)
+    call.query.check()
+    found = await list_claim_payment_requests(call.work, claim_id, limit=limit, cursor=cursor)
+    shown = [show_request(each) for each in found.items]
+    return FoundPaymentRequestList(shown, found.next_cursor)
+
+
+async def _read_request(call: Call) -> FoundPaymentRequest:
+    claim_id = read_claim_id(call.path["claim_id"])
+    request_id = read_payment_request_id(call.path["payment_request_id"])
+    call.query.check()
+    return show_request(await get_payment_request(call.work, request_id, claim_id=claim_id))
+
+
+CLAIM_ENDPOINTS = (
+    Endpoint(LIST_PAYMENTS, _list_payments, Span.CONNECTION),
+    Endpoint(READ_PAYMENT, _read_payment, Span.CONNECTION),
+    Endpoint(LIST_PAYMENT_REQUESTS, _list_requests, Span.CONNECTION),
+    Endpoint(READ_PAYMENT_REQUEST, _read_request, Span.CONNECTION),
+)

@@ -1,0 +1,350 @@
+"""List workflows and scenarios, assign claims to one, and start the assignment by rules."""
+
+from uuid import UUID
+
+from msgspec import UNSET
+
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.assignment.assign_claims import (
+    assign_to_scenario,
+    assign_to_workflow,
+    start_assignment,
+)
+from dunwell.cases.assignment.decision import Assignment, AssignmentOutcome
+from dunwell.cases.assignment.store import load_rules
+from dunwell.core.workflows.definition import ProcessSettings
+from dunwell.core.workflows.scenarios.store import find_scenario_id, load_scenarios
+from dunwell.core.workflows.store import load_workflows
+from dunwell.core.workflows.versions.versions import Scenario, kind_of
+from dunwell.interfaces.api.address import read_claim_id, read_scenario_id, read_workflow_id
+from dunwell.interfaces.api.call import Call
+from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Span
+from dunwell.interfaces.api.reading import read_shape
+from dunwell.interfaces.api.routes.parameters import CLAIM_ID, MERCHANT_ID, SCENARIO_ID, WORKFLOW_ID
+from dunwell.interfaces.api.schemas.workflows import (
+    FURTHER_ASSIGNMENT_BODIES,
+    AnyAssignmentRequest,
+    AssignedClaim,
+    AssignmentRequest,
+    AssignmentResult,
+    ContactHours,
+    Holidays,
+    ScenarioActionStep,
+    ScenarioCalendar,
+    WorkflowMetadata,
+)
+from dunwell.interfaces.api.schemas.workflows import Scenario as ScenarioShown
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import (
+    InvalidRequest,
+    InvalidState,
+    NotFound,
+    ValidationError,
+    WorkflowAssignmentError,
+)
+from dunwell.platform.text.wire import write_instant
+
+# Stands for an id that cannot be a workflow's; no workflow has it.
+_NOBODY = UUID(int=0)
+_WORKFLOW = "0195547a-1f40-7c3e-9a41-6f1f0c2f9d11"
+
+LIST_WORKFLOWS = Operation(
+    operation_id="listWorkflows",
+    method="GET",
+    path="/merchants/{merchant_id}/workflows-meta",
+    tag="Workflows",
+    summary="List workflows",
+    description=(
+        "Every workflow that has a published version, deactivated ones included. `version` is "
+        "the current one, which new assignments use.\n\n"
+        "Before the merchant is switched to workflows, these are what its scenarios would become, "
+        "without guarantee."
+    ),
+    parameters=(MERCHANT_ID,),
+    result=list[WorkflowMetadata],
+    example=[
+        {
+            "id": "01955478-0a00-7b6e-9c3d-4e5f60718293",
+            "name": "Standard",
+            "version": "01955478-0a01-7c8f-8d4e-5f6071829304",
+            "assignmentEnabled": True,
+            "createdAt": "2026-03-01T09:00:00.000Z",
+        },
+        {
+            "id": _WORKFLOW,
+            "name": "Standard dunning",
+            "version": "0195547a-1f41-7aa2-8d07-52d3f0a1c0de",
+            "assignmentEnabled": True,
+            "createdAt": "2026-03-02T09:00:00.000Z",
+        },
+    ],
+)
+
+ASSIGN_TO_WORKFLOW = Operation(
+    operation_id="assignToWorkflow",
+    right=Right.CHANGE_CLAIMS,
+    method="POST",
+    path="/merchants/{merchant_id}/assignments/workflows/{workflow_id}",
+    tag="Assignments",
+    summary="Assign claims to a workflow",
+    description=(
+        "Starts the workflow's current version on each claim, at its first step. A claim that "
+        "runs on it already stays where it is; one that runs on another leaves it, and its "
+        "unsent contacts are cancelled. At most 1,000 claims; results keep the order.\n\n"
+        "If any claim cannot be assigned the answer is a WorkflowAssignmentError that names each "
+        "of those; all others are assigned. Before the merchant is switched to workflows, no claim "
+        "can be."
+    ),
+    parameters=(MERCHANT_ID, WORKFLOW_ID),
+    body=Body(
+        media_type="application/json",
+        shape=AssignmentRequest,
+        description=FURTHER_ASSIGNMENT_BODIES,
+        example={"claimIds": [4711, 4712]},
+    ),
+    result=list[AssignmentResult],
+    example=[
+        {"claimId": 4711, "workflowId": _WORKFLOW},
+        {"claimId": 4712, "workflowId": _WORKFLOW},
+    ],
+    refusals=(InvalidRequest, ValidationError, WorkflowAssignmentError),
+)
+
+START_ASSIGNMENT = Operation(
+    operation_id="startAssignment",
+    right=Right.CHANGE_CLAIMS,
+    method="POST",
+    path="/merchants/{merchant_id}/assignments/claim/{claim_id}",
+    tag="Assignments",
+    summary="Start assignment",
+    description=(
+        "Assigns the claim by the merchant's assignment rules. A claim in process answers its "
+        "present assignment and changes nothing. The answer has `workflowId`, or `scenarioId` "
+        "before the merchant is switched to workflows; when no rule matches, neither. No body is "
+        "needed."
+    ),
+    parameters=(MERCHANT_ID, CLAIM_ID),
+    result=AssignmentResult,
+    example={"claimId": 4711, "workflowId": _WORKFLOW},
+    refusals=(InvalidState,),
+)
+
+
+async def _list_workflows(call: Call) -> list[WorkflowMetadata]:
+    call.query.check()
+    if not call.merchant.switched_to_workflows:
+        return await _list_copies(call)
+    return [
+        WorkflowMetadata(
+            id=str(workflow.workflow_id),
+            name=workflow.name,
+            version=str(workflow.version_id),
+            assignment_enabled=workflow.assignment_enabled,
+            created_at=write_instant(workflow.created_at),
+        )
+        for workflow in await load_workflows(call.work.tx, call.work.merchant_id)
+        if workflow.version_id is not None and workflow.major is not None
+    ]
+
+
+async def _list_copies(call: Call) -> list[WorkflowMetadata]:
+    """What the switch would make of the scenarios."""
+    return [
+        WorkflowMetadata(
+            id=str(scenario.workflow_id),
+            name=scenario.name,
+            version=str(scenario.copy_version_id),
+            assignment_enabled=scenario.is_active,
+            created_at=write_instant(scenario.created_at),
+        )
+        for scenario in await load_scenarios(call.work.tx, call.work.merchant_id)
+    ]
+
+
+async def _assign(call: Call) -> list[AssignmentResult] | WorkflowAssignmentError:
+    call.query.check()
+    claim_ids = read_claim_ids(call.body)
+    given = call.path["workflow_id"]
+    workflow_id = read_workflow_id(given)
+    if workflow_id is None and call.merchant.switched_to_workflows:
+        raise NotFound(f"There is no workflow {given[:64]}.")
+    outcome = await assign_to_workflow(call.work, workflow_id or _NOBODY, claim_ids)
+    return show_outcome(outcome, None)
+
+
+def read_claim_ids(body: bytes) -> list[int]:
+    given: AssignmentRequest | list[int | AssignedClaim] = read_shape(body, AnyAssignmentRequest)
+    if isinstance(given, AssignmentRequest):
+        return given.claim_ids
+    return [each.claim_id if isinstance(each, AssignedClaim) else each for each in given]
+
+
+def show_outcome(
+    outcome: AssignmentOutcome, scenario_id: int | None
+) -> list[AssignmentResult] | WorkflowAssignmentError:
+    """`scenario_id`: what the merchant knows the process by, if not as a workflow."""
+    if not outcome.failures:
+        return [_show(each, scenario_id) for each in outcome.assigned]
+    return WorkflowAssignmentError(
+        "Some claims were not assigned correctly. See details.errors; the others were assigned.",
+        errors=[{"claimId": each.claim_id, "message": each.message} for each in outcome.failures],
+    )
+
+
+async def _start(call: Call) -> AssignmentResult:
+    claim_id = read_claim_id(call.path["claim_id"])
+    call.query.check()
+    assignment = await start_assignment(call.work, claim_id)
+    scenario_id, workflow_id = None, assignment.workflow_id
+    if workflow_id is not None and not call.merchant.switched_to_workflows:
+        scenario_id = await find_scenario_id(call.work.tx, call.work.merchant_id, workflow_id)
+    return _show(assignment, scenario_id)
+
+
+def _show(assignment: Assignment, scenario_id: int | None) -> AssignmentResult:
+    if scenario_id is not None:
+        return AssignmentResult(assignment.claim_id, scenario_id=scenario_id)
+    workflow_id = assignment.workflow_id
+    return AssignmentResult(
+        assignment.claim_id, workflow_id=UNSET if workflow_id is None else str(workflow_id)
+    )
+
+
+ENDPOINTS = (
+    Endpoint(LIST_WORKFLOWS, _list_workflows, Span.CONNECTION),
+    Endpoint(ASSIGN_TO_WORKFLOW, _assign),
+    Endpoint(START_ASSIGNMENT, _start),
+)
+
+
+_LEGACY = (
+    "Legacy: it works as long as its retirement is not announced, which its answers would do in "
+    "the headers `Deprecation` and `Sunset`. Use {} once the merchant is switched to workflows."
+)
+
+LIST_SCENARIOS = Operation(
+    operation_id="listScenarios",
+    method="GET",
+    path="/merchants/{merchant_id}/scenarios",
+    tag="Scenarios",
+    summary="List scenarios",
+    description=(
+        "Every scenario, in the order of their ids. After the switch their contents stay those "
+        "of that moment.\n\n" + _LEGACY.format("the workflow list")
+    ),
+    parameters=(MERCHANT_ID,),
+    result=list[ScenarioShown],
+    example=[
+        {
+            "id": 12,
+            "name": "Standard",
+            "description": "One reminder, then a fee.",
+            "merchantId": 1,
+            "isDefault": True,
+            "isActive": True,
+            "languages": ["de", "en"],
+            "calendars": [
+                {
+                    "timezone": "Europe/Berlin",
+                    "contactHours": {
+                        "weekdays": ["MON", "TUE", "WED", "THU", "FRI"],
+                        "from": "09:00",
+                        "to": "18:00",
+                    },
+                    "holidays": {"country": "DE", "subdivision": "HH"},
+                }
+            ],
+            "actionSteps": [
+                {"id": 1, "name": "First reminder", "kind": "COMMUNICATION"},
+                {"id": 2, "name": "Wait a week", "kind": "WAIT"},
+                {"id": 3, "name": "Dunning fee", "kind": "FEE"},
+                {"id": 4, "name": "Ask the ERP", "kind": "CHECKPOINT"},
+                {"id": 5, "name": "Last wait", "kind": "WAIT"},
+            ],
+        }
+    ],
+    is_legacy=True,
+)
+
+ASSIGN_TO_SCENARIO = Operation(
+    operation_id="assignToScenario",
+    right=Right.CHANGE_CLAIMS,
+    method="POST",
+    path="/merchants/{merchant_id}/scenarios/{scenario_id}/assignments",
+    tag="Scenarios",
+    summary="Assign claims to a scenario",
+    description=(
+        "Starts the scenario on each claim, at its first step, as assigning to a workflow does. "
+        "After the switch the claims are assigned to the workflow that the scenario became: each "
+        "result has `workflowId` then, and no `scenarioId`.\n\n"
+        + _LEGACY.format("assigning to a workflow")
+    ),
+    parameters=(MERCHANT_ID, SCENARIO_ID),
+    body=Body(
+        media_type="application/json",
+        shape=AssignmentRequest,
+        description=FURTHER_ASSIGNMENT_BODIES,
+        example={"claimIds": [4711, 4712]},
+    ),
+    result=list[AssignmentResult],
+    example=[{"claimId": 4711, "scenarioId": 12}, {"claimId": 4712, "scenarioId": 12}],
+    refusals=(InvalidRequest, ValidationError, WorkflowAssignmentError),
+    is_legacy=True,
+)
+
+
+async def _list(call: Call) -> list[ScenarioShown]:
+    call.query.check()
+    tx, merchant_id = call.work.tx, call.work.merchant_id
+    async with snapshot(tx):
+        scenarios = await load_scenarios(tx, merchant_id)
+        rules = await load_rules(tx, merchant_id)
+    return [
+        _show_scenario(call, each, is_default=each.workflow_id == rules.default)
+        for each in scenarios
+    ]
+
+
+def _show_scenario(call: Call, scenario: Scenario, *, is_default: bool) -> ScenarioShown:
+    definition = scenario.definition
+    timezone = definition.settings.timezone or call.merchant.configuration.timezone
+    return ScenarioShown(
+        id=scenario.scenario_id,
+        name=scenario.name,
+        description=scenario.description,
+        merchant_id=call.work.merchant_id,
+        is_default=is_default,
+        is_active=scenario.is_active,
+        languages=definition.settings.languages,
+        calendars=_show_calendars(definition.settings, timezone),
+        action_steps=[
+            ScenarioActionStep(step.id, step.name, kind_of(step)) for step in definition.steps
+        ],
+    )
+
+
+def _show_calendars(settings: ProcessSettings, timezone: str) -> list[ScenarioCalendar]:
+    hours, holidays = settings.contact_hours, settings.holidays
+    if hours is None and holidays is None:
+        return []
+    return [
+        ScenarioCalendar(
+            timezone,
+            ContactHours([*hours.weekdays], hours.since, hours.until) if hours else None,
+            Holidays(holidays.country, holidays.subdivision) if holidays else None,
+        )
+    ]
+
+
+async def _assign_to_scenario(call: Call) -> list[AssignmentResult] | WorkflowAssignmentError:
+    call.query.check()
+    claim_ids = read_claim_ids(call.body)
+    scenario_id = read_scenario_id(call.path["scenario_id"])
+    outcome = await assign_to_scenario(call.work, scenario_id, claim_ids)
+    return show_outcome(outcome, None if call.merchant.switched_to_workflows else scenario_id)
+
+
+SCENARIO_ENDPOINTS = (
+    Endpoint(LIST_SCENARIOS, _list, Span.CONNECTION),
+    Endpoint(ASSIGN_TO_SCENARIO, _assign_to_scenario),
+)

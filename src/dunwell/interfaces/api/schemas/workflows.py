@@ -1,0 +1,123 @@
+"""Workflows, scenarios, assignments and the sandbox clock on the wire (CONTRACT 12; spec, Workflow
+metadata; Scenario; Assignment result).
+"""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, UnsetType, field
+
+from dunwell.platform.text.wire import Given, GivenInstant, Instant, Uuid, Wire
+
+MAX_ASSIGNED = 1000
+
+
+class WorkflowMetadata(Wire, frozen=True):
+    """A workflow with a published version."""
+
+    id: Uuid
+    name: str
+    version: Annotated[Uuid, Meta(description="The current version.")]
+    assignment_enabled: Annotated[
+        bool, Meta(description="False: deactivated; assignment rules skip it.")
+    ]
+    created_at: Instant
+
+
+class ContactHours(Wire, frozen=True):
+    """When debtors are contacted, local time; `to` is exclusive."""
+
+    weekdays: list[Literal["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]]
+    since: Annotated[str, Meta(examples=["09:00"])] = field(name="from")
+    until: Annotated[str, Meta(examples=["18:00"])] = field(name="to")
+
+
+class Holidays(Wire, frozen=True):
+    """Public holidays, on which nobody is contacted."""
+
+    country: Annotated[str, Meta(description="ISO 3166-1 alpha-2.")]
+    subdivision: Annotated[str | None, Meta(description="Of the country, like HH.")]
+
+
+class ScenarioCalendar(Wire, frozen=True):
+    """The hours and days of a scenario, in its time zone."""
+
+    timezone: Annotated[str, Meta(examples=["Europe/Berlin"])]
+    contact_hours: Annotated[ContactHours | None, Meta(description="Null: at any hour.")]
+    holidays: Annotated[Holidays | None, Meta(description="Null: none are kept.")]
+
+
+class ScenarioActionStep(Wire, frozen=True):
+    id: Annotated[int, Meta(description="What events name as `actionStep.id`.")]
+    name: str
+    kind: Annotated[
+        str, Meta(extra_json_schema={"enum": ["COMMUNICATION", "WAIT", "FEE", "CHECKPOINT"]})
+    ]
+
+
+class Scenario(Wire, frozen=True):
+    """A process of a merchant that is, or was, not switched to workflows (spec, Scenario)."""
+
+    id: int
+    name: str
+    description: str
+    merchant_id: int
+    is_default: Annotated[
+        bool, Meta(description="Whether it is the default of the assignment rules.")
+    ]
+    is_active: Annotated[bool, Meta(description="False: deactivated; assignment rules skip it.")]
+    languages: Annotated[list[str], Meta(description="Codes of its texts' languages, ISO 639.")]
+    calendars: Annotated[
+        list[ScenarioCalendar],
+        Meta(description="Empty: debtors are contacted at any hour of any day."),
+    ]
+    action_steps: Annotated[list[ScenarioActionStep], Meta(description="In their order.")]
+
+
+class AssignmentResult(Wire, frozen=True, omit_defaults=True):
+    """A claim and what it is assigned to: `scenarioId` before the merchant is switched to
+    workflows, `workflowId` afterwards; neither when it stays unassigned."""
+
+    claim_id: int
+    scenario_id: int | UnsetType = UNSET
+    workflow_id: Uuid | UnsetType = UNSET
+
+
+ClaimId = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+
+
+class AssignmentRequest(Given, frozen=True):
+    """The claims to assign; repeats count once."""
+
+    claim_ids: Annotated[list[ClaimId], Meta(min_length=1, max_length=MAX_ASSIGNED)]
+
+
+class AssignedClaim(Given, frozen=True):
+    claim_id: ClaimId
+
+
+AssignedClaims = Annotated[
+    list[ClaimId | AssignedClaim], Meta(min_length=1, max_length=MAX_ASSIGNED)
+]
+# A bare array is taken too, of ids or of objects that hold one (CONTRACT 5). The document describes
+# the object alone: Java clients made of a union with an array do not compile.
+AnyAssignmentRequest: Any = AssignmentRequest | AssignedClaims
+FURTHER_ASSIGNMENT_BODIES = (
+    "Instead of this object, the service also accepts a bare array of 1 to 1,000 claim ids, "
+    '`[4711, 4712]`, or of objects with a `claimId`, `[{"claimId": 4711}]`.'
+)
+
+
+class TestClock(Wire, frozen=True):
+    now: Annotated[Instant, Meta(description="The sandbox merchant's present.")]
+
+
+class TestClockAdvance(Given, frozen=True):
+    advance_to: Annotated[GivenInstant, Meta(description="Only forwards.")]
+
+
+class TestClockAdvanced(Wire, frozen=True):
+    """What happened on the way."""
+
+    now: Instant
+    steps_run: int
+    events_raised: int

@@ -1,0 +1,271 @@
+"""`dunwell channel`: tests a delivery provider by one message to yourself, prints a specimen
+letter, and shows how messages fare.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from uuid import UUID
+
+import asyncssh
+import click
+import msgspec
+
+from dunwell.accounts.installation.current_installation import StandingInstallation
+from dunwell.accounts.installation.delivery_providers import FolderLine, SftpLine
+from dunwell.accounts.merchants.actor import COMMAND_LINE
+from dunwell.adapters.channels.print_service.letter_files import LetterUnfit
+from dunwell.adapters.channels.print_service.specimen import (
+    NOBODY,
+    hand_over_specimen,
+    make_specimen_files,
+    name_document,
+    print_specimen,
+)
+from dunwell.adapters.lines import build_line
+from dunwell.contact.messages.letters.printer import LetterPrinter, Unprintable
+from dunwell.contact.sending.batches.depot import HostKeyRefused
+from dunwell.contact.sending.channel import Accepted, LineUnusable, Message, Outcome, Permanent
+from dunwell.interfaces.cli.findings.letters import open_line
+from dunwell.interfaces.cli.options import data_dir_option
+from dunwell.interfaces.cli.output import echo_json, render_table
+from dunwell.interfaces.cli.work import run_reading
+from dunwell.operations.explanation.deliveries.delivery_providers import (
+    Destination,
+    LinesView,
+    read_lines,
+)
+from dunwell.operations.explanation.deliveries.figures import Delivery, Failures
+from dunwell.platform.errors import NotFound, Refusal
+from dunwell.platform.resources import Resources
+
+_WORD = "channel"
+_HEADS = ("line", "where to", "sent", "arrived", "failed", "share", "no report", "")
+
+
+class DeliveryView(msgspec.Struct, frozen=True, rename="camel"):
+    """What programs are answered."""
+
+    delivery: Delivery
+    reasons: list[Failures]
+    is_losing: bool
+
+
+@click.command("deliveries")
+@data_dir_option
+@click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
+def deliveries(data_dir: str | None, *, is_json: bool) -> None:
+    """Say by line, receiving domain and country how the messages of the last seven days fared."""
+
+    async def read(resources: Resources) -> LinesView:
+        async with resources.database.transaction() as tx:
+            return await read_lines(tx, COMMAND_LINE, resources.clock.now())
+
+    view = run_reading(data_dir, _WORD, read)
+    if is_json:
+        echo_json([_view(each) for each in view.destinations])
+        return
+    rows = [_row(each) for each in view.destinations]
+    click.echo(render_table(_HEADS, rows, right=_HEADS[2:7]) if rows else "Nothing left by a line.")
+    for line in _list_reasons(view):
+        click.echo(line)
+
+
+def _view(each: Destination) -> DeliveryView:
+    return DeliveryView(each.delivery, list(each.reasons), each.is_losing)
+
+
+def _row(each: Destination) -> tuple[str, ...]:
+    delivery, sent = each.delivery, each.delivery.sent
+    return (
+        delivery.line, delivery.destination or "-", f"{sent.sent:,}", f"{sent.delivered:,}",
+        f"{sent.failed:,}", f"{sent.failed * 100 / sent.sent:.1f} %", f"{sent.silent:,}",
+        "too many" if each.is_losing else "",
+    )  # fmt: skip
+
+
+def _list_reasons(view: LinesView) -> Iterator[str]:
+    failed = [reason for each in view.destinations for reason in each.reasons]
+    if failed:
+        yield "\nWhy"
+    for each in failed:
+        about_us = " (we are refused)" if each.cause == "ABOUT_US" else ""
+        place = f"{each.line} {each.destination or '-'}"
+        yield f"  {place}: {each.messages:,} x {each.reason}{about_us}"
+
+
+_SECONDS = 60
+
+
+async def try_letter(
+    resources: Resources, installation: StandingInstallation, name: str,
+    *, recipient: str, out: Path | None,
+) -> Accepted:  # fmt: skip
+    """recipient: the lines of an address, with commas between. Raises Refusal."""
+    line = installation.lines[name]
+    assert isinstance(line, FolderLine | SftpLine), "a line for letters"
+    address = [each.strip() for each in recipient.split(",") if each.strip()]
+    printer = LetterPrinter(1, fonts=resources.settings.fonts)
+    try:
+        pdf = await print_specimen(
+            name, line, address, printer,
+            operator=installation.operator, public_url=resources.settings.public_url,
+        )  # fmt: skip
+        if out is not None:
+            await asyncio.to_thread(out.write_bytes, pdf)
+            return Accepted(f"{out} written, nothing handed over")
+        return await _hand_over(resources, installation, name, address=address, pdf=pdf)
+    except (Unprintable, LetterUnfit) as error:
+        raise Refusal(f"The letter cannot be printed so. {error}") from error
+    finally:
+        await printer.close()
+
+
+async def _hand_over(
+    resources: Resources, installation: StandingInstallation, name: str,
+    *, address: list[str], pdf: bytes,
+) -> Accepted:  # fmt: skip
+    """Raises Refusal, LetterUnfit."""
+    line, now = installation.lines[name], resources.clock.now()
+    assert isinstance(line, FolderLine | SftpLine), "a line for letters"
+    message = _write(resources.ids.new(now), now, address=address, pdf=pdf)
+    printer = LetterPrinter(1)
+    try:
+        files = await make_specimen_files(line, message, resources.keys, printer)
+    finally:
+        await printer.close()
+    try:
+        depot = open_line(name, line, installation.secrets)
+    except LineUnusable as error:
+        raise Refusal(f"The line {name} cannot be used: {error}") from error
+    try:
+        async with asyncio.timeout(_SECONDS):
+            manifest = await hand_over_specimen(
+                depot, name, files, resources.ids.new(now), made_at=now
+            )
+    except HostKeyRefused as error:
+        words = "shows another host key than the pinned one: nothing was handed over."
+        raise Refusal(f"The server of the line {name} {words} Run: dunwell doctor") from error
+    except (OSError, asyncssh.Error) as error:
+        told = type(error).__name__
+        raise Refusal(f"The line {name} did not take it ({told}). Run: dunwell doctor") from error
+    finally:
+        await depot.close()
+    return Accepted(f"{manifest} names {', '.join(files.contents)}")
+
+
+def _write(message_id: UUID, now: datetime, *, address: list[str], pdf: bytes) -> Message:
+    return Message(
+        communication_id=message_id,
+        merchant_id=NOBODY,
+        claim_id=0,
+        channel="LETTER",
+        recipient="\n".join(address),
+        sender="",
+        sender_name="Dunwell",
+        reply_to=None,
+        language="en",
+        subject=None,
+        body_text="",
+        body_html=None,
+        created_at=now,
+        document=name_document(pdf),
+    )
+
+
+_TEST_SECONDS = 60
+_SUBJECT = "A test of Dunwell"
+_TEXT = "This is a test of the line {name}. It is about no claim, and no answer is needed."
+
+
+@click.group(_WORD, no_args_is_help=False)
+def command() -> None:
+    """Try the lines of the installation file, and see how messages fare by them."""
+
+
+command.add_command(deliveries)
+
+
+@command.command("test")
+@data_dir_option
+@click.argument("line")
+@click.option(
+    "--to", "recipient", required=True,
+    help="An address of yours on the line's channel; a letter's with commas between its lines.",
+)  # fmt: skip
+@click.option("--from", "sender", default="", help="The sender; e-mail: an address.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path),
+    help="Of a letter: write its PDF to this file, and hand nothing over.",
+)  # fmt: skip
+def test(data_dir: str | None, line: str, recipient: str, *, sender: str, out: Path | None) -> None:
+    """Send one message by LINE to an address of yours. A letter is printed as a specimen, and
+    handed over with a manifest of its own that says so."""
+
+    async def run(resources: Resources) -> Outcome:
+        return await _try(resources, line, recipient=recipient, sender=sender, out=out)
+
+    outcome = run_reading(data_dir, _WORD, run)
+    if isinstance(outcome, Accepted):
+        said = f": {outcome.answer}" if outcome.answer else ""
+        click.echo(f"The line {line} took it{said}. Look whether it arrives.")
+    elif isinstance(outcome, Permanent):
+        raise Refusal(f"The line {line} refused it for good. {outcome.reason}")
+    else:
+        words = f"The line {line} did not take it for now. dunwell doctor looks into why."
+        raise Refusal(words)
+
+
+async def _try(
+    resources: Resources, name: str, *, recipient: str, sender: str, out: Path | None
+) -> Outcome:
+    """Raises NotFound, Refusal."""
+    installation = StandingInstallation(resources)
+    await installation.read()
+    line = installation.lines.get(name)
+    if line is None:
+        known = ", ".join(installation.lines) or "none"
+        raise NotFound(f"There is no line {name}; there are: {known}.")
+    if isinstance(line, FolderLine | SftpLine):
+        return await try_letter(resources, installation, name, recipient=recipient, out=out)
+    if out is not None:
+        raise Refusal("Only a letter is written to a file: leave --out out.")
+    return await _send(resources, installation, name, recipient=recipient, sender=sender)
+
+
+async def _send(
+    resources: Resources, installation: StandingInstallation, name: str,
+    *, recipient: str, sender: str,
+) -> Outcome:  # fmt: skip
+    """Raises Refusal."""
+    line = installation.lines[name]
+    try:
+        adapter = build_line(name, line, installation.secrets, resources)
+    except LineUnusable as error:
+        raise Refusal(f"The line {name} cannot be used: {error}") from error
+    now = resources.clock.now()
+    message = Message(
+        # Of no merchant: what comes back of it is shown as unmatched.
+        communication_id=resources.ids.new(now),
+        merchant_id=0,
+        claim_id=0,
+        channel=line.channel,
+        recipient=recipient,
+        sender=sender or recipient,
+        sender_name="Dunwell",
+        reply_to=None,
+        language="en",
+        subject=_SUBJECT if line.channel == "EMAIL" else None,
+        body_text=_TEXT.format(name=name),
+        body_html=None,
+        created_at=now,
+    )
+    try:
+        async with asyncio.timeout(_TEST_SECONDS):
+            return await adapter.send(message)
+    except Exception as error:
+        words = f"Nobody knows whether the line {name} took it ({type(error).__name__})."
+        raise Refusal(words) from error
+    finally:
+        await adapter.close()

@@ -1,0 +1,205 @@
+"""What `dunwell doctor` says of alerts, proxies, single sign-on and the networks that webhooks may
+reach.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+import asyncpg
+
+from dunwell.accounts.installation.alerts.alert_settings import Alarms
+from dunwell.accounts.installation.installation_file import Installation
+from dunwell.accounts.installation.secrets import load_secrets
+from dunwell.accounts.installation.single_sign_on_settings import Provider, SignIn
+from dunwell.accounts.installation.store import list_forwarders, load_installation
+from dunwell.accounts.merchants.actor import COMMAND_LINE
+from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
+from dunwell.accounts.users.single_sign_on.store import find_merchants
+from dunwell.accounts.users.store import count_break_glass
+from dunwell.adapters.providers import ProviderUnusable, build_provider
+from dunwell.interfaces.cli.findings.finding import Finding
+from dunwell.operations.alerts.look import AlarmsView, read_alarms
+from dunwell.operations.alerts.mail_words import describe
+from dunwell.operations.alerts.send_mails import choose_lines
+from dunwell.platform.config import Settings
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Database
+from dunwell.platform.errors import Unavailable
+from dunwell.platform.http.proxies import Proxies
+from dunwell.platform.text.translation import find_staff_language
+
+_ALERTS = "alarms"
+_MOST_TOLD = 20
+
+
+async def check_alarms(url: str) -> list[Finding]:
+    """None of a database that is not migrated, or that answers no statement: others tell that."""
+    database = await Database.open(url, application="dunwell doctor")
+    try:
+        async with database.connection() as connection:
+            installation = (await load_installation(connection)).installation
+            view = await read_alarms(connection, COMMAND_LINE, datetime.now(UTC))
+    except (Unavailable, asyncpg.PostgresError):
+        return []
+    finally:
+        await database.close()
+    return [judge_watch(view), judge_telling(installation), *judge_standing(view)]
+
+
+def judge_watch(view: AlarmsView) -> Finding:
+    if not view.is_stale:
+        return Finding(_ALERTS, "a worker looks for them each minute")
+    remedy = 'See that a worker runs, and what its log says behind "round failed".'
+    if view.looked_at is None:
+        return Finding(_ALERTS, "nobody has looked for any yet", remedy, is_note=True)
+    words = f"nobody has looked for any since {view.looked_at:%Y-%m-%d %H:%M} UTC"
+    return Finding(_ALERTS, words, remedy)
+
+
+def judge_telling(installation: Installation) -> Finding:
+    alarms = installation.alarms or Alarms()
+    if not alarms.email:
+        remedy = "Name who in the installation file: alarms: {email: [ops@example.com]}"
+        return Finding(_ALERTS, "nobody is told of them by e-mail", remedy, is_note=True)
+    lines = choose_lines(alarms, installation.lines or {}, ())
+    if not lines:
+        words = f"cannot be told to {len(alarms.email)} addresses: there is no line for e-mail"
+        return Finding(_ALERTS, words, "Add one to the installation file (lines), and apply it.")
+    return Finding(_ALERTS, f"told to {len(alarms.email)} addresses by the line {lines[0]}")
+
+
+def judge_standing(view: AlarmsView) -> Sequence[Finding]:
+    """Notes: what they are about is for whoever is told of it."""
+    return [
+        Finding(
+            _ALERTS,
+            describe(each, find_staff_language("en")),
+            "See the portal: Lines, Alarms.",
+            is_note=True,
+        )
+        for each in view.standing[:_MOST_TOLD]
+    ]
+
+
+_PROXIES = "proxies"
+# One that was seen is mended or gone by then.
+_SEEN_WITHIN = timedelta(days=1)
+
+
+async def check_proxies(url: str) -> Finding:
+    """What was seen forwarding is judged by the file in force now, not by the one of that time."""
+    database = await Database.open(url, application="dunwell doctor")
+    try:
+        async with database.connection() as connection:
+            installation = (await load_installation(connection)).installation
+            seen = await list_forwarders(connection, datetime.now(UTC) - _SEEN_WITHIN)
+    except (Unavailable, asyncpg.PostgresError) as error:
+        return Finding(_PROXIES, f"cannot be looked up: {error}", "Run dunwell doctor again.")
+    finally:
+        await database.close()
+    trusted = Proxies(installation.trusted_proxies or ())
+    return judge_forwarders([each for each in seen if each not in trusted])
+
+
+def judge_forwarders(untrusted: Sequence[str]) -> Finding:
+    if not untrusted:
+        return Finding(_PROXIES, "none forwards that is not trusted")
+    words = f"{', '.join(untrusted)} forwards for others and is not trusted"
+    remedy = "If it is your proxy, name it: dunwell apply FILE, with trustedProxies: [ADDRESS]."
+    return Finding(_PROXIES, words, remedy)
+
+
+_REMEDY = 'Compare "issuer" and "networks" of the provider in the installation file.'
+_MOST_SKEW_SECONDS = 30
+
+
+async def check_sign_in(url: str, settings: Settings) -> list[Finding]:
+    """None of a database that is not migrated, or that answers no statement: others tell that."""
+    database = await Database.open(url, application="dunwell doctor")
+    try:
+        async with database.connection() as connection:
+            sign_in = (await load_installation(connection)).installation.sign_in or SignIn()
+            secrets = await load_secrets(connection, KeyRing(settings.secret_key))
+            keys = {key for rule in sign_in.groups for key in rule.merchants or ()}
+            missing = keys - (await find_merchants(connection, sorted(keys))).keys()
+            able = await count_break_glass(connection)
+    except (Unavailable, asyncpg.PostgresError):
+        return []
+    finally:
+        await database.close()
+    findings = [await check_provider(each, secrets) for each in sign_in.oidc]
+    return [*findings, *check_file(sign_in, sorted(missing), able)]
+
+
+async def check_provider(provider: Provider, secrets: Mapping[str, bytes]) -> Finding:
+    subject = f"sign-in {provider.name}"
+    try:
+        made = build_provider(provider, secrets)
+    except ProviderUnusable as error:
+        return Finding(subject, "cannot be used", str(error))
+    try:
+        trouble, skew = await made.check(datetime.now(UTC))
+    finally:
+        await made.close()
+    return judge_provider(subject, trouble, skew)
+
+
+def judge_provider(subject: str, trouble: str | None, skew: float | None) -> Finding:
+    """skew: seconds that its clock is ahead of this host's; none: it does not say."""
+    if trouble is not None:
+        return Finding(subject, f"no sign-in by it: {trouble}", _REMEDY)
+    if skew is not None and abs(skew) > _MOST_SKEW_SECONDS:
+        words = f"its clock is {skew:+.0f} s from this host's: what it says would be refused"
+        return Finding(subject, words, "Let NTP set the clocks of both hosts.")
+    return Finding(subject, "answers, as the issuer that it is named as")
+
+
+def check_file(sign_in: SignIn, missing: list[str], able: int) -> list[Finding]:
+    """missing: keys that groups name and no merchant has. able: break-glass admins."""
+    findings = []
+    if sign_in.oidc and not sign_in.groups:
+        remedy = 'Name groups under "signIn" in the installation file.'
+        findings.append(Finding("sign-in", "no group may do anything: nobody gets in", remedy))
+    if missing:
+        words = f"groups name merchants that are not there: {', '.join(missing[:10])}"
+        remedy = "Correct the keys, or create the merchants."
+        findings.append(Finding("sign-in", words, remedy, is_note=True))
+    if sign_in.required and not able:
+        words = "is required, and nobody could come in while the provider is away"
+        findings.append(Finding("sign-in", words, "Run: dunwell user create --break-glass"))
+    return findings
+
+
+_NETWORKS = "webhooks"
+
+
+async def check_webhook_networks(url: str) -> list[Finding]:
+    """None for a database that is not migrated, or that answers no statement: other findings say
+    that."""
+    database = await Database.open(url, application="dunwell doctor")
+    try:
+        async with database.connection() as connection:
+            installation = (await load_installation(connection)).installation
+            keys = [each.merchant for each in installation.webhook_networks or ()]
+            unknown = [
+                key for key in keys if await find_merchant_id_by_key(connection, key) is None
+            ]
+    except (Unavailable, asyncpg.PostgresError):
+        return []
+    finally:
+        await database.close()
+    return [judge_webhook_networks(keys, unknown)]
+
+
+def judge_webhook_networks(keys: Sequence[str], unknown: Sequence[str]) -> Finding:
+    """keys: of the merchants that webhookNetworks names; unknown: those that do not exist."""
+    if not keys:
+        return Finding(_NETWORKS, "no merchant's webhooks have networks of their own")
+    if not unknown:
+        return Finding(_NETWORKS, "every merchant that webhookNetworks names exists")
+    remedy = (
+        "Correct the keys in the installation file and apply it, or apply the merchants' files. "
+        "Until then these networks are open to nobody's webhooks."
+    )
+    names = ", ".join(f'"{key}"' for key in unknown)
+    return Finding(_NETWORKS, f"webhookNetworks names no existing merchant: {names}", remedy)

@@ -1,0 +1,220 @@
+"""API credentials and webhook endpoints of a merchant: listed, added, rotated, removed."""
+
+import secrets
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from starlette.responses import Response
+
+from dunwell.accounts.merchants.credentials.credentials import (
+    create_credential,
+    end_old_secret,
+    list_credentials,
+    read_rotation,
+    revoke_credential,
+    rotate_credential,
+)
+from dunwell.accounts.merchants.credentials.quotas import REQUESTS_PER_MINUTE
+from dunwell.accounts.merchants.credentials.secrets import (
+    CREDENTIAL_RANDOM_BYTES,
+    SECRET_RANDOM_BYTES,
+)
+from dunwell.accounts.merchants.rights import Scope
+from dunwell.core.events.body import EVENT_TYPES
+from dunwell.core.events.list_endpoints import list_endpoints
+from dunwell.core.events.webhooks.endpoint import ALL_TYPES, NewSecret, WantedEndpoint
+from dunwell.core.events.webhooks.endpoints import add_endpoint, remove_endpoint
+from dunwell.interfaces.portal.setup.surroundings import need_configure
+from dunwell.interfaces.portal.setup.views import (
+    CredentialPage,
+    CredentialsPage,
+    HooksPage,
+    SecretShownPage,
+)
+from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
+from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
+from dunwell.interfaces.portal.web.paging import PAGE
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.interfaces.web.forms import PlacedFaults, find_field
+from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
+
+_NAMES = ("name", "scope", "requestsPerMinute")
+
+
+@at_merchant
+async def show_credentials(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+    typed = {"name": "", "scope": [str(Scope.ALL)], "requestsPerMinute": str(REQUESTS_PER_MINUTE)}
+    return await _answer_list(site, visit, access, typed)
+
+
+@takes_form_at_merchant
+@confirmed(SensitiveAction.CREDENTIALS)
+async def make(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
+    need_configure(access)
+    name, limit, scopes = fields.text("name"), fields.text("requestsPerMinute"), fields.all("scope")
+    typed = {"name": name, "scope": scopes, "requestsPerMinute": limit}
+    is_number = limit.isascii() and limit.isdecimal() and len(limit) < 9
+    try:
+        async with site.work(access) as work:
+            made = await create_credential(
+                work, name,
+                randomness=secrets.token_bytes(CREDENTIAL_RANDOM_BYTES),
+                requests_per_minute=int(limit) if is_number else 0,
+                scopes=[each for each in Scope if each in scopes],
+            )  # fmt: skip
+    except ValidationError as refusal:
+        faults = [(find_field(_NAMES, fault.path), fault) for fault in refusal.faults]
+        return await _answer_list(site, visit, access=access, typed=typed, faults=faults)
+    except InvalidState as refusal:
+        taken = Fault("/name", refusal.message, "TAKEN")
+        return await _answer_list(site, visit, access=access, typed=typed, faults=[("name", taken)])
+    page = SecretShownPage(made.client_id, made.client_secret, is_rotated=False)
+    return site.answer_at(visit, access, page)
+
+
+@at_merchant
+async def show_credential(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+    return await _answer_one(site, visit, access)
+
+
+@takes_form_at_merchant
+@confirmed(SensitiveAction.CREDENTIALS)
+async def change(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
+    """do: rotate, end-old or revoke. What was done already is told, and not done twice."""
+    need_configure(access)
+    client_id, do = visit.path_params["client_id"], fields["do"]
+    try:
+        async with site.work(access) as work:
+            if do == "rotate":
+                made = await rotate_credential(
+                    work, client_id,
+                    randomness=secrets.token_bytes(SECRET_RANDOM_BYTES),
+                    known_made_at=_read_instant(fields["known_made_at"]),
+                )  # fmt: skip
+            elif do == "end-old":
+                await end_old_secret(work, client_id)
+            elif do == "revoke":
+                await revoke_credential(work, client_id)
+    except InvalidState:
+        return await _answer_one(site, visit, access, is_conflict=True)
+    except NotFound:
+        return site.redirect(visit, access, "credentials", done="credential_over")
+    if do == "rotate":
+        page = SecretShownPage(client_id, made.client_secret, is_rotated=True)
+        return site.answer_at(visit, access, page)
+    return site.redirect(visit, access, "credentials", done=f"credential_{do.replace('-', '_')}")
+
+
+async def _answer_list(
+    site: PortalSite,
+    visit: PortalRequest,
+    access: Access,
+    typed: Mapping[str, Any],
+    faults: PlacedFaults = (),
+) -> Response:
+    need_configure(access)
+    async with site.work(access) as work:
+        credentials = await list_credentials(work)
+    page = CredentialsPage(credentials, typed, faults, [str(each) for each in Scope])
+    return site.answer_at(visit, access, page, 422 if faults else 200)
+
+
+async def _answer_one(
+    site: PortalSite, visit: PortalRequest, access: Access, *, is_conflict: bool = False
+) -> Response:
+    """Raises NotFound for one that is not there, or is revoked."""
+    need_configure(access)
+    client_id = visit.path_params["client_id"]
+    async with site.work(access) as work:
+        rotation = await read_rotation(work, client_id)
+        [credential] = [
+            each for each in await list_credentials(work) if each.client_id == client_id
+        ]
+    page = CredentialPage(credential, rotation, is_conflict=is_conflict)
+    return site.answer_at(visit, access, page, 409 if is_conflict else 200)
+
+
+def _read_instant(text: str) -> datetime:
+    """One that never was, for what is none: nothing matches it."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+
+
+_WEBHOOK_FIELDS = ("url", "events", "authorization")
+
+
+@at_merchant
+async def show_hooks(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+    return await _answer(
+        site, visit, access, {"url": "", "events": [ALL_TYPES], "authorization": ""}
+    )
+
+
+@takes_form_at_merchant
+@confirmed(SensitiveAction.WEBHOOKS)
+async def change_webhooks(
+    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+) -> Response:
+    """do: "remove" takes away the endpoint that is named; anything else adds one."""
+    need_configure(access)
+    if fields["do"] == "remove":
+        return await _remove(site, visit, access, fields["endpoint"])
+    url, events, authorization = (
+        fields.text("url"), fields.all("events"), fields.text("authorization"),
+    )  # fmt: skip
+    typed = {"url": url, "events": events, "authorization": authorization}
+    wanted = WantedEndpoint(url, tuple(events), authorization or None)
+    is_development = site.resources.settings.is_development
+    try:
+        async with site.work(access) as work:
+            made = await add_endpoint(
+                work, site.resources.keys, wanted, is_development=is_development
+            )
+    except ValidationError as refusal:
+        faults = [(find_field(_WEBHOOK_FIELDS, fault.path), fault) for fault in refusal.faults]
+        return await _answer(site, visit, access=access, typed=typed, faults=faults)
+    except InvalidState as refusal:
+        taken = Fault("/url", refusal.message, "TAKEN")
+        return await _answer(site, visit, access=access, typed=typed, faults=[("url", taken)])
+    return await _answer(site, visit, access, {**typed, "url": "", "authorization": ""}, made=made)
+
+
+async def _remove(site: PortalSite, visit: PortalRequest, access: Access, given: str) -> Response:
+    """Of two who take away the same, the second is told."""
+    done = "removed"
+    try:
+        async with site.work(access) as work:
+            await remove_endpoint(work, UUID(given))
+    except (NotFound, ValueError):
+        done = "endpoint_over"
+    return site.redirect(visit, access, "settings_webhooks", done=done)
+
+
+async def _answer(
+    site: PortalSite, visit: PortalRequest, access: Access, typed: Mapping[str, Any],
+    faults: PlacedFaults = (), *, made: NewSecret | None = None,
+) -> Response:  # fmt: skip
+    """made: its secret stands in this answer alone."""
+    need_configure(access)
+    async with site.work(access) as work:
+        found = await list_endpoints(work, limit=PAGE)
+    page = HooksPage(found.items, EVENT_TYPES, typed=typed, faults=faults, made=made)
+    return site.answer_at(visit, access, page, 422 if faults else 200)
+
+
+PAGES: RoutedPages = {
+    "credentials": {"GET": show_credentials, "POST": make},
+    "credential": {"GET": show_credential, "POST": change},
+    "settings_webhooks": {"GET": show_hooks, "POST": change_webhooks},
+}

@@ -1,0 +1,280 @@
+"""Other users: what they may do and why, inviting, changing and ending them, and the audit log of
+the installation.
+"""
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from starlette.responses import Response
+
+from dunwell.accounts.installation.audit_log import AuditEntry, AuditFilter
+from dunwell.accounts.merchants.list_audit import list_installation_audit
+from dunwell.accounts.merchants.rights import Right, Role
+from dunwell.accounts.users.change_user import change_place, end_sessions, end_user, reset_other
+from dunwell.accounts.users.invite_user import RANDOM_BYTES, Invitation, invite_user
+from dunwell.accounts.users.sessions.store import load_sessions
+from dunwell.accounts.users.store import NamedMerchant, list_named_merchants, list_users, load_user
+from dunwell.accounts.users.user import NewUser, Place, SignedIn, User, list_effective_rights
+from dunwell.accounts.users.user_work import PeopleWork
+from dunwell.interfaces.portal.render.addresses import build_address
+from dunwell.interfaces.portal.users.door import receive
+from dunwell.interfaces.portal.users.routes_account import read_id
+from dunwell.interfaces.portal.users.views import (
+    AuditRow,
+    Faults,
+    InvitePage,
+    LinkPage,
+    PeopleAuditPage,
+    PeoplePage,
+    UserPage,
+)
+from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
+from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
+from dunwell.interfaces.portal.web.portal_request import PortalRequest
+from dunwell.interfaces.portal.web.site import PortalSite
+from dunwell.interfaces.web.form_fields import FormFields
+from dunwell.platform.errors import InvalidState, NotFound, ValidationError
+
+# The field of a merchant's role: "at_7".
+_AT = "at_"
+_LONGEST = 300
+_MOST_ID = 2**31 - 1
+_ROLES = {str(role): role for role in Role}
+
+
+@signed_in
+async def show_people(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+    async with receive(site).work(person.actor) as work:
+        work.need(Right.PEOPLE)
+        users = await list_users(work.tx)
+        names = _name(await list_named_merchants(work.tx))
+    return site.answer(site.frame(visit), PeoplePage(users, names))
+
+
+@signed_in
+async def show_invite(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+    return await _show_invite(site, visit, person=person, typed={}, roles={}, faults={})
+
+
+@takes_form
+@confirmed(SensitiveAction.INVITE_USER)
+async def invite(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+) -> Response:
+    language = "de" if fields["language"] == "de" else "en"
+    email, name = fields.text("email")[:_LONGEST], fields.text("name")[:_LONGEST]
+    typed = {"email": email, "name": name, "language": language, "role": fields["role"]}
+    place = _read_place(fields)
+    new = NewUser(email, name, "de" if language == "de" else "en", place)
+    try:
+        async with receive(site).work(person.actor) as work:
+            made = await invite_user(work, new, secrets.token_bytes(RANDOM_BYTES))
+    except ValidationError as refusal:
+        roles = {merchant: str(role) for merchant, role in place.memberships.items()}
+        return await _show_invite(
+            site, visit, person=person, typed=typed, roles=roles, faults=_tell(refusal)
+        )
+    return _show_link(site, visit, name=name, email=email, made=made)
+
+
+@signed_in
+async def show_user(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+    return await _show_user(site, visit, person=person, typed=None, faults={})
+
+
+@takes_form
+@confirmed(SensitiveAction.CHANGE_ROLE)
+async def change(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+) -> Response:
+    """Whoever was slower is shown what is there now beside what they chose."""
+    user_id, place = read_id(visit.path_params["user_id"]), _read_place(fields)
+    revision = _read_number(fields["revision"]) or 0
+    try:
+        async with receive(site).work(person.actor) as work:
+            await change_place(work, user_id, place, revision)
+    except ValidationError as refusal:
+        return await _show_user(
+            site, visit, person=person, typed=place, faults=_tell(refusal), status=400
+        )
+    except InvalidState as refusal:
+        faults = {"": str(refusal.details["state"])}
+        return await _show_user(site, visit, person=person, typed=place, faults=faults, status=409)
+    return site.redirect(visit, None, "people_user", user_id=user_id, done="saved")
+
+
+@takes_form
+@confirmed(SensitiveAction.DEACTIVATE_USER)
+async def end(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, _fields: FormFields
+) -> Response:
+    user_id = read_id(visit.path_params["user_id"])
+    try:
+        async with receive(site).work(person.actor) as work:
+            await end_user(work, user_id)
+    except InvalidState as refusal:
+        faults = {"": str(refusal.details["state"])}
+        return await _show_user(site, visit, person=person, typed=None, faults=faults, status=409)
+    return site.redirect(visit, None, "people", done="user_ended")
+
+
+@takes_form
+async def sign_out(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, _fields: FormFields
+) -> Response:
+    user_id = read_id(visit.path_params["user_id"])
+    try:
+        async with receive(site).work(person.actor) as work:
+            await end_sessions(work, user_id)
+    except InvalidState as refusal:
+        faults = {"": str(refusal.details["state"])}
+        return await _show_user(site, visit, person=person, typed=None, faults=faults, status=409)
+    return site.redirect(visit, None, "people_user", user_id=user_id, done="signed_out")
+
+
+@takes_form
+@confirmed(SensitiveAction.RESET_USER)
+async def reset(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, _fields: FormFields
+) -> Response:
+    user_id = read_id(visit.path_params["user_id"])
+    try:
+        async with receive(site).work(person.actor) as work:
+            made = await reset_other(work, user_id, secrets.token_bytes(RANDOM_BYTES))
+            user = await _require(work, user_id)
+    except InvalidState as refusal:
+        faults = {"": str(refusal.details["state"])}
+        return await _show_user(site, visit, person=person, typed=None, faults=faults, status=409)
+    return _show_link(site, visit, name=user.name, email=user.email, made=made)
+
+
+def _read_place(fields: FormFields) -> Place:
+    """What is none of the roles is left out, and then missed."""
+    memberships: dict[int, Role] = {}
+    for name in fields:
+        number, role = _read_number(name.removeprefix(_AT)), _ROLES.get(fields[name])
+        if name.startswith(_AT) and number is not None and role:
+            memberships[number] = role
+    return Place(_ROLES.get(fields["role"]), memberships)
+
+
+def _read_number(text: str) -> int | None:
+    """At most the greatest there is; Python refuses to read thousands of digits."""
+    is_number = text.isascii() and text.isdecimal()
+    return min(int(text[:10]), _MOST_ID) if is_number else None
+
+
+def _tell(refusal: ValidationError) -> Faults:
+    return {fault.path.lstrip("/"): fault.code for fault in refusal.faults}
+
+
+def _name(merchants: Sequence[NamedMerchant]) -> Mapping[int, str]:
+    return {each.merchant_id: each.name for each in merchants}
+
+
+async def _require(work: PeopleWork, user_id: UUID) -> User:
+    user = await load_user(work.tx, user_id)
+    if user is None:
+        raise NotFound("There is no such user.")
+    return user
+
+
+async def _show_invite(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, typed: Mapping[str, str],
+    roles: Mapping[int, str], faults: Faults,
+) -> Response:  # fmt: skip
+    async with receive(site).work(person.actor) as work:
+        work.need(Right.PEOPLE)
+        merchants = await list_named_merchants(work.tx)
+    page = InvitePage(merchants, typed, roles, faults)
+    return site.answer(site.frame(visit), page, 400 if faults else 200)
+
+
+async def _show_user(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, typed: Place | None, faults: Faults,
+    status: int = 200,
+) -> Response:  # fmt: skip
+    """typed: what was chosen and not saved."""
+    user_id = read_id(visit.path_params["user_id"])
+    async with receive(site).work(person.actor) as work:
+        work.need(Right.PEOPLE)
+        user = await _require(work, user_id)
+        merchants = await list_named_merchants(work.tx)
+        sessions = await load_sessions(work.tx, user_id, work.now)
+    chosen = typed or user.place
+    page = UserPage(
+        user=user,
+        merchants=merchants,
+        names=_name(merchants),
+        rights=list_effective_rights(user.place),
+        sessions=sessions,
+        is_oneself=user.user_id == person.user_id,
+        typed_everywhere=chosen.everywhere or "",
+        typed_roles={merchant: str(role) for merchant, role in chosen.memberships.items()},
+        faults=faults,
+    )
+    return site.answer(site.frame(visit), page, status)
+
+
+def _show_link(
+    site: PortalSite, visit: PortalRequest, name: str, email: str, made: Invitation
+) -> Response:
+    """The address stands in this answer alone."""
+    address = build_address("invitation", link=made.secret)
+    origin = site.resources.settings.public_url
+    page = LinkPage(name, email, origin + address, made.expires_at)
+    return site.answer(site.frame(visit), page)
+
+
+_PAGE = 50
+_USER = "user:"
+
+
+@signed_in
+async def show_audit(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+    """of: a user's id, whose rows alone are wanted."""
+    of, after = visit.ask("of")[:40], visit.ask("after")[:200]
+    wanted = AuditFilter(subject=f"{_USER}{of}" if of else None)
+    async with receive(site).work(person.actor) as work:
+        try:
+            found = await list_installation_audit(
+                work.tx, person.actor, limit=_PAGE, cursor=after or None, wanted=wanted
+            )
+        except ValidationError:
+            return site.redirect(visit, None, "people_audit", of=of)
+        names = {str(user.user_id): user.name for user in await list_users(work.tx)}
+    rows = [_read(entry, names) for entry in found.items]
+    page = PeopleAuditPage(rows, of, found.next_cursor or "")
+    return site.answer(site.frame(visit), page)
+
+
+def _read(entry: AuditEntry, names: Mapping[str, str]) -> AuditRow:
+    actor, subject = entry.actor_id or "", entry.subject.removeprefix(_USER)
+    return AuditRow(
+        audit_id=entry.audit_id,
+        at=entry.at,
+        actor=names.get(actor, actor or entry.actor_kind.lower()),
+        action=entry.action,
+        subject=names.get(subject, entry.subject),
+        before=_write(entry.before),
+        after=_write(entry.after),
+        network=(entry.origin or {}).get("network", ""),
+    )
+
+
+def _write(fields: Mapping[str, Any] | None) -> str:
+    return ", ".join(f"{name}: {json.dumps(value)}" for name, value in (fields or {}).items())
+
+
+PAGES: RoutedPages = {
+    "people": {"GET": show_people},
+    "people_invite": {"GET": show_invite, "POST": invite},
+    "people_user": {"GET": show_user, "POST": change},
+    "people_end": {"POST": end},
+    "people_sessions": {"POST": sign_out},
+    "people_reset": {"POST": reset},
+    "people_audit": {"GET": show_audit},
+}
